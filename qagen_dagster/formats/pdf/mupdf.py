@@ -22,6 +22,7 @@ _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
+_FONT_PAGES = 8
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
@@ -154,11 +155,19 @@ class Pdf:
     def print_text(self, number: int) -> Printed:
         """The text of a page with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
-        size, fonts = _content(page)
-        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if size <= _MAX_CONTENT else 0)
+        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         boxes = _checkboxes(page) if self._is_form else []
-        return Printed(_extra.page_get_textpage(page, None, flags, _identity()), fonts, boxes)
+        return Printed(_extra.page_get_textpage(page, None, flags, _identity()), page, boxes)
+
+    @cached_property
+    def fonts(self) -> frozenset[str]:
+        """The names of the fonts of some pages, spread over the document."""
+        found: set[str] = set()
+        for number in range(0, self.count, self.count // _FONT_PAGES + 1):
+            with suppress(Exception):  # a broken page names none
+                found |= _fonts(_mupdf.fz_load_page(self._document.this, number))
+        return frozenset(found)
 
     @cached_property
     def _is_form(self) -> bool:
@@ -173,14 +182,18 @@ class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
     `json` has tenths of a point, rotation applied. It says that there are paths, but not where. Another look at the page would
-    cost as much as reading its text. `fonts` are the names of the page's fonts, `checkboxes` those of its form.
+    cost as much as reading its text. `checkboxes` are those of its form.
     """
 
-    def __init__(self, structured: Any, fonts: frozenset[str], checkboxes: Sequence[CheckBox]) -> None:
-        self.fonts = fonts
+    def __init__(self, structured: Any, page: Any, checkboxes: Sequence[CheckBox]) -> None:
+        self._page = page
         self.checkboxes = checkboxes
         self._structured = _mupdf.FzStextPage(structured)
         self.json = self._print(_mupdf.fz_print_stext_page_as_json, SCALE)
+
+    def fonts(self) -> frozenset[str]:
+        """The names of the page's fonts; on every page this costs as much as a tenth of the print."""
+        return _fonts(self._page)
 
     def html(self) -> str:
         """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
@@ -305,16 +318,30 @@ def _cells(rows: list[list[str | None]]) -> int:
     return sum(bool(cell and cell.strip()) for row in rows for cell in row)
 
 
-def _content(page: Any) -> tuple[int, frozenset[str]]:
-    """Compressed bytes of a page's content and of the forms that it shows, and the names of their fonts."""
-    contents, objects, width, length, resources, fonts, name = _keys()
-    get, said = _mupdf.ll_pdf_dict_get, _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
-    own, content = _mupdf.ll_pdf_page_resources(said), get(said.obj, contents)
-    forms = [one for one in _values(get(own, objects)) if not get(one, width)]
+def _resources(page: Any) -> tuple[Any, list[Any]]:
+    """The resources of a page, and the forms that it shows."""
+    own = _mupdf.ll_pdf_page_resources(_mupdf.ll_pdf_page_from_fz_page(page.m_internal))
+    shown = _values(_mupdf.ll_pdf_dict_get(own, _key("XObject")))
+    return own, [one for one in shown if not _mupdf.ll_pdf_dict_get(one, _key("Width"))]
+
+
+def _size(page: Any) -> int:
+    """Compressed bytes of a page's content and of the forms that it shows."""
+    said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
+    content = _mupdf.ll_pdf_dict_get(said.obj, _key("Contents"))
     parts = [_mupdf.ll_pdf_array_get(content, n) for n in range(_mupdf.ll_pdf_array_len(content))]
-    size = sum([int(_mupdf.ll_pdf_dict_get_int(one, length)) for one in (content, *parts, *forms)])
-    named = [_values(get(one, fonts)) for one in (own, *[get(form, resources) for form in forms])]
-    return size, frozenset([_mupdf.ll_pdf_to_name(get(font, name)) for some in named for font in some])
+    streams = (content, *parts, *_resources(page)[1])
+    return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in streams])
+
+
+def _fonts(page: Any) -> frozenset[str]:
+    """The names of the fonts of a page and of the forms that it shows."""
+    get = _mupdf.ll_pdf_dict_get
+    own, forms = _resources(page)
+    named = [
+        _values(get(one, _key("Font"))) for one in (own, *[get(form, _key("Resources")) for form in forms])
+    ]
+    return frozenset([_mupdf.ll_pdf_to_name(get(font, _key("BaseFont"))) for some in named for font in some])
 
 
 def _values(holder: Any) -> list[Any]:
@@ -322,9 +349,8 @@ def _values(holder: Any) -> list[Any]:
 
 
 @cache
-def _keys() -> list[Any]:
-    names = ("Contents", "XObject", "Width", "Length", "Resources", "Font", "BaseFont")
-    return [getattr(_mupdf, f"PDF_ENUM_NAME_{name}").m_internal for name in names]
+def _key(name: str) -> Any:
+    return getattr(_mupdf, f"PDF_ENUM_NAME_{name}").m_internal
 
 
 @cache

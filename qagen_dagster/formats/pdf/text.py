@@ -33,7 +33,7 @@ _LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
-_SAMPLED = 1_000  # lines that show the fonts of the running text
+_SAMPLED = 300  # lines that show the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
 _SAMPLE = 400  # characters of a page checked for meaningful text
@@ -138,10 +138,10 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     yield from waiting
 
 
-def page_fragments(printed: Printed) -> Fragments:
+def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
     fragments = fragments_of(printed.json)
-    mark_scripts(printed, fragments, symbols=has_symbols(printed.fonts))
+    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
     mark_checkboxes(fragments, printed.checkboxes)
     return fragments
 
@@ -286,7 +286,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines, _ = lines_of_page(page_fragments(printed), printed.rules)
+    fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

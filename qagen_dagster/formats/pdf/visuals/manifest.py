@@ -149,7 +149,7 @@ class _Search:
         try:
             page = self._pdf.page(span.page - 1)
             printed = self._pdf.print_text(span.page - 1)
-            found = page_fragments(printed)
+            found = page_fragments(self._pdf, printed)
             fragments, lines, written = lines_of_page(found, printed.rules)
             marks = page.marks()
             if marks > _FEW_PATHS:
