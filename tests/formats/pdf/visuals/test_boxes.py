@@ -210,16 +210,14 @@ def test_titles_of_panels_are_in_the_box_but_not_the_program_above_them() -> Non
     chart(page, 80, 200)
     chart(page, 325, 200)
     for x in (140, 385):
-        page.insert_text((x, 184), "Rain by quarter", fontsize=8)
-    page.insert_text(
-        (70, 172),
-        "> plot(rain ~ quarter, data = gauges, layout = c(2, 1), col = 4, lwd = 2, main = title)",
-        fontsize=8,
-    )
+        page.insert_text((x, 190), "Rain by quarter", fontsize=8)
+    program = "> plot(rain ~ quarter, data = gauges, layout = c(2, 1), col = 4, lwd = 2, main = title, axes = FALSE, ylim = 9, las = 2, pch = 16)"
+    middle = pymupdf.get_text_length(program, fontsize=8) / 2
+    page.insert_text((292 - middle, 179), program, fontsize=8)
     caption(page, 80, 340, "Figure 1. Rain by quarter.")
     prose(page, 60, 360, 535, 440)
     (figure,) = visuals_of(document)
-    assert covers(figure, (80, 178, 504, 342), slack=4)
+    assert covers(figure, (80, 183, 504, 342), slack=6)
 
 
 def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
