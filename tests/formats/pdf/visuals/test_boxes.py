@@ -271,3 +271,17 @@ def test_slanted_labels_of_an_axis_are_no_prose() -> None:
     assert text_of(595, 842, [level], 10).prose == {level}
     slanted = replace(level, box=(171, 626, 463, 654))
     assert text_of(595, 842, [slanted], 10).prose == set()
+
+
+def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((60, 178), "gauges[1:5, ]", fontsize=9)
+    page.insert_text((60, 190), "gauges", fontsize=9)
+    page.insert_text((110, 202), "age", fontsize=9)
+    page.insert_text((160, 202), "rain", fontsize=9)
+    for n in range(5):
+        for x, number in ((64, n + 1), (110, n + 3), (160, 12.5)):
+            page.insert_text((x, 214 + 12 * n), str(number), fontsize=9)
+    (table,) = visuals_of(document)
+    assert covers(table, (64, 195, 177, 263), slack=6)
