@@ -227,19 +227,16 @@ class _Finder:
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
     def _titles(self, box: Rect, room: Rect) -> list[Rect]:
-        """Small print centred right above a drawing or one of its panels."""
-        middles = [
-            (one[0] + one[2]) / 2
-            for one in (box, *(one.box for one in self._shapes if contains(box, one.box)))
-        ]
+        """Small print centred right above a drawing or one of its panels, and narrower than that."""
+        panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
+        small = [one for one in self._text.pieces if one.size < 0.95 * self._text.body]
         return [
             one.box
-            for one in self._text.pieces
+            for one in small
             if one not in self._text.prose | self._own | self._margin
-            and one.size < 0.95 * self._text.body
             and contains(room, one.box)
             and 0 <= box[1] - one.box[3] < _TITLE * one.size
-            and any(abs((one.box[0] + one.box[2]) / 2 - middle) < one.size for middle in middles)
+            and any(_is_centred(one.box, panel, one.size) for panel in panels)
         ]
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
@@ -339,3 +336,8 @@ class _Finder:
             found.append(one)
             edge = min(edge, one.box[1])
         return found
+
+
+def _is_centred(title: Rect, panel: Rect, slack: float) -> bool:
+    off = title[0] + title[2] - panel[0] - panel[2]
+    return abs(off) < 2 * slack and title[2] - title[0] < panel[2] - panel[0]

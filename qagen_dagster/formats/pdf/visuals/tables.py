@@ -312,7 +312,8 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     A heading of rows may stand between them and the run.
     """
     box = reach = union(one.box for row in run for one in row)
-    left = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text)) - 40
+    numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
+    left = max(numbers - 40, box[0] + 1)
     before = rows.index(run[0])
     heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):

@@ -204,17 +204,20 @@ def test_a_listing_on_bands_of_grey_is_no_drawing() -> None:
     assert visuals_of(document) == ()
 
 
-def test_titles_of_panels_are_in_the_box() -> None:
+def test_titles_of_panels_are_in_the_box_but_not_the_program_above_them() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 110)
     chart(page, 80, 200)
     chart(page, 325, 200)
     for x in (140, 385):
-        page.insert_text((x, 184), "Rain by quarter", fontsize=8)
+        page.insert_text((x, 190), "Rain by quarter", fontsize=8)
+    program = "> plot(rain ~ quarter, data = gauges, layout = c(2, 1), col = 4, lwd = 2, main = title, axes = FALSE, ylim = 9, las = 2, pch = 16)"
+    middle = pymupdf.get_text_length(program, fontsize=8) / 2
+    page.insert_text((292 - middle, 179), program, fontsize=8)
     caption(page, 80, 340, "Figure 1. Rain by quarter.")
     prose(page, 60, 360, 535, 440)
     (figure,) = visuals_of(document)
-    assert covers(figure, (80, 178, 500, 342))
+    assert covers(figure, (80, 183, 504, 342), slack=6)
 
 
 def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
@@ -268,3 +271,17 @@ def test_slanted_labels_of_an_axis_are_no_prose() -> None:
     assert text_of(595, 842, [level], 10).prose == {level}
     slanted = replace(level, box=(171, 626, 463, 654))
     assert text_of(595, 842, [slanted], 10).prose == set()
+
+
+def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((60, 178), "gauges[1:5, ]", fontsize=9)
+    page.insert_text((60, 190), "gauges", fontsize=9)
+    page.insert_text((110, 202), "age", fontsize=9)
+    page.insert_text((160, 202), "rain", fontsize=9)
+    for n in range(5):
+        for x, number in ((64, n + 1), (110, n + 3), (160, 12.5)):
+            page.insert_text((x, 214 + 12 * n), str(number), fontsize=9)
+    (table,) = visuals_of(document)
+    assert covers(table, (64, 195, 177, 263), slack=6)
