@@ -22,7 +22,7 @@ _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
     r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
-    r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|additional|further|the present|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|additional|further|the present|(?:did|do|does|is|are|was|were) one|(?:number|term|box|step|item|lines?) \d+|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
 _BAD_ANSWER = re.compile(
@@ -59,7 +59,7 @@ def _pronoun(candidate: Candidate, context: Context) -> bool:
     if candidate.family == "what_happens":
         return bool(
             _SPEAKER.search(asked)
-            or re.search(r"\b(?:we|us|our|also|following)\b|^(?:some|many|e\.g)\b", answer, re.I)
+            or re.search(r"\b(?:we|us|our|i|also|following)\b|^(?:some|many|e\.g)\b", answer, re.I)
         )
     if _PRONOUN.search(asked) or re.search(r"\b(?:we|our)\b", answer):
         return True
@@ -127,15 +127,6 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     return bool(_FURNITURE.search(question)) or len(_ODD.findall(question + candidate.answer)) > 0
 
 
-def _vague(candidate: Candidate, context: Context) -> bool:
-    """Whether the question is too short to have one answer."""
-    least = _LEAST_WORDS.get(candidate.family, 3)
-    return len(set(content_words(candidate.asked))) < least
-
-
-_LEAST_WORDS = {"definition": 1, "acronym": 1, "key": 1, "cell": 2, "entry": 1}
-
-
 def _unknown_thing(candidate: Candidate, context: Context) -> bool:
     """Whether the subject is "the change" or "the difference", known only from the sentence before."""
     if candidate.family in _STRUCTURED:
@@ -161,15 +152,15 @@ _AFTER_NOUN = word_set(
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether a sentence is asked about without a name or a number that tells where it stands, in a long document or for a date."""
-    named = bool(re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked))
+    named = bool(re.search(r"\d|(?<=\w )[A-Z]\w*[a-z]|[`_]", candidate.asked))
     if candidate.family in _STRUCTURED or candidate.family == "definition":
         return context.long and not named and candidate.family == "definition"
-    few = len(set(content_words(candidate.asked)) - {"happens"}) < 3 + (not named)
+    few = len(set(content_words(candidate.asked)) - {"happens"}) < 4
     return (context.long and (few or not named)) or (candidate.family == "when" and few and not named)
 
 
 _OPINION = re.compile(
-    r"^(?:an?|the) (?:different|similar|common|same|good|new|popular)\b|"
+    r"^(?:an?|the) (?:different|similar|common|same|good|new|popular|special)\b|"
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
     r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach)s?\b"
 )
@@ -181,7 +172,7 @@ def _opinion(candidate: Candidate, context: Context) -> bool:
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _unknown_thing, _anywhere, _opinion,
+    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _unknown_thing, _anywhere, _opinion,
 )  # fmt: skip
 
 

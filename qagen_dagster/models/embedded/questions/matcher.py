@@ -1,18 +1,16 @@
-"""The deduplicator "matcher": duplicates have the same content words, or similar meaning without a distinguishing
-word.
+"""The deduplicator "matcher": duplicates have a similar meaning, and no other thing in quotes, row, column or opposite.
 
-Different numbers, names, negation, table rows or columns make questions different, however similar they sound.
+It sees only pairs that differ in no number, name or negation: code keeps those apart before it asks a model.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from difflib import SequenceMatcher
 
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.text.frame import split_frame
-from qagen_dagster.models.embedded.text.values import names, negated, numbers, overlap, terms
+from qagen_dagster.models.embedded.text.values import overlap
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.models.vectors.minilm import shared
 
@@ -27,9 +25,6 @@ _OPPOSITES = word_set(
 _NUMBERED = re.compile(r"^\s*(\d+)\.\s+(\S.*)$", re.MULTILINE)
 _NEW = re.compile(r"^New question:[ \t]*\n?[ \t]*(\S.*)$", re.MULTILINE)
 _ANSWER = re.compile(r"^(?:Its answer|Answer):[ \t]*(\S.*)$", re.MULTILINE)
-_ASKED = word_set(
-    "what which who whom when where why how many much long do does did is are was were give given"
-)
 
 
 def judge_duplicate(conversation: Conversation) -> list[Action]:
@@ -45,9 +40,6 @@ def judge_duplicate(conversation: Conversation) -> list[Action]:
 
 def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
     """The verdict on a question with its answer (or "") against the numbered known ones."""
-    for number, question, answer in known:
-        if why := _same_fact(new, (question, answer)):
-            return _verdict(number, why)
     equal = {number for number, _, answer in known if _equal_answers(new[1], answer)}
     alike = [
         (number, question)
@@ -55,7 +47,7 @@ def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
         if _may_repeat(new[0], question, equal_answers=number in equal)
     ]
     if not alike:
-        return _verdict(None, "numbers, names or words that matter differ from every accepted question")
+        return _verdict(None, "what they ask for differs from every accepted question")
     vectors = shared().encode([bare(new[0]), *(bare(question) for _, question in alike)])
     cosines = vectors[1:] @ vectors[0]
     for place, (_, question) in enumerate(alike):
@@ -95,30 +87,9 @@ def _split_listed(text: str) -> tuple[str, str]:
     return question, answer.removesuffix("]")
 
 
-def _same_fact(new: tuple[str, str], old: tuple[str, str]) -> str:
-    """Why two questions ask the same fact; empty if words do not tell."""
-    if _key(new[0]) == _key(old[0]):
-        return "same content words after normalisation"
-    if not new[1] or not old[1]:
-        return ""
-    left, right = (frozenset(terms(f"{bare(question)} {answer}")) - _ASKED for question, answer in (new, old))
-    if _wh(new[0]) != _wh(old[0]) or overlap(new[1], old[1]) < 0.5:
-        # Both sides of one fact: "Who wrote X?" and "What did Y write?".
-        return (
-            "the other side of the same fact"
-            if len(left & right) >= 0.85 * len(left | right) and len(left) > 3
-            else ""
-        )
-    return ""
-
-
 def bare(question: str) -> str:
     """The question without the phrase that names its document."""
     return split_frame(question)[1]
-
-
-def _key(question: str) -> Counter[str]:
-    return Counter(terms(question))
 
 
 def _equal_answers(answer: str, other: str) -> bool:
@@ -127,15 +98,10 @@ def _equal_answers(answer: str, other: str) -> bool:
 
 
 def _may_repeat(question: str, other: str, *, equal_answers: bool) -> bool:
-    """False if something distinguishes the questions that embeddings hardly represent."""
-    if numbers(question) != numbers(other) or negated(question) != negated(other):
-        return False
+    """False if the questions name different things in quotes, or ask for different kinds of answers."""
     if _quoted(question) != _quoted(other):
         return False
-    ours, theirs = names(question), names(other)
-    if equal_answers:  # the question words may then differ: "Who coached X?", "Which coach had X?"
-        return not (ours - theirs and theirs - ours)
-    return ours == theirs and _wh(question) == _wh(other)
+    return equal_answers or _wh(question) == _wh(other)  # "Who coached X?", "Which coach had X?"
 
 
 def _quoted(question: str) -> set[str]:

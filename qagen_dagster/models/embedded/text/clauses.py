@@ -14,6 +14,7 @@ from spacy.tokens import Doc, Token
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _GLUED = re.compile(r"\w\(")
+_ASIDE = re.compile(r"\([^()\s]+\s[^()]+\)")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LOOSE = frozenset({"relcl", "appos", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
@@ -82,8 +83,8 @@ def read_clause(doc: Doc) -> Clause | None:
     subjects = [child for child in root.children if child.dep_ in _SUBJECTS and child.i < root.i]
     if len(subjects) != 1 or not _finite(root):
         return None
-    if _GLUED.search(doc.text):
-        return None  # "f(x)", "file(s)": what stands in the brackets is no aside
+    if _GLUED.search(doc.text) or _ASIDE.search(doc.text):
+        return None  # "f(x)", "file(s)"; an aside of several words may limit what the sentence says
     dropped = _dropped(doc, root)
     kept = tuple(token.i for token in doc if token.i not in dropped)
     if subjects[0].i in dropped or root.i in dropped:

@@ -1,4 +1,4 @@
-"""Normal forms of answers (numbers with units, names, dates, negation), and their comparison."""
+"""Normal forms of answers (numbers with units, words, negation), and their comparison."""
 
 from __future__ import annotations
 
@@ -63,21 +63,9 @@ def terms(text: str) -> list[str]:
     return found
 
 
-def names(text: str) -> set[str]:
-    """Capitalised words that do not begin the text, and identifiers."""
-    return {
-        match.group().lower()
-        for match in re.finditer(r"(?<=\s)[A-ZÀ-Þ][\w'\u2019-]+|\b\w*\d\w*[A-Z]\w*\b|\b[A-Z]{2,}\w*\b", text)
-    }
-
-
 def negations(text: str) -> int:
     """The number of negating words."""
     return len(_NEGATION.findall(text))
-
-
-def negated(text: str) -> bool:
-    return bool(_NEGATION.search(text))
 
 
 def overlap(left: str, right: str) -> float:

@@ -26,7 +26,6 @@ def verdict(question: str, answer: str = "") -> tuple[str, int | None]:
     [
         ("What was the revenue of Hollis Ltd in 2022?", "4 million", 1),
         ("Who was the designer of the pump at Selby Quay?", "Martha Kellogg", 2),
-        ("What did Martha Kellogg design at Selby Quay?", "the pump", 2),
     ],
 )
 def test_repeats(question: str, answer: str, number: int) -> None:
@@ -36,8 +35,6 @@ def test_repeats(question: str, answer: str, number: int) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "What was the revenue of Hollis Ltd in 2023?",
-        "Who designed the pump at Corrie Dubh?",
         'According to "Stations", what is the depth of the station "Mill Creek"?',
         'According to "Stations", what is the salinity of the station "Skerry Bank"?',
         "Which station has the lowest salinity?",

@@ -26,7 +26,7 @@ def cell_questions(tables: Sequence[Table], context: Context) -> Iterator[Candid
     places = [_place(table, context) for table in tables]
     for table, place in zip(tables, places, strict=True):
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
-        if not named or places.count(place) > 1:
+        if not named or not (table.label or table.ruled) or places.count(place) > 1:
             continue
         yield from _by_row(table, place, context)
 

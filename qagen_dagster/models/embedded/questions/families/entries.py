@@ -28,7 +28,7 @@ _GROUPS = word_set("abilities actions reactions traits features")
 
 
 def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """Questions for the values of labels."""
+    """Questions for the values of labels that stand under a heading such as "Specifications", or under none."""
     entries = [(block, *_entry(block)) for block in blocks]
     times = Counter(key for _, key, _ in entries)
     for block, key, value in entries:
@@ -39,14 +39,13 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             continue
         if _VERB.search(value) and len(value.split()) > 4:
             continue
-        owner, name = owner_of(block.section, context), property_name(key, context)
+        inner = [name for name in block.section if name.lower() not in context.title.lower()]
+        name, bold = property_name(key, context), re.search(r"\*\*|__", block.lines[0].text)
+        if not all(map(_GENERIC.match, inner)) or not (bold or name):
+            continue
         plural = key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if (
-            owner
-            and not key.isupper()
-            and (name or "**" in block.lines[0].text or "__" in block.lines[0].text)
-        ):
-            asked = f"What {'are' if plural else 'is'} the {key} of {owner}?"
+        if context.thing and not key.isupper():
+            asked = f"What {'are' if plural else 'is'} the {key} of {context.thing}?"
             yield Candidate(asked, value, quotes, "key", kind, 0.75, "")
         elif name and not plural and not context.long and (" " in name or context.inner(block.section)):
             frame = context.frame(block.section)
@@ -63,12 +62,6 @@ def _entry(block: Block) -> tuple[str, str]:
     text = block.passage.text
     found = _PLAIN_KEY.match(text) if len(text) < 160 else None
     return (found.group(1).strip(), found.group(2).strip(" .")) if found else ("", "")
-
-
-def owner_of(section: tuple[str, ...], context: Context) -> str:
-    """The owner of a labelled value, if the document is about one thing."""
-    inner = [name for name in section if name.lower() not in context.title.lower()]
-    return context.thing if all(_GENERIC.match(name) for name in inner) else ""
 
 
 def lead_ins(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:

@@ -119,6 +119,7 @@ def definition(clause: Clause) -> Iterator[Found]:
         or len(subject) > 6
         or clause.kept[0] < subject[0]
         or not _is_term(clause.doc, subject)
+        or attribute.lemma_ == noun.lemma_
     ):
         return
     kept = [index for index in clause.kept if clause.root.i < index <= attribute.right_edge.i]
