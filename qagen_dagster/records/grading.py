@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import ConfigDict
-
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Combination, Mode, store_key
@@ -217,18 +215,6 @@ class GroundingReport(Record):
     def key(combination: Combination) -> str:
         """The latest report."""
         return store_key(f"grounding/{combination.key}", "report.json")
-
-
-class ReportHead(Record):
-    """A report without its answers, which take most of the memory. It is read from the file of a GroundingReport."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    fingerprint: str = ""
-    overall_confidence: Share | None
-    grounded: int
-    ungrounded: int
-    not_measured: int
 
 
 def combination_of(found: GroundingReport) -> Combination:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pydantic import BaseModel
+
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.plan import is_graded
@@ -22,12 +24,22 @@ from qagen_dagster.publishing.questions.registry import SET_FILES
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
-from qagen_dagster.records.grading import GroundingReport, ReportHead
+from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
 PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
+
+
+class _ReportHead(BaseModel):
+    """A GroundingReport without its answers, which take most of the memory."""
+
+    fingerprint: str = ""
+    overall_confidence: float | None
+    grounded: int
+    ungrounded: int
+    not_measured: int
 
 
 @dataclass(frozen=True)
@@ -156,7 +168,7 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
 def _made_from(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> str:
     """Changes when publishing again might write other files. It reads no results of documents, so it is quick."""
     candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
-    report = workspace.store.find_valid(GroundingReport.key(combination), ReportHead)
+    report = workspace.store.find_valid(GroundingReport.key(combination), _ReportHead)
     graded = "" if report is None else report.model_dump_json()
     results = (str(one.result_key) for one in candidates.documents) if candidates is not None else ()
     name = workspace.corpus(combination.corpus).config.name
