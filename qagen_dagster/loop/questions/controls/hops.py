@@ -83,11 +83,9 @@ def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
 
 def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[int]) -> AnswerRun:
     """The validator's answer from the other passages."""
-    shown = [
-        Excerpt(number, place.start_line, place.quote)
-        for number, place in enumerate(step.candidate.evidence, 1)
-        if number - 1 not in hidden
-    ]
+    others = [place for number, place in enumerate(step.candidate.evidence) if number not in hidden]
+    # Numbered anew: a gap would tell that something was left out.
+    shown = [Excerpt(number, place.start_line, place.quote) for number, place in enumerate(others, 1)]
     document = work.context.view.document
     return answer_from_excerpts(
         models.validator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -50,6 +51,8 @@ class Reader:
         if request.tools[0].name == "submit_mark":
             return call("submit_mark", right=True, explanation="The same.")
         (hidden,) = (number for number, quote in enumerate(QUOTES, 1) if quote not in told(request))
+        shown = [int(number) for number in re.findall(r"Excerpt (\d+)", told(request))]
+        assert shown == [*range(1, len(QUOTES))], "a gap would tell that one is left out"
         self.hidden.append(hidden)
         return self.without[hidden]
 
