@@ -20,13 +20,14 @@ def texts() -> dict[str, dict[str, str]]:
 def comment(connection: duckdb.DuckDBPyConnection) -> None:
     """Comment on everything in the catalog. Raises KeyError for what has no entry."""
     found = texts()
+    said: list[str] = []
     for relation, kind, columns in _relations(connection):
-        _say(connection, f"{kind} {relation}", found["relations"][relation])
+        said.append(_comment(f"{kind} {relation}", found["relations"][relation]))
         for name in columns:
             own = found["columns"].get(f"{relation}.{name}")
-            _say(connection, f'COLUMN {relation}."{name}"', own or found["columns"][name])
-    for macro, text in found["macros"].items():
-        _say(connection, f"MACRO {macro}", text)
+            said.append(_comment(f'COLUMN {relation}."{name}"', own or found["columns"][name]))
+    said += [_comment(f"MACRO {macro}", text) for macro, text in found["macros"].items()]
+    connection.execute("".join(said))
 
 
 def _relations(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str, list[str]]]:
@@ -39,6 +40,6 @@ def _relations(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str
     yield from rows
 
 
-def _say(connection: duckdb.DuckDBPyConnection, what: str, text: str) -> None:
+def _comment(what: str, text: str) -> str:
     quoted = text.replace("'", "''")
-    connection.execute(f"COMMENT ON {what} IS '{quoted}'")
+    return f"COMMENT ON {what} IS '{quoted}';\n"

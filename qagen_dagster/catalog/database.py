@@ -60,6 +60,7 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file; raw rows are kept in the folder `scratch` meanwhile."""
     raw = _write_raw(source, scratch)
     with duckdb.connect(file, config=CONFIG) as connection:
+        connection.begin()  # one commit, not one per statement
         create(connection)
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, raw[table])
@@ -69,6 +70,7 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
         connection.execute(sql("history_views"))
         comment(connection)
         counts = {table: connection.table(table).shape[0] for table in TABLES}
+        connection.commit()
         connection.execute("CHECKPOINT")
     return counts
 
