@@ -177,6 +177,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in words:
             raise
         _fail(*_told(error))
+    gc.freeze()  # the interpreter looks for garbage several times as it ends
     sys.exit(code if isinstance(code, int) else 0)
 
 

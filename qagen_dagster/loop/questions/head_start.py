@@ -12,10 +12,12 @@ from typing import Self
 
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import early
+from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
 from qagen_dagster.loop.unfinished import DOCUMENTS, mark
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination
 
 
@@ -66,6 +68,7 @@ class HeadStart:
                 announce(run)
         if not self._ended:
             start_all(self._runs)
+            in_background(minilm.shared)  # comparing the questions needs it when the last call has ended
 
     def document_counts(self) -> tuple[int, int]:
         """The documents of `ask` that are done, and all of them."""
