@@ -113,6 +113,7 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.ahead.end()
+        end_dead_runs(self._instance)  # of processes that were killed meanwhile
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
