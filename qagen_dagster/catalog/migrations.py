@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import duckdb
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 
 def sql(name: str) -> str:

@@ -29,11 +29,10 @@ from qagen_dagster.records.run import RunRecord
 
 
 class DocumentRow(Record):
-    """A document of a corpus with any outcome. `seconds` is how long parsing took."""
+    """A document of a corpus with any outcome."""
 
     corpus: str
     document: Document
-    seconds: float | None = None
 
 
 class VisualRow(Record):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -215,13 +214,11 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
         return list(kept), False
     if isinstance(sha256, ParsedFile):
         return [_failed_file(file, sha256, "", job)], False
-    started = time.monotonic()
     found = job.pool.parse(file.source, job.options)
-    seconds = round(time.monotonic() - started, 4)
     sha256 = found.sha256 or sha256  # of what was parsed: the file may have changed meanwhile
     if not found.entries:
-        return [_failed_file(file, found, sha256, job, seconds)], True
-    return [_store(file, found, entry, sha256, job, seconds) for entry in found.entries], True
+        return [_failed_file(file, found, sha256, job)], True
+    return [_store(file, found, entry, sha256, job) for entry in found.entries], True
 
 
 def _still_good(
@@ -270,7 +267,6 @@ def _store(
     entry: ParsedText | RowFailure,
     sha256: str,
     job: _Job,
-    seconds: float,
 ) -> IndexEntry:
     document = _document(file, found, entry, sha256)
     if isinstance(entry, ParsedText):
@@ -278,7 +274,7 @@ def _store(
         document = document.model_copy(update={"text_sha256": content_hash(text)})
         _write_text(job, document, text)
     job.store.write(Document.key(job.corpus, document.id), document)
-    return _entry(document, sha256, job.options_tag, seconds, found.bytes)
+    return _entry(document, sha256, job.options_tag, found.bytes)
 
 
 def _write_text(job: _Job, document: Document, text: bytes) -> None:
@@ -319,7 +315,7 @@ def _document(file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailur
     )
 
 
-def _entry(document: Document, sha256: str, options: str, seconds: float, size: int) -> IndexEntry:
+def _entry(document: Document, sha256: str, options: str, size: int) -> IndexEntry:
     return IndexEntry(
         id=document.id,
         source=document.source,
@@ -335,13 +331,10 @@ def _entry(document: Document, sha256: str, options: str, seconds: float, size: 
         line_count=document.line_count,
         char_count=document.char_count,
         page_count=document.page_count,
-        seconds=seconds,
     )
 
 
-def _failed_file(
-    file: CorpusFile, found: ParsedFile, sha256: str, job: _Job, seconds: float = 0.0
-) -> IndexEntry:
+def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job) -> IndexEntry:
     document = Document(
         id=document_id(file.name),
         source=file.name,
@@ -354,4 +347,4 @@ def _failed_file(
     )
     job.store.remove(Document.text_key(job.corpus, document.id))  # the text of an earlier version
     job.store.write(Document.key(job.corpus, document.id), document)
-    return _entry(document, sha256, job.options_tag, seconds, found.bytes)
+    return _entry(document, sha256, job.options_tag, found.bytes)

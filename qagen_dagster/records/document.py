@@ -154,7 +154,6 @@ class IndexEntry(Record):
     line_count: int = 0
     char_count: int = 0
     page_count: int | None = None
-    seconds: float = 0.0  # parsing the whole file
 
     @property
     def version(self) -> str:

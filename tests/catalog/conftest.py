@@ -39,7 +39,7 @@ class World:
     def source(self) -> CatalogSource:
         results = [self.result(n) for n in range(self.size)]
         return CatalogSource(
-            documents=(DocumentRow(corpus="c", document=document(n), seconds=0.25) for n in range(self.size)),
+            documents=(DocumentRow(corpus="c", document=document(n)) for n in range(self.size)),
             visuals=(
                 VisualRow(corpus="c", document_id=f"d{n}", visual=visual(k))
                 for n in range(self.size)

@@ -38,9 +38,9 @@ def test_records_round_trip(tmp_path: Path, make_world) -> None:
     assert {table: len(rows) for table, rows in tables.items()} == counts
     with snapshot(path) as connection:
         row = connection.execute(
-            "SELECT authors, title, parse_seconds, version FROM documents WHERE document_id = 'd1'"
+            "SELECT authors, title, version FROM documents WHERE document_id = 'd1'"
         ).fetchone()
-        assert row == (["A", "B"], "Title 1", 0.25, f"{1:064d}"[:16] + "+text-1")
+        assert row == (["A", "B"], "Title 1", f"{1:064d}"[:16] + "+text-1")
         assert connection.execute("SELECT position, label, box FROM visuals LIMIT 2").fetchall() == [
             (1, "Table 0", None),
             (2, "Table 1", [0.0, 0.0, 1.0, None]),

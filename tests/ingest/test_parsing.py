@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.records.document import CorpusIndex, Document, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
 from tests.ingest.conftest import Desk
 
 ROWS = '{"id": "a", "text": "First notice."}\n{"id": "b", "text": "Second notice."}\n'
@@ -119,6 +121,16 @@ def test_what_did_not_change_is_not_parsed_again(desk: Desk) -> None:
     second = desk.parse()
     assert (second.parsed_files, desk.pool.parsed, second.index) == (0, [], first.index)
     assert {os.stat(desk.store.path(key)).st_mtime for key in desk.store.list("")} == {1}
+
+
+def test_a_second_parse_gives_the_same_bytes(desk: Desk, tmp_path: Path) -> None:
+    desk.add("a.txt", "Alpha beta gamma delta.\n")
+    desk.add("broken.pdf", b"%PDF-1.4 nothing")
+    desk.parse()
+    other = replace(desk, store=Store(tmp_path / "other"))
+    other.parse()
+    first, second = ({key: one.get(key) for key in one.list("")} for one in (desk.store, other.store))
+    assert first == second
 
 
 def test_only_what_changed_is_parsed_again(desk: Desk) -> None:

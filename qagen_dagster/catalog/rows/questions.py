@@ -56,7 +56,6 @@ def _document(row: DocumentRow) -> Row:
         "row_id": document.row,
         "version": document.version,
         "section_count": len(document.sections),
-        "parse_seconds": row.seconds,
     }
 
 

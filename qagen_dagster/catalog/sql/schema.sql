@@ -31,8 +31,7 @@ CREATE TABLE documents (
     date          VARCHAR,
     doi           VARCHAR,
     abstract      VARCHAR,
-    language      VARCHAR,
-    parse_seconds DOUBLE
+    language      VARCHAR
 );
 
 CREATE TABLE sections (

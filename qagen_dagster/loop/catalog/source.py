@@ -132,7 +132,7 @@ def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow
     for index in indexes:
         for entry in index.documents:
             for document in records(store, [Document.key(index.corpus, entry.id)], Document):
-                yield DocumentRow(corpus=index.corpus, document=document, seconds=entry.seconds)
+                yield DocumentRow(corpus=index.corpus, document=document)
 
 
 def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
