@@ -23,11 +23,11 @@ def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
     """Counts by outcome, and a row per document; documents without text come first."""
     outcomes = Counter(document.outcome.value for document in index.documents)
     rows = [
-        (d.id, d.format, d.outcome.value, d.page_count, d.line_count, f"{d.seconds:.2f}", d.detail)
+        (d.id, d.format, d.outcome.value, d.page_count, d.line_count, d.detail)
         for d in sorted(index.documents, key=lambda d: (d.outcome in (Outcome.PARSED,), d.id))
     ]
     usable = outcomes[Outcome.PARSED.value] + outcomes[Outcome.NO_TEXT.value]
-    header = ("document", "format", "outcome", "pages", "lines", "seconds", "detail")
+    header = ("document", "format", "outcome", "pages", "lines", "detail")
     return {
         "dagster/row_count": len(index.documents),
         "files_parsed_now": parsed_files,
