@@ -20,6 +20,7 @@ from tests.support.models import FakeModel, Turn, call, say, told
 QUESTION = "How many days after the CT-15 probe is calibrated must its cable be replaced?"
 ANSWER = "30 days"
 QUOTES = ("Calibrate the probe every 90 days.", "Replace the cable after 120 days.", "Keep the probe dry.")
+BOTH_SIDES = "Calibrate the probe every 90 days and replace its cable after 120 days."
 LIMITS = QALimits(target_count=1, max_consecutive_failures=9, max_attempts=1)
 PASSED = VerdictRecord(
     attempt=1,
@@ -42,17 +43,17 @@ def answer(text: str, *, answerable: bool = True) -> AssistantMessage:
 class Reader:
     """A validator that answers from passages; `without` gives its reply for each passage that is hidden, by number."""
 
-    def __init__(self, without: Mapping[int, Turn]) -> None:
-        self.without = without
+    def __init__(self, without: Mapping[int, Turn], quotes: tuple[str, ...] = QUOTES) -> None:
+        self.without, self.quotes = without, quotes
         self.hidden: list[int] = []
         self.model = FakeModel(self._reply, "validator")
 
     def _reply(self, request: Request) -> Turn:
         if request.tools[0].name == "submit_mark":
             return call("submit_mark", right=True, explanation="The same.")
-        (hidden,) = (number for number, quote in enumerate(QUOTES, 1) if quote not in told(request))
+        (hidden,) = (number for number, quote in enumerate(self.quotes, 1) if quote not in told(request))
         shown = [int(number) for number in re.findall(r"Excerpt (\d+)", told(request))]
-        assert shown == [*range(1, len(QUOTES))], "a gap would tell that one is left out"
+        assert shown == [*range(1, len(self.quotes))], "a gap would tell that one is left out"
         self.hidden.append(hidden)
         return self.without[hidden]
 
@@ -114,6 +115,28 @@ def test_other_types_that_need_several_passages_are_checked_too(kind: str) -> No
         fault(control(Reader(dict.fromkeys((1, 2, 3), answer(ANSWER))), kind))
         is RejectionReason.NOT_MULTI_HOP
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "quote", "reason"),
+    [
+        ("comparison", BOTH_SIDES, None),
+        ("aggregation", BOTH_SIDES, None),
+        ("multi_hop", BOTH_SIDES, RejectionReason.NOT_MULTI_HOP),
+        ("synthesis", BOTH_SIDES, RejectionReason.NOT_MULTI_HOP),
+        (
+            "comparison",
+            "The cable of the CT-15 probe is replaced 30 days after it is calibrated.",
+            RejectionReason.NOT_MULTI_HOP,
+        ),
+    ],
+)
+def test_a_needless_quote_beside_one_with_both_sides_does_not_count(
+    kind: str, quote: str, reason: RejectionReason | None
+) -> None:
+    quotes = ("The probe has a cable.", quote)
+    found = control(Reader({1: answer(ANSWER), 2: NOT}, quotes), kind, quotes)
+    assert fault(found) is reason
 
 
 def test_no_call_is_made_where_nothing_is_claimed_or_nothing_can_be_hidden() -> None:
