@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.records.corpus import QuestionType
-from tests.support.batches.play import BatchPlay, Fate, question
+from tests.support.batches.play import LINES, BatchPlay, Fate, question
 from tests.support.batches.run import limits_of, run
 
 WHY = QuestionType.CAUSAL
@@ -53,3 +53,16 @@ def test_a_question_too_far_from_the_document_is_asked_for_again_and_an_empty_re
     kept = run(never, limits=limits_of({WHY: 1}, min_question_confidence=1.0))
     assert [one.question for one in kept.accepted] == [question(Fate.GOOD, 1)]
     assert never.asked("generator") == 3
+
+
+def test_a_question_is_rewritten_and_answered_from_passages_that_share_its_words() -> None:
+    filler = (f"Chapter {number} is about the keepers of lighthouse {number}." for number in range(1_500))
+    better = "Every how many days is the probe calibrated? Which words hold good 2?"
+    play = BatchPlay([[("causal", Fate.GOOD), ("causal", Fate.GOOD)]], rewrites=lambda _: better)
+    limits = limits_of({WHY: 1}, min_question_confidence=0.5, question_regenerations=1)
+    assert run(play, limits=limits, text="\n".join((*LINES, *filler))).accepted
+    rewritten = next(request for _, request in play.log if "submit_rewrite" in request)
+    answered = [request for role, request in play.log if role == "answerer"][-1]
+    for request in (rewritten, answered):
+        assert "Only parts of the document" in request
+        assert LINES[2] in request
