@@ -98,8 +98,13 @@ def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[i
     """The validator's answer from the other passages."""
     others = [place for number, place in enumerate(step.candidate.evidence) if number not in hidden]
     # Numbered anew: a gap would tell that something was left out.
-    shown = [Excerpt(number, place.start_line, place.quote) for number, place in enumerate(others, 1)]
-    document = work.context.view.document
+    view = work.context.view
+    heads = [view.section_at(place.start_line) if place.start_line else None for place in others]
+    shown = [
+        Excerpt(number, place.start_line, place.quote, head.title if head else "")
+        for number, (place, head) in enumerate(zip(others, heads, strict=True), 1)
+    ]
+    document = view.document
     return answer_from_excerpts(
         models.validator,
         step.candidate.question,

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
+from qagen_dagster.loop.questions.batch.events import Draft, QuestionGraded
+from qagen_dagster.loop.questions.batch.run_document import DocumentRun
+from qagen_dagster.loop.questions.batch.state import BatchState, GradeQuestion
+from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.document import Metadata
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
-from tests.support.batches.run import limits_of, run
+from tests.support.batches.run import COMBINATION, limits_of, run
+from tests.support.documents import context_of, view_of
 
 WHY = QuestionType.CAUSAL
 
@@ -66,3 +74,15 @@ def test_a_question_is_rewritten_and_answered_from_passages_that_share_its_words
     for request in (rewritten, answered):
         assert "Only parts of the document" in request
         assert LINES[2] in request
+
+
+@pytest.mark.parametrize(("year", "may_be_named"), [("2013", True), ("2014", False)])
+def test_a_question_may_name_the_date_of_its_document(year: str, may_be_named: bool) -> None:
+    view = view_of(metadata=Metadata(date="2013-04-30"))
+    work = DocumentWork(COMBINATION, context_of(view), limits_of({WHY: 1}), fingerprint="f" * 16)
+    asked = f"Every how many days was the probe of {year} calibrated?"
+    draft = Draft(number=1, question=asked, question_type=WHY)
+    document_run = DocumentRun(work, limits_of({WHY: 1}), BatchPlay([]).models)
+    graded = document_run.perform(GradeQuestion(draft=draft, question=asked), BatchState())
+    assert isinstance(graded, QuestionGraded)
+    assert graded.grade.is_grounded is may_be_named

@@ -12,9 +12,10 @@ from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import QALimits, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.document import Section
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
-from tests.support.documents import context_of, visual_context
+from tests.support.documents import context_of, view_of, visual_context
 from tests.support.models import FakeModel, Turn, call, say, told
 
 QUESTION = "How many days after the CT-15 probe is calibrated must its cable be replaced?"
@@ -169,3 +170,25 @@ def test_the_rows_of_a_table_and_its_head_are_one_passage() -> None:
     step = Validate(candidate=candidate, attempt=1)
     assert fault(hops.control(step, work, models, Judged(verdict=PASSED))) is None
     assert reader.hidden == []
+
+
+def test_a_passage_is_shown_with_the_title_of_its_section() -> None:
+    view = view_of(sections=(Section(title="Care of the CT-15", level=1, start_line=3),))
+    places = tuple(Evidence(quote=one, start_line=at, end_line=at) for at, one in ((1, "A."), (4, "B.")))
+    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=places, question_type="multi_hop")
+    work = DocumentWork(
+        Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL),
+        context_of(view),
+        LIMITS,
+        "f" * 16,
+    )
+    seen: list[str] = []
+
+    def read(request: Request) -> Turn:
+        seen.append(told(request))
+        return NOT
+
+    models = QAModels(FakeModel([]), FakeModel(read, "validator"), FakeModel([]))
+    hops.control(Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=PASSED))
+    assert "section: Care of the CT-15\n4| B." in seen[0]
+    assert "section:" not in seen[1]
