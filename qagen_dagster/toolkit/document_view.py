@@ -10,17 +10,12 @@ from functools import cached_property
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.records.document import Document, PageSpan, Section, Visual
+from qagen_dagster.toolkit.back_matter import BackMatter, back_matter, is_reference_list, long_ones
 
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
 _EDGE, _HEADS = 2, 3  # lines at each edge of a page that may be its head or foot; pages that must have it
-_REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
-
-
-def is_reference_list(title: str) -> bool:
-    """Whether a section of this title only lists what was read."""
-    return title.strip(" .:0123456789").casefold() in _REFERENCES
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,16 @@ class DocumentView:
             for section, end in zip(sections, ends, strict=False)
             if is_reference_list(section.title)
         )
+
+    @cached_property
+    def back_matter(self) -> tuple[BackMatter, ...]:
+        """References, acknowledgements, letters of reviewers, in order."""
+        return back_matter(self.document, self.lines)
+
+    @cached_property
+    def long_back_matter(self) -> tuple[BackMatter, ...]:
+        """The back matter that is left out where a document is shown whole."""
+        return long_ones(self.back_matter, self.lines)
 
     @cached_property
     def running_heads(self) -> frozenset[int]:

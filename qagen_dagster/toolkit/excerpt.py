@@ -12,6 +12,7 @@ from collections.abc import Iterable
 TAG = "document_excerpt"
 OPEN = f"<{TAG}>"
 CLOSE = f"</{TAG}>"
+_NOTE = 80  # characters that a note of what is hidden takes
 _DELIMITER = re.compile(r"<(?=[\s/\\]*document_excerpt)", re.IGNORECASE)
 
 
@@ -60,13 +61,13 @@ def enclose(rows: list[str]) -> Block:
 
 
 def row(number: int, text: str, limit: int) -> str:
-    """`41| text`, with at most `limit` characters of the line and a note of what is hidden."""
+    """`41| text`, with `limit` characters of the line, or a few more, and a note of what is hidden."""
     return f"{number}| {head(text, limit)}"
 
 
 def row_around(number: int, text: str, at: int, limit: int) -> str:
     """Like `row`, but of a long line it shows the part around character `at` (0-based)."""
-    if len(text) <= limit:
+    if len(text) <= limit + _NOTE:
         return row(number, text, limit)
     start = max(0, min(at - limit // 3, len(text) - limit))
     before = f"[{start} characters of this line hidden before] " if start else ""
@@ -76,13 +77,13 @@ def row_around(number: int, text: str, at: int, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The first `limit` characters and, if there are more, how many and how to see them."""
-    if len(text) <= limit:
+    """The first `limit` characters and, if there are more than the note takes, how many and how to see them."""
+    if len(text) <= limit + _NOTE:
         return neutralise(text)
     hidden = len(text) - limit
     return (
         f"{neutralise(text[:limit])} [{hidden} more characters of this line are hidden: "
-        "search for words near its end, or for what you look for, to see the part around them]"
+        "search for what you look for]"
     )
 
 

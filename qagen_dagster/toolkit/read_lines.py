@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
 from qagen_dagster.errors import ToolError
+from qagen_dagster.toolkit.back_matter import BackMatter
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import CLOSE, enclose, row
+from qagen_dagster.toolkit.excerpt import CLOSE, enclose, row, single_line
 from qagen_dagster.toolkit.tool import Tool, tool
 
 MAX_LINES = 400
@@ -54,11 +56,12 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 
 
 def opening(view: DocumentView, most: int, first: int) -> str:
-    """The whole document as the tool shows it if it has at most `most` characters; else its first lines, of `first` characters."""
+    """The document as the tool shows it, without long back matter, if that has at most `most` characters; else its first
+    lines, of `first` characters."""
     if not view.has_text or not most:
         return ""
     total = len(view.lines)
-    whole = _read(view, 1, total, most, total)
+    whole = _read(view, 1, total, most, total, view.long_back_matter)
     return whole if whole.endswith(CLOSE) else _read(view, 1, total, min(most, first))
 
 
@@ -68,11 +71,16 @@ def _read(
     wanted: int,
     most_characters: int = MAX_CHARACTERS,
     most_lines: int = MAX_LINES,
+    left_out: Sequence[BackMatter] = (),
 ) -> str:
     markers = view.pages_starting(start, wanted)
     rows: list[str] = []
     size, number, shown = 0, start, 0
+    ends = {one.start: one.end for one in left_out}
     while number <= wanted and shown < most_lines:
+        if number in ends:
+            number = ends[number] + 1
+            continue
         fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
         if view.lines[number - 1].strip():
             fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
@@ -85,7 +93,8 @@ def _read(
     last, total = number - 1, len(view.lines)
     pages = view.page_range(start, last)
     header = f"lines {start}-{last} of {total}{f' ({pages})' if pages else ''}"
-    body = f"{header}\n{enclose(rows)}"
+    without = "".join(f", without {one.title} (lines {one.start}-{one.end})" for one in left_out)
+    body = f"{header}{single_line(without)}\n{enclose(rows)}"
     if last == wanted:
         return body
     rest = f"start_line={last + 1}" + ("" if wanted == total else f", end_line={wanted}")

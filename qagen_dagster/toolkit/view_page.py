@@ -131,10 +131,11 @@ def _parts(view: DocumentView, visual: Visual) -> list[Visual]:
 
 
 def _told(visual: Visual, found: Visual, parts: list[Visual]) -> str:
-    """The other parts of a visual with their pages; empty if there are none."""
+    """The line of a visual's caption or content, and its other parts with their pages, as far as there are any."""
     others = [one for one in (found, *parts) if one is not visual][:_MAX_NAMED]
     named = ", ".join(f'"{shown_label(one.label)}" (page {one.page or "-"})' for one in others)
-    return f" It has more parts: {named}." if named else ""
+    place = f" In the text it begins on line {visual.start_line}." if visual.start_line else ""
+    return f"{place} It has more parts: {named}." if named else place
 
 
 def _with_margin(box: Box) -> Box:

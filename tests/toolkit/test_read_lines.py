@@ -11,6 +11,8 @@ from qagen_dagster.models.messages import Text
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.toolkit import read_lines
 from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import row
+from qagen_dagster.toolkit.read_lines import MAX_LINE_CHARACTERS
 
 ROW = re.compile(r"^\s*(\d+)\| (.*)$")
 
@@ -126,3 +128,9 @@ def test_going_on_reaches_every_line_within_the_cap(lengths: list[int]) -> None:
         note = re.search(r"start_line=(\d+)\)", output)
         start = int(note[1]) if note else None
     assert seen == [1, *(number for number, length in enumerate(lengths, 2) if length)]
+
+
+@pytest.mark.parametrize(("more", "hidden"), [(80, False), (81, True)])
+def test_no_note_takes_more_than_what_it_hides(more: int, hidden: bool) -> None:
+    told = row(1, "x" * (MAX_LINE_CHARACTERS + more), MAX_LINE_CHARACTERS)
+    assert (f"[{more} more characters of this line are hidden" in told) is hidden

@@ -172,3 +172,10 @@ def test_the_part_on_the_page_that_is_asked_for_is_opened(make_view) -> None:
     told = shown(make_view, (FIGURE, CONTINUED), visual="Figure 4", page_number=2)
     assert 'cut out: "Figure 4 (2)"' in told
     assert 'It has more parts: "Figure 4" (page 1).' in told
+
+
+def test_the_line_of_a_caption_is_told(make_view) -> None:
+    placed = FIGURE.model_copy(update={"start_line": 7, "end_line": 8})
+    assert "In the text it begins on line 7." in shown(make_view, (placed,), visual="Figure 4")
+    unplaced = FIGURE.model_copy(update={"start_line": None})
+    assert "In the text" not in shown(make_view, (unplaced,), visual="Figure 4")

@@ -41,11 +41,15 @@ class SubmittedAnswer(Record):
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A piece of the document as the model sees it: whole or partial lines; the first one has the number `start_line`."""
+    """A piece of the document as the model sees it: whole or partial lines; the first one has the number `start_line`.
+
+    `section` is the title above it, where it is shown.
+    """
 
     number: int
     start_line: int | None
     text: str
+    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,8 @@ def _shown(excerpt: Excerpt) -> Block:
         row(number, line, LONGEST_ROW)
         for number, line in enumerate(excerpt.text.split("\n"), excerpt.start_line or 1)
     ]
-    return block([f"Excerpt {excerpt.number}", enclose(rows)])
+    above = [f"section: {one_line(excerpt.section, 120)}"] if excerpt.section else []
+    return block([f"Excerpt {excerpt.number}", enclose([*above, *rows])])
 
 
 def _thinking(run: AgentRun) -> str | None:

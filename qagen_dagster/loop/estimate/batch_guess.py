@@ -1,7 +1,7 @@
 """Guesses the amounts of a document of the batch strategy when there are no past runs, as `rough_guess` does for agents.
 
-A round shows the document to the generator, to the answerer and to the validator, each once for all questions. A validator that is
-not shown the whole document answers each question by itself.
+A round shows the document to the generator, to the answerer and to the validator, each once for all questions. What is asked for again is
+answered from passages. A validator that is not shown the whole document answers each question by itself.
 """
 
 from __future__ import annotations
@@ -113,9 +113,10 @@ def _answers(document: float, spec: ModelSpec, rounds: _Round, mended: float) ->
     )
     each = rounds.asked / rounds.requests
     together = one_call(given + QUESTION_TOKENS * each, written(SUBMIT_TOKENS * each, spec), spec)
+    passages = min(document, BUDGETS[2] / TOKEN_CHARACTERS)
     alone_ends = (Terminal("-", SubmitGroundedAnswer).spec(),)
     alone = one_call(
-        CARD_TOKENS + document + prompt_tokens(answerer.prompt(), alone_ends),
+        CARD_TOKENS + passages + prompt_tokens(answerer.prompt(), alone_ends),
         written(SUBMIT_TOKENS, spec),
         spec,
     )

@@ -132,6 +132,26 @@ def test_of_a_long_document_it_is_shown_the_first_lines() -> None:
     assert len(small) < 1_500
 
 
+def test_a_long_reference_list_is_left_out_and_can_be_read() -> None:
+    lines = [
+        *(f"Finding {n}: {'x' * 90}" for n in range(60)),
+        *(f"[{n}] Holm, {1950 + n}. {'y' * 60}" for n in range(40)),
+    ]
+    sections = (
+        Section(title="Findings", level=1, start_line=1),
+        Section(title="References", level=1, start_line=61),
+    )
+    context = context_of(view_of("\n".join(lines), sections=sections))
+    opening = context.opening(SERVER)
+    assert opening.startswith("lines 1-100 of 100, without references (lines 61-100)\n")
+    assert "60| Finding 59" in opening
+    assert "Holm" not in opening
+    assert context.opens_whole(SERVER)
+    (shown,) = context.tools["read_lines"].call({"start_line": 61})
+    assert isinstance(shown, Text)
+    assert "61| [0] Holm, 1950." in shown.text
+
+
 def test_who_is_shown_nothing_unasked() -> None:
     assert visual_context().opening(SERVER) == ""
     assert context_of(view_of("")).opening(SERVER) == ""

@@ -1,6 +1,6 @@
-"""Chooses what agents without tools are shown of a document: all of it, or parts from all over it.
+"""Chooses what agents without tools are shown of a document: all of it but long back matter, or parts from all over it.
 
-A document that is too long is not cut off at the end. First its back matter is left out; then each round shows other
+A document that is too long is not cut off at the end. First all its back matter is left out; then each round shows other
 parts of the body, at even distances. The model is told what is left out, and the result records what was shown.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from qagen_dagster.agents.questions.batch.back_matter import BackMatter, back_matter
 from qagen_dagster.agents.questions.batch.spacing import unpadded
 from qagen_dagster.records.questions.results import LineSpan
+from qagen_dagster.toolkit.back_matter import BackMatter
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
@@ -58,21 +58,27 @@ class Reading:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         starts = {section.start_line for section in self._view.document.sections}
-        edges = {edge for one in self._back_matter for edge in (one.start, one.end + 1)}
+        edges = {edge for one in self._view.back_matter for edge in (one.start, one.end + 1)}
         return tuple(_parts(unpadded(self._view.lines), starts, edges))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
-        """The parts to show in a round (from 1): all parts or the whole body if they fit `budget` characters, else evenly
-        spread parts of the body."""
-        if sum(part.size for part in self.parts) <= budget:
-            return ()
+        """The parts to show in a round (from 1): all but long back matter, or the whole body, if they fit `budget` characters;
+        else evenly spread parts of the body."""
         asked = self._body or tuple(range(len(self.parts)))
-        if sum(self.parts[index].size for index in asked) <= budget:
-            return asked
+        for shown in (self._without(self._view.long_back_matter), asked):
+            if sum(self.parts[index].size for index in shown) <= budget:
+                return shown if len(shown) < len(self.parts) else ()
         count = max(1, min(len(asked), budget // PART))
         step = len(asked) / count
         first = step * ((round_ - 1) % ROUNDS) / ROUNDS
         return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
+
+    def near(self, words: str, budget: int) -> tuple[int, ...]:
+        """As `choose`, but where not all fits, the parts that share most of the words, if any do."""
+        chosen = self.choose(1, budget)
+        if not chosen or (self._body and set(self._body) <= set(chosen)):
+            return chosen
+        return self.about(words, budget // PART) or chosen
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
         """`chosen` and the parts of the body that share most of the question's rare words; () stays ()."""
@@ -131,7 +137,7 @@ class Reading:
         shown = [self.parts[index] for index in chosen]
         names = [
             f"{one.title} (lines {one.start}-{one.end})"
-            for one in self._back_matter
+            for one in self._view.back_matter
             if not any(part.start <= one.end and one.start <= part.end for part in shown)
         ]
         if len(names) > _NAMED:
@@ -139,16 +145,15 @@ class Reading:
         return _LEFT_OUT.format(what=", ".join(names)) if names else ""
 
     @cached_property
-    def _back_matter(self) -> tuple[BackMatter, ...]:
-        return back_matter(self._view.document, self._view.lines)
-
-    @cached_property
     def _body(self) -> tuple[int, ...]:
+        return self._without(self._view.back_matter)
+
+    def _without(self, back_matter: Sequence[BackMatter]) -> tuple[int, ...]:
         """The parts that are not only back matter."""
         return tuple(
             index
             for index, part in enumerate(self.parts)
-            if not any(one.start <= part.start and part.end <= one.end for one in self._back_matter)
+            if not any(one.start <= part.start and part.end <= one.end for one in back_matter)
         )
 
     @cached_property

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
-from qagen_dagster.agents.questions.batch.reading import BUDGETS, PART, Reading
+from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
 from qagen_dagster.agents.questions.generator import REFUSED
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import (
@@ -202,7 +202,7 @@ class DocumentRun:
             self.reading,
             questioner.Rejection(step.question, draft.question_type, step.reason, _tried(step.current)),
             questioner.Told(others),
-            self._task(state, draft.parts, step.question, step.current.rewrites),
+            self._passages(state, step.question, step.current.rewrites),
         )
         why = self._refused(found.question, step.current, state) if found.question else ""
         if why:
@@ -221,7 +221,7 @@ class DocumentRun:
     def _answer(self, step: Answer, state: BatchState) -> Answered:
         draft = step.current.draft
         asked = answerer.Asked(step.question, draft.question_type, step.rejected)
-        task = self._task(state, draft.parts, step.question, len(step.current.tries))
+        task = self._answer_task(state, draft, asked, len(step.current.tries))
         found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
         return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
 
@@ -271,7 +271,7 @@ class DocumentRun:
         asked = answerer.Asked(
             refused.question, draft.question_type, ((refused.answer, REFUSED[step.reason]),)
         )
-        task = self._task(state, draft.parts, refused.question, _SAMPLES - 1)
+        task = self._answer_task(state, draft, asked, _SAMPLES - 1)
         found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
         given = found.candidate
         if given is None or given == refused or given.gate is not None:
@@ -299,13 +299,24 @@ class DocumentRun:
 
     def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question came from and the parts that share its words; fewer parts where these are too long."""
-        attempt = state.qa.attempts + 1
-        fewer = [
-            self.reading.about(question, budget // PART) or self.reading.choose(1, budget)
-            for budget in BUDGETS[1:]
-        ]
-        choices = [self.reading.beside(parts, question), *fewer]
-        return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
+        fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
+        return _sampled(state, [self.reading.beside(parts, question), *fewer], tries)
+
+    def _answer_task(self, state: BatchState, draft: Draft, asked: answerer.Asked, tries: int) -> Task:
+        """For one more answer or a new wording: the passages that share its words. A count needs the whole document."""
+        words = " ".join((asked.question, *(said for said, _ in asked.rejected)))
+        first = not tries and asked.question == draft.question
+        if first or draft.question_type is QuestionType.AGGREGATION:
+            return self._task(state, draft.parts, words, tries)
+        return self._passages(state, words, tries)
+
+    def _passages(self, state: BatchState, words: str, tries: int) -> Task:
+        return _sampled(state, [self.reading.near(words, budget) for budget in BUDGETS[2:]], tries)
+
+
+def _sampled(state: BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:
+    attempt = state.qa.attempts + 1
+    return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
 
 
 class RecordingJudge:

@@ -137,7 +137,7 @@ def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int]) ->
     """The next check of a candidate. Questions that will be judged soon are first answered together."""
     if not isinstance(step, (Dedupe, Validate, Mend)):
         raise ValueError("the candidate waits for no check")
-    if not isinstance(step, Validate) or state.qa.recheck or step.candidate.question in state.blind:
+    if not isinstance(step, Validate) or step.candidate.question in state.blind:
         return step
     asked = together.for_validator(state, step.candidate, missing)
     return AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step

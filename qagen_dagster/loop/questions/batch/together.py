@@ -39,20 +39,30 @@ def for_validator(
 ) -> tuple[str, ...]:
     """The question of the candidate, and waiting questions with an answer, as many as `for_answerer` would take.
 
-    No question of them names the answer of another one.
+    Beside a question that is checked again stand the others of this kind. No question of them names the answer of another one.
     """
     found = [candidate]
+    if state.qa.recheck:
+        for again in state.qa.recheck[1:]:
+            _join(found, again.candidate, state)
+        return tuple(one.question for one in found)
     left = {kind.value: count for kind, count in _with_reserve(missing).items()}
     left[candidate.question_type] = left.get(candidate.question_type, 0) - 1
     for draft in waiting(state):
         one = state.prepared.get(draft.number)
         if one is None or one.gate is RejectionReason.UNANSWERABLE or left.get(one.question_type, 0) <= 0:
             continue
-        known = one.question in state.blind or any(_share_chain(one, other) for other in found)
-        if not known and len(found) < MOST:
-            left[one.question_type] -= 1
-            found.append(one)
+        left[one.question_type] -= _join(found, one, state)
     return tuple(one.question for one in found)
+
+
+def _join(found: list[Candidate], one: Candidate, state: BatchState) -> bool:
+    """Add a candidate whose question can be asked with the others."""
+    known = one.question in state.blind or any(_share_chain(one, other) for other in found)
+    if not known and len(found) < MOST:
+        found.append(one)
+        return True
+    return False
 
 
 def _with_reserve(missing: dict[QuestionType, int]) -> dict[QuestionType, int]:

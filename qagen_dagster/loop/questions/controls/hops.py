@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table
+from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.loop.questions.controls.same_fact import same_fact
 from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
@@ -17,12 +18,13 @@ from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import Evidence, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
 
 SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
 )
 NEEDED = 2  # passages
+_OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
 
 
 def control(
@@ -30,7 +32,8 @@ def control(
 ) -> Judged | Controlled:
     """Reject a candidate that passed if fewer than two of its passages are needed. Raises ModelError.
 
-    A table row can hold both sides of a comparison, so evidence of one passage proves nothing.
+    A table row or a sentence can hold both sides of a comparison, so evidence of one passage proves nothing, and
+    neither does a second quote beside it that is not needed.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)
@@ -42,7 +45,8 @@ def control(
         return judged
     if not applies(work, step.candidate.question_type) or len(passages) < NEEDED:
         return judged
-    needed, given = 0, ""
+    needed: list[set[int]] = []
+    given = ""
     for hidden in passages:
         found = _without(step, work, models, hidden)
         submitted = found.submitted
@@ -53,11 +57,13 @@ def control(
         judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
         if is_malformed(failure):
             return judged.model_copy(update={"verdict": None, "failure": failure})
-        needed += not same
-        if needed == NEEDED:
+        needed += [] if same else [hidden]
+        if len(needed) == NEEDED:
             return judged
+    if len(needed) == 1 and _holds_both_sides(step.candidate, needed[0]):
+        return judged
     few = (
-        f"{needed} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
+        f"{len(needed)} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
         if needed
         else f"each of the quoted passages alone is enough for the answer {given[:300]!r}"
     )
@@ -67,6 +73,13 @@ def control(
 def applies(work: DocumentWork, question_type: str) -> bool:
     """Whether questions of this type must need several passages. What a picture shows cannot be hidden."""
     return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
+
+
+def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
+    """Whether the passage alone has the values that are compared or added up: at least two that the question does not name."""
+    named = {one.value for one in amounts(candidate.question)}
+    values = {one.value for number in passage for one in amounts(candidate.evidence[number].quote)}
+    return candidate.question_type in _OF_VALUES and len(values - named) >= NEEDED
 
 
 def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
@@ -85,8 +98,13 @@ def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[i
     """The validator's answer from the other passages."""
     others = [place for number, place in enumerate(step.candidate.evidence) if number not in hidden]
     # Numbered anew: a gap would tell that something was left out.
-    shown = [Excerpt(number, place.start_line, place.quote) for number, place in enumerate(others, 1)]
-    document = work.context.view.document
+    view = work.context.view
+    heads = [view.section_at(place.start_line) if place.start_line else None for place in others]
+    shown = [
+        Excerpt(number, place.start_line, place.quote, head.title if head else "")
+        for number, (place, head) in enumerate(zip(others, heads, strict=True), 1)
+    ]
+    document = view.document
     return answer_from_excerpts(
         models.validator,
         step.candidate.question,

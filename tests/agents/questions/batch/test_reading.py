@@ -103,10 +103,23 @@ def test_a_body_that_fits_is_shown_whole_without_the_back_matter() -> None:
     assert reading.beside(chosen, "Which pump does line 1500 speak of?") == chosen
 
 
-def test_where_everything_fits_back_matter_is_shown_too() -> None:
-    reading = Reading(view_of(LONG, sections=ARTICLE))
+def test_where_everything_fits_short_back_matter_is_shown_too_but_no_long_one() -> None:
+    sections = (*ARTICLE[:3], *ARTICLE[4:])
+    reading = Reading(view_of(LONG, sections=sections))
     assert reading.choose(1, 1_000_000) == ()
     assert reading.note(()) == "The whole document, lines 1-3000."
+    shorter = (*sections[:3], Section(title="References", level=1, start_line=1801), *sections[3:])
+    reading = Reading(view_of(LONG, sections=shorter))
+    chosen = reading.choose(1, 1_000_000)
+    assert set(shown_lines(reading.show(chosen))) == {*range(1, 1801), *range(2801, 3001)}
+    assert reading.note(chosen) == (
+        "The whole body of the document: lines 1-1800, 2801-3000 of 3000. "
+        "Its back matter is left out: references (lines 1801-2800)."
+    )
+
+
+def test_a_document_that_is_mostly_back_matter_is_shown_with_it() -> None:
+    assert Reading(view_of(LONG, sections=ARTICLE)).choose(1, 1_000_000) == ()
 
 
 def test_a_question_is_looked_for_in_the_body_first() -> None:

@@ -13,6 +13,9 @@ from tests.support.batches.run import COMBINATION, fresh, limits_of, run
 from tests.support.models import told
 
 WHY = QuestionType.CAUSAL
+LONG = "\n".join(
+    (*LINES, *(f"Chapter {number} is about the keepers of lighthouse {number}." for number in range(1_500)))
+)
 PIECE: list[Round] = [[("causal", Fate.MENDED), ("causal", Fate.GOOD), ("causal", Fate.WRONG)]]
 
 
@@ -35,6 +38,19 @@ def test_a_refused_answer_is_corrected_graded_and_judged_again() -> None:
     assert result.grades[mended].is_grounded
     assert f"- {LINES[2]}\n  another reader of the document came to another answer" in seen[1]
     assert play.asked("answerer") == 2
+
+
+@pytest.mark.parametrize(("kind", "whole"), [("causal", False), ("aggregation", True)])
+def test_a_refused_answer_is_asked_for_again_from_passages_but_a_count_from_the_whole_document(
+    kind: str, whole: bool
+) -> None:
+    play = BatchPlay([[(kind, Fate.MENDED), (kind, Fate.GOOD)]])
+    assert len(run(play, limits=limits_of({QuestionType(kind): 2}), text=LONG).accepted) == 2
+    first, again = (request for role, request in play.log if role == "answerer")
+    assert f"The whole document, lines 1-{len(LONG.splitlines())}." in first
+    assert ("The whole document" in again) is whole
+    assert LINES[2] in again
+    assert (len(again) < len(first) / 2) is not whole
 
 
 def test_the_same_answer_again_corrects_nothing() -> None:

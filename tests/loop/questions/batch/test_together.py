@@ -7,12 +7,15 @@ import re
 
 import pytest
 
-from qagen_dagster.loop.questions.batch.events import Draft
-from qagen_dagster.loop.questions.batch.state import BatchState
+from qagen_dagster.loop.questions.batch.events import BlindAnswered, Draft
+from qagen_dagster.loop.questions.batch.state import AnswerBlind, BatchState
+from qagen_dagster.loop.questions.batch.state_machine import next_step, transition
 from qagen_dagster.loop.questions.batch.together import for_validator
+from qagen_dagster.loop.questions.events import Carried, Recheck
+from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
-from qagen_dagster.records.questions.results import Candidate, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
 from tests.support.batches.run import fresh, limits_of, run
 from tests.support.models import told
@@ -125,6 +128,29 @@ def test_no_more_questions_are_answered_than_are_missing_and_a_reserve() -> None
     gone = others[0].model_copy(update={"gate": RejectionReason.UNANSWERABLE})
     found = for_validator(waiting(gone, *others[1:]), FROST, {QuestionType.FACTUAL: 4})
     assert found == asked(FROST, *others[1:])
+
+
+def test_questions_that_are_checked_again_after_a_change_are_answered_in_one_request() -> None:
+    crop = candidate("Which crop failed in the frost trial of 1987?", "Barley failed in the trial.")
+    names_it = candidate("How many plots did the trial in Norway have?", "It had 12.")
+    carried = Carried(recheck=tuple(map(again, (FROST, names_it, crop))))
+    state, limits, wanted = (
+        transition(BatchState(), carried),
+        limits_of({HOP: 3}),
+        ((QuestionType.FACTUAL, 3),),
+    )
+    assert next_step(state, limits, wanted) == AnswerBlind(questions=asked(FROST, crop), attempt=1)
+    answers = dict.fromkeys(asked(FROST, crop))
+    state = transition(state, BlindAnswered(answers=answers))
+    assert next_step(state, limits, wanted) == Validate(candidate=FROST, attempt=1)
+
+
+def again(one: Candidate) -> Recheck:
+    lost = RetiredQA(
+        id=one.question, question=one.question, answer=one.answer, question_type=one.question_type, source_document="d",
+        document_id="d", reason=RejectionReason.EVIDENCE_NOT_FOUND, detail="", evidence=(),
+    )  # fmt: skip
+    return Recheck(id=one.question, candidate=one, otherwise=lost)
 
 
 def asked(*candidates: Candidate) -> tuple[str, ...]:

@@ -12,14 +12,16 @@ from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import QALimits, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.document import Section
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
-from tests.support.documents import context_of, visual_context
+from tests.support.documents import context_of, view_of, visual_context
 from tests.support.models import FakeModel, Turn, call, say, told
 
 QUESTION = "How many days after the CT-15 probe is calibrated must its cable be replaced?"
 ANSWER = "30 days"
 QUOTES = ("Calibrate the probe every 90 days.", "Replace the cable after 120 days.", "Keep the probe dry.")
+BOTH_SIDES = "Calibrate the probe every 90 days and replace its cable after 120 days."
 LIMITS = QALimits(target_count=1, max_consecutive_failures=9, max_attempts=1)
 PASSED = VerdictRecord(
     attempt=1,
@@ -42,17 +44,17 @@ def answer(text: str, *, answerable: bool = True) -> AssistantMessage:
 class Reader:
     """A validator that answers from passages; `without` gives its reply for each passage that is hidden, by number."""
 
-    def __init__(self, without: Mapping[int, Turn]) -> None:
-        self.without = without
+    def __init__(self, without: Mapping[int, Turn], quotes: tuple[str, ...] = QUOTES) -> None:
+        self.without, self.quotes = without, quotes
         self.hidden: list[int] = []
         self.model = FakeModel(self._reply, "validator")
 
     def _reply(self, request: Request) -> Turn:
         if request.tools[0].name == "submit_mark":
             return call("submit_mark", right=True, explanation="The same.")
-        (hidden,) = (number for number, quote in enumerate(QUOTES, 1) if quote not in told(request))
+        (hidden,) = (number for number, quote in enumerate(self.quotes, 1) if quote not in told(request))
         shown = [int(number) for number in re.findall(r"Excerpt (\d+)", told(request))]
-        assert shown == [*range(1, len(QUOTES))], "a gap would tell that one is left out"
+        assert shown == [*range(1, len(self.quotes))], "a gap would tell that one is left out"
         self.hidden.append(hidden)
         return self.without[hidden]
 
@@ -116,6 +118,28 @@ def test_other_types_that_need_several_passages_are_checked_too(kind: str) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "quote", "reason"),
+    [
+        ("comparison", BOTH_SIDES, None),
+        ("aggregation", BOTH_SIDES, None),
+        ("multi_hop", BOTH_SIDES, RejectionReason.NOT_MULTI_HOP),
+        ("synthesis", BOTH_SIDES, RejectionReason.NOT_MULTI_HOP),
+        (
+            "comparison",
+            "The cable of the CT-15 probe is replaced 30 days after it is calibrated.",
+            RejectionReason.NOT_MULTI_HOP,
+        ),
+    ],
+)
+def test_a_needless_quote_beside_one_with_both_sides_does_not_count(
+    kind: str, quote: str, reason: RejectionReason | None
+) -> None:
+    quotes = ("The probe has a cable.", quote)
+    found = control(Reader({1: answer(ANSWER), 2: NOT}, quotes), kind, quotes)
+    assert fault(found) is reason
+
+
 def test_no_call_is_made_where_nothing_is_claimed_or_nothing_can_be_hidden() -> None:
     reader = Reader({})
     rejected = PASSED.model_copy(update={"relevant": False})
@@ -146,3 +170,25 @@ def test_the_rows_of_a_table_and_its_head_are_one_passage() -> None:
     step = Validate(candidate=candidate, attempt=1)
     assert fault(hops.control(step, work, models, Judged(verdict=PASSED))) is None
     assert reader.hidden == []
+
+
+def test_a_passage_is_shown_with_the_title_of_its_section() -> None:
+    view = view_of(sections=(Section(title="Care of the CT-15", level=1, start_line=3),))
+    places = tuple(Evidence(quote=one, start_line=at, end_line=at) for at, one in ((1, "A."), (4, "B.")))
+    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=places, question_type="multi_hop")
+    work = DocumentWork(
+        Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL),
+        context_of(view),
+        LIMITS,
+        "f" * 16,
+    )
+    seen: list[str] = []
+
+    def read(request: Request) -> Turn:
+        seen.append(told(request))
+        return NOT
+
+    models = QAModels(FakeModel([]), FakeModel(read, "validator"), FakeModel([]))
+    hops.control(Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=PASSED))
+    assert "section: Care of the CT-15\n4| B." in seen[0]
+    assert "section:" not in seen[1]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.questions.batch.back_matter import back_matter
 from qagen_dagster.records.document import Section
+from qagen_dagster.toolkit.back_matter import back_matter
 from tests.support.documents import view_of
 
 BODY = [f"The pump of station {number} was mended by its keeper." for number in range(60)]

@@ -1,6 +1,7 @@
 """Finds the back matter of a document: references, acknowledgements, declarations, reviewers' letters.
 
-It is no good source of questions, so `reading.py` leaves it out first when a document is too long to be shown whole.
+It is no good source of questions. Long back matter is not shown with the document, and all of it is left out first
+where a document is too long to be shown whole.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.records.document import Document
-from qagen_dagster.toolkit.document_view import is_reference_list
 
 _TITLES = re.compile(
     r"acknowledge?ments?|(?:author|authors'|authors) (?:notes?|contributions?|information|details|statement)|"
@@ -24,6 +24,8 @@ _TITLES = re.compile(
 _NUMBER = re.compile(r"^[\s.:0-9]+|[\s.:]+$")
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d[a-z]?\b")
 _BLOCK = 40  # lines that are checked together
+_REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
+_LONG = 2_000  # characters
 _LISTING = 500  # a reference list has at least one year in so many characters
 
 
@@ -34,6 +36,18 @@ class BackMatter:
     title: str
     start: int
     end: int
+
+
+def is_reference_list(title: str) -> bool:
+    """Whether a section of this title only lists what was read."""
+    return title.strip(" .:0123456789").casefold() in _REFERENCES
+
+
+def long_ones(found: Sequence[BackMatter], lines: Sequence[str]) -> tuple[BackMatter, ...]:
+    """The back matter that is not worth showing; nothing if the document is mostly that."""
+    sizes = {one: sum(map(len, lines[one.start - 1 : one.end])) for one in found}
+    kept = tuple(one for one in found if sizes[one] >= _LONG)
+    return kept if 2 * sum(sizes[one] for one in kept) <= sum(map(len, lines)) else ()
 
 
 def back_matter(document: Document, lines: Sequence[str]) -> tuple[BackMatter, ...]:
