@@ -6,7 +6,7 @@ A run that kept no record of a kind, because it was made by an older version or 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
@@ -28,8 +28,14 @@ from qagen_dagster.records.questions.history import (
     Spent,
     combination_of,
 )
-from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, RejectedQA, ValidatedSet
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    RejectedQA,
+    ValidatedSet,
+)
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store
 
@@ -40,9 +46,18 @@ _LOG = logging.getLogger(__name__)
 
 def records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[RecordT]:
     """The records that can be read. The others are logged."""
+    return _readable(keys, lambda key: store.read(key, kind))
+
+
+def heads(store: Store, keys: Iterable[str], kind: type[RecordT], row: type[BaseModel]) -> Iterator[RecordT]:
+    """As `records`, without the rows in their list of `row`, which the caller reads one at a time."""
+    return _readable(keys, lambda key: store.read_head(key, kind, row))
+
+
+def _readable(keys: Iterable[str], read: Callable[[str], RecordT]) -> Iterator[RecordT]:
     for key in keys:
         try:
-            yield store.read(key, kind)
+            yield read(key)
         except StoreError as error:
             _LOG.warning("left out of the catalog: %s", error)
 
@@ -113,14 +128,24 @@ class RunHistory:
             is_current = current.get(combination) == content_hash(self._store.get(key) or b"")
             if is_current:
                 del current[combination]
-            for found in records(self._store, [key], CorpusGenerationResult):
-                yield SetRow(combination=combination, run_id=run_id, current=is_current, published=found)
+            yield from self._version(key, combination, run_id, current=is_current)
         for combination in current:
-            for found in records(
-                self._store, [CorpusGenerationResult.key(combination)], CorpusGenerationResult
-            ):
+            key = CorpusGenerationResult.key(combination)
+            for found in records(self._store, [key], CorpusGenerationResult):
                 run_id = self._published_by(combination, found)
-                yield SetRow(combination=combination, run_id=run_id, current=True, published=found)
+                yield from self._version(key, combination, run_id, current=True)
+
+    def _version(
+        self, key: str, combination: Combination, run_id: str | None, *, current: bool
+    ) -> Iterator[SetRow]:
+        for head in heads(self._store, [key], CorpusGenerationResult, PublishedQuestion):
+            yield SetRow(
+                combination=combination,
+                run_id=run_id,
+                current=current,
+                published=datetime.fromisoformat(head.timestamp),
+                questions=self._store.rows(key, CorpusGenerationResult, PublishedQuestion),
+            )
 
     def versions(self) -> Iterator[VersionRow]:
         """The documents that runs found new, changed or gone."""
@@ -144,7 +169,9 @@ class RunHistory:
                 yield run_id, Combination.from_key(f"{corpus}/{scenario}/{mode}")
 
     def _run(self, run_id: str, combination: Combination) -> RunRow:
-        made = self._find(self.collected.get((run_id, combination)), CandidateSet)
+        collected = self.collected.get((run_id, combination))
+        keys = () if collected is None else (collected,)
+        made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
         plan = self._find(combination.history_key(run_id, PLAN), RunPlan)
         record = self.ended.get(run_id)
         asked = made or plan
@@ -163,9 +190,9 @@ class RunHistory:
         )
 
     def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[RunDocument]:
-        kept = self._find(combination.history_key(run_id, RESULTS), RunResults)
-        if kept is not None:
-            yield from kept.documents
+        results = combination.history_key(run_id, RESULTS)
+        if self._store.find_head(results, RunResults, RunDocument) is not None:
+            yield from self._store.rows(results, RunResults, RunDocument)
             return
         made = self._find(key, CandidateSet)
         for line in made.documents if made is not None else ():
