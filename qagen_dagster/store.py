@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import logging
 import os
 import re
@@ -83,6 +84,14 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def hash_of(self, key: str) -> str | None:
+        """The `content_hash` of a key, which is read in pieces; None when it is missing."""
+        try:
+            with self._open(key) as file:
+                return hashlib.file_digest(cast("BytesIO", file), "sha256").hexdigest()
+        except StoreError:
+            return None
+
     def read_bytes(self, key: str) -> bytes:
         """The bytes of a key. Raises StoreError, which names the key, when it is missing."""
         data = self.get(key)
@@ -110,7 +119,7 @@ class Store:
             return None
 
     def rows(self, key: str, kind: type[BaseModel], row: type[RowT]) -> Iterator[RowT]:
-        """The rows of a record in its list of `row`. Raises StoreError as `read`, but perhaps only after some rows.
+        """The rows of a record in its first list of `row`. Raises StoreError as `read`, but perhaps only after some rows.
 
         One row is in memory at a time: a record of a large corpus takes several times the size of its file.
         """
@@ -231,14 +240,14 @@ class Store:
 
     def list(self, prefix: str) -> list[str]:
         """All keys under a prefix, sorted, without temporary files and files that were set aside."""
+        found = self._remote_keys(prefix) if self._local is None else _keys(self._local, prefix)
+        return sorted(key for key in found if not key.endswith(".tmp") and not _SET_ASIDE.search(key))
+
+    def _remote_keys(self, prefix: str) -> Iterator[str]:
         root = f"{self._base}/{prefix}".rstrip("/")
-        if not self._fs.exists(root):
-            return []
-        found = cast("list[str]", self._fs.find(root))
+        found = cast("list[str]", self._fs.find(root)) if self._fs.exists(root) else []
         start = len(self._fs._strip_protocol(self._base).rstrip("/")) + 1
-        return sorted(
-            path[start:] for path in found if not path.endswith(".tmp") and not _SET_ASIDE.search(path)
-        )
+        return (path[start:] for path in found)
 
     def leftovers(self, seconds: float) -> list[str]:
         """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
@@ -309,6 +318,16 @@ class Blobs:
 
     def _key(self, key: str) -> str:
         return store_key(self._prefix, key[:2], key)
+
+
+def _keys(base: Path, prefix: str) -> Iterator[str]:
+    """The keys of all files under a prefix. fsspec keeps a description of each file until it has listed them all."""
+    root = base / prefix
+    if root.is_file():
+        yield prefix.rstrip("/")
+    for folder, _, files in os.walk(root):
+        start = "" if folder == str(base) else f"{Path(folder).relative_to(base).as_posix()}/"
+        yield from (start + name for name in files)
 
 
 def _split(lines: Iterable[bytes], name: str) -> Iterator[tuple[bool, bytes]]:

@@ -16,8 +16,8 @@ from qagen_dagster.catalog.source import RunDocumentRow, RunRow, SetRow, Version
 from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.corpus_json import FILE
 from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.document import DocumentChanges
-from qagen_dagster.records.ids import Combination, content_hash
+from qagen_dagster.records.document import DocumentChanges, IndexEntry
+from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import (
     PLAN,
     REMOVED,
@@ -33,6 +33,7 @@ from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
     GenerationResult,
+    QAPair,
     RejectedQA,
     ValidatedSet,
 )
@@ -119,13 +120,13 @@ class RunHistory:
     def published(self) -> Iterator[SetRow]:
         """Every version of every published set. The current one may be missing in the history."""
         current = {
-            Combination.from_key("/".join(key.split("/")[1:4])): content_hash(self._store.get(key) or b"")
+            Combination.from_key("/".join(key.split("/")[1:4])): self._store.hash_of(key)
             for key in self._store.list("published")
             if key.endswith(f"/{FILE}") and key.count("/") == 4
         }
         for run_id, combination in self._with(FILE):
             key = combination.history_key(run_id, FILE)
-            is_current = current.get(combination) == content_hash(self._store.get(key) or b"")
+            is_current = current.get(combination) == self._store.hash_of(key)
             if is_current:
                 del current[combination]
             yield from self._version(key, combination, run_id, current=is_current)
@@ -150,16 +151,18 @@ class RunHistory:
     def versions(self) -> Iterator[VersionRow]:
         """The documents that runs found new, changed or gone."""
         keys = (key for key in self._runs if key.endswith("/documents.json") and key.count("/") == 3)
-        for made in records(self._store, keys, DocumentChanges):
-            for entries, removed in ((made.changed, False), (made.removed, True)):
-                for entry in entries:
-                    yield VersionRow(
-                        corpus=made.corpus,
-                        entry=entry,
-                        run_id=made.run_id,
-                        at=datetime.fromisoformat(made.at),
-                        removed=removed,
-                    )
+        for key in keys:
+            for made in heads(self._store, [key], DocumentChanges, IndexEntry):
+                changed = self._store.rows(key, DocumentChanges, IndexEntry)
+                for entries, removed in ((changed, False), (made.removed, True)):
+                    for entry in entries:
+                        yield VersionRow(
+                            corpus=made.corpus,
+                            entry=entry,
+                            run_id=made.run_id,
+                            at=datetime.fromisoformat(made.at),
+                            removed=removed,
+                        )
 
     def _with(self, name: str) -> Iterator[RunKey]:
         """The runs that kept a file of this name."""
@@ -202,7 +205,7 @@ class RunHistory:
         kept = self._find(combination.history_key(run_id, REMOVED), ValidatedSet)
         if kept is not None:
             return kept
-        last = self._find(ValidatedSet.key(combination), ValidatedSet)
+        last = self._store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)
         return last if last is not None and last.run_id == run_id else None
 
     def _published_by(self, combination: Combination, found: CorpusGenerationResult) -> str | None:

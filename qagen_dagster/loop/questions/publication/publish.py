@@ -179,7 +179,7 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
     if latest is None or latest.made_from != _made_from(workspace, combination, validated, questions):
         return False
     keys = {CorpusGenerationResult.file_key(combination, path): known for path, known in latest.files.items()}
-    return all(content_hash(workspace.store.get(key) or b"") == known for key, known in keys.items())
+    return all(workspace.store.hash_of(key) == known for key, known in keys.items())
 
 
 def _made_from(
