@@ -30,7 +30,12 @@ from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    LatestVersion,
+    PublishedQuestion,
+    content_id,
+)
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
@@ -65,19 +70,22 @@ def publish(
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
     if broken:
         raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
-    before = _published(workspace, combination)
-    if before is not None and before.questions and not validated.questions and not replace:
+    before = 0 if validated.questions or replace else sum(1 for _ in _published(workspace, combination))
+    if before:
         raise StoreError(
-            f"not published: the new set is empty, so the published set of {len(before.questions)} questions is kept "
+            f"not published: the new set is empty, so the published set of {before} questions is kept "
             "(--replace replaces it)"
         )
     known = _applied(stored)
     facts = review_facts(workspace, combination, stored, known) if known else None
     eval_set = _eval_set(workspace, combination, validated).model_copy(update={"review": facts})
     version = content_id(eval_set.questions)
-    files = {path: data for export in SET_FILES for path, data in export(eval_set).items()}
-    changed = [path for path, data in files.items() if _put(workspace, combination, run_id, path, data)]
-    for path, data in files.items():
+    files: dict[str, str] = {}
+    changed: list[str] = []
+    for path, data in (file for export in SET_FILES for file in export(eval_set).items()):
+        files[path] = content_hash(data)
+        if _put(workspace, combination, run_id, path, data):
+            changed.append(path)
         key = CorpusGenerationResult.version_key(combination, version, path)
         if not workspace.store.exists(key):
             workspace.store.write_bytes(key, data)
@@ -85,7 +93,7 @@ def publish(
         content_id=version,
         timestamp=eval_set.timestamp.isoformat(),
         made_from=_made_from(workspace, combination, stored, stored.questions),
-        files={path: content_hash(data) for path, data in files.items()},
+        files=files,
     )
     if workspace.store.find_valid(LatestVersion.key(combination), LatestVersion) != latest:
         workspace.store.write(LatestVersion.key(combination), latest)
@@ -237,8 +245,9 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
     """The set with its time, which is that of the published set if the questions are the same."""
     rows = PublishedRows(workspace, combination, validated)
     questions = rows.questions()
-    before = _published(workspace, combination)
-    same = before is not None and content_id(before.questions) == content_id(questions)
+    key = CorpusGenerationResult.key(combination)
+    before = workspace.store.find_head(key, CorpusGenerationResult, PublishedQuestion)
+    same = content_id(_published(workspace, combination)) == content_id(questions)
     return EvalSet(
         corpus_name=workspace.corpus(combination.corpus).config.name,
         corpus_path=combination.corpus,
@@ -254,6 +263,8 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
     )
 
 
-def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
-    """The published set; None when there is none or it cannot be read."""
-    return workspace.store.find_valid(CorpusGenerationResult.key(combination), CorpusGenerationResult)
+def _published(workspace: Workspace, combination: Combination) -> Iterator[PublishedQuestion]:
+    """The questions of the published set; none when there is no set or it cannot be read."""
+    store, key = workspace.store, CorpusGenerationResult.key(combination)
+    if store.find_head(key, CorpusGenerationResult, PublishedQuestion) is not None:
+        yield from store.rows(key, CorpusGenerationResult, PublishedQuestion)
