@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import logging
 import os
 import re
@@ -16,10 +17,12 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 import fsspec  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import BaseModel, ValidationError
@@ -29,6 +32,7 @@ from qagen_dagster.lease import lease
 from qagen_dagster.records.ids import store_key
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
+RowT = TypeVar("RowT", bound=BaseModel)
 _SETTING_ASIDE = threading.Lock()  # one thread looks and renames at a time
 _SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
 _LOG = logging.getLogger(__name__)
@@ -80,6 +84,14 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def hash_of(self, key: str) -> str | None:
+        """The `content_hash` of a key, which is read in pieces; None when it is missing."""
+        try:
+            with self._open(key) as file:
+                return hashlib.file_digest(cast("BytesIO", file), "sha256").hexdigest()
+        except StoreError:
+            return None
+
     def read_bytes(self, key: str) -> bytes:
         """The bytes of a key. Raises StoreError, which names the key, when it is missing."""
         data = self.get(key)
@@ -105,6 +117,44 @@ class Store:
             return self.find(key, kind)
         except StoreError:
             return None
+
+    def rows(self, key: str, kind: type[BaseModel], row: type[RowT]) -> Iterator[RowT]:
+        """The rows of a record in its first list of `row`. Raises StoreError as `read`, but perhaps only after some rows.
+
+        One row is in memory at a time: a record of a large corpus takes several times the size of its file.
+        """
+        return (one for one in self._rows_and_head(key, kind, row) if isinstance(one, row))
+
+    def read_head(self, key: str, kind: type[RecordT], row: type[BaseModel]) -> RecordT:
+        """A record as `read`, but its list of `row` is empty. All rows are validated, one at a time."""
+        *_, head = deque(self._rows_and_head(key, kind, row), maxlen=1)
+        return cast("RecordT", head)
+
+    def find_head(self, key: str, kind: type[RecordT], row: type[BaseModel]) -> RecordT | None:
+        """As `read_head`; None when the record is missing or not a valid `kind`."""
+        try:
+            return self.read_head(key, kind, row)
+        except StoreError:
+            return None
+
+    def _rows_and_head(self, key: str, kind: type[RecordT], row: type[RowT]) -> Iterator[RowT | RecordT]:
+        name = next(name for name, field in kind.model_fields.items() if field.annotation == tuple[row, ...])
+        with self._open(key) as lines:
+            for is_row, data in _split(lines, name):
+                if is_row:
+                    yield self._parsed(key, data, row)
+                else:
+                    head = self._parsed(key, data, kind)
+                    yield from getattr(head, name)
+                    yield head.model_copy(update={name: ()})
+
+    def _open(self, key: str) -> IO[bytes]:
+        if self._local is None:
+            return BytesIO(self.read_bytes(key))
+        try:
+            return (self._local / key).open("rb")
+        except (FileNotFoundError, NotADirectoryError):
+            raise StoreError(f"{self.path(key)} is missing") from None
 
     def find_or_set_aside(self, key: str, kind: type[RecordT]) -> RecordT | None:
         """As `find_valid`; a file that is not a valid `kind` is set aside."""
@@ -190,14 +240,14 @@ class Store:
 
     def list(self, prefix: str) -> list[str]:
         """All keys under a prefix, sorted, without temporary files and files that were set aside."""
+        found = self._remote_keys(prefix) if self._local is None else _keys(self._local, prefix)
+        return sorted(key for key in found if not key.endswith(".tmp") and not _SET_ASIDE.search(key))
+
+    def _remote_keys(self, prefix: str) -> Iterator[str]:
         root = f"{self._base}/{prefix}".rstrip("/")
-        if not self._fs.exists(root):
-            return []
-        found = cast("list[str]", self._fs.find(root))
+        found = cast("list[str]", self._fs.find(root)) if self._fs.exists(root) else []
         start = len(self._fs._strip_protocol(self._base).rstrip("/")) + 1
-        return sorted(
-            path[start:] for path in found if not path.endswith(".tmp") and not _SET_ASIDE.search(path)
-        )
+        return (path[start:] for path in found)
 
     def leftovers(self, seconds: float) -> list[str]:
         """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
@@ -268,6 +318,41 @@ class Blobs:
 
     def _key(self, key: str) -> str:
         return store_key(self._prefix, key[:2], key)
+
+
+def _keys(base: Path, prefix: str) -> Iterator[str]:
+    """The keys of all files under a prefix. fsspec keeps a description of each file until it has listed them all."""
+    root = base / prefix
+    if root.is_file():
+        yield prefix.rstrip("/")
+    for folder, _, files in os.walk(root):
+        start = "" if folder == str(base) else f"{Path(folder).relative_to(base).as_posix()}/"
+        yield from (start + name for name in files)
+
+
+def _split(lines: Iterable[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
+    """The JSON of each row of the list `name` with True, and at last that of the record without them.
+
+    Only JSON that is indented, as this program writes it, is split. Of other JSON, all comes at last.
+    """
+    head: list[bytes] = []
+    row: list[bytes] = []
+    indent, inside = b"", False
+    for number, line in enumerate(lines):
+        if number == 1:
+            indent = line[: len(line) - len(line.lstrip(b" "))]
+        if not inside:
+            head.append(line)
+            inside = bool(indent) and line == b'%s"%s": [\n' % (indent, name.encode())
+            continue
+        row.append(line)
+        if line.rstrip(b",\n") == 2 * indent + b"}":
+            yield True, b"".join(row).rstrip(b",\n")
+            row = []
+        elif line.startswith(indent + b"]"):
+            head += row  # with anything that is no row, so that it is refused
+            inside = False
+    yield False, b"".join(head)
 
 
 def _write_durably(target: Path, data: bytes) -> None:

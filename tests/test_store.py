@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import uuid
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 from tests.support.machines import bucket_root, bucket_roots
 
@@ -20,6 +22,28 @@ from tests.support.machines import bucket_root, bucket_roots
 class Note(Record):
     text: str
     number: int = 0
+
+
+class Line(Record):
+    text: str
+    notes: tuple[Note, ...] = ()
+
+
+class Book(Record):
+    title: str
+    lines: tuple[Line, ...]
+    notes: tuple[Note, ...] = ()
+
+
+BOOK = Book(
+    title='"lines": [',
+    lines=(
+        Line(text="é\n ]\n  }\u2028", notes=(Note(text="}"), Note(text=""))),
+        Line(text=""),
+        Line(text='  },\n"lines": ['),
+    ),
+    notes=(Note(text="last"),),
+)
 
 
 @pytest.fixture(params=["folder", "memory", "file-url", *bucket_roots()])
@@ -40,6 +64,56 @@ def test_records_come_back_as_they_were(store: Store) -> None:
     assert store.find("a/b/note.json", Note) == Note(text="é\n\u2028", number=3)
     assert store.exists("a/b/note.json")
     assert store.read_bytes("a/b/note.json").endswith(b"}\n")
+
+
+@pytest.mark.parametrize("indent", [None, 1, 2])
+@pytest.mark.parametrize("book", [BOOK, BOOK.model_copy(update={"lines": ()})])
+def test_rows_are_read_one_at_a_time(store: Store, book: Book, indent: int | None) -> None:
+    store.write_bytes("book.json", book.model_dump_json(indent=indent).encode())
+    assert tuple(store.rows("book.json", Book, Line)) == book.lines
+    assert tuple(store.rows("book.json", Book, Note)) == book.notes
+    assert store.read_head("book.json", Book, Line) == book.model_copy(update={"lines": ()})
+
+
+def test_a_record_of_many_rows_is_never_whole_in_memory(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    lines = tuple(Line(text=f"{number} {'x' * 1000}") for number in range(2000))
+    store.write("book.json", Book(title="long", lines=lines))
+    tracemalloc.start()
+    assert sum(1 for _ in store.rows("book.json", Book, Line)) == 2000
+    assert store.read_head("book.json", Book, Line).title == "long"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 500_000  # the file has 2 MB
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (b' "title"', b' "name"'),
+        (b'   "text": ""', b'   "text": 3'),
+        (b"  },\n  {", b"  }\n  x\n  {"),
+        (b"  }\n ],", b"  }\n  3\n ],"),
+        (b"  }\n ],", b""),
+        (b"\n}", b""),
+    ],
+)
+def test_damage_anywhere_in_a_record_is_found_without_its_rows(store: Store, good: bytes, bad: bytes) -> None:
+    data = BOOK.model_dump_json(indent=1).encode()
+    assert good in data
+    store.write_bytes("book.json", data.replace(good, bad, 1))
+    assert store.find_head("book.json", Book, Line) is None
+    with pytest.raises(StoreError, match=r"book\.json is not a valid (Book|Line)"):
+        list(store.rows("book.json", Book, Line))
+    assert store.find_head("none.json", Book, Line) is None
+    with pytest.raises(StoreError, match=r"none\.json is missing"):
+        list(store.rows("none.json", Book, Line))
+
+
+def test_the_hash_of_a_value(store: Store) -> None:
+    store.write_bytes("a/value", b"x" * 300_000)
+    assert store.hash_of("a/value") == content_hash(b"x" * 300_000)
+    assert store.hash_of("a/none") is None
 
 
 def test_what_is_missing_is_named(store: Store) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -17,7 +18,7 @@ from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
 from qagen_dagster.records.questions.history import RunDocument, Spent
-from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     DocumentEnd,
     GenerationResult,
@@ -103,13 +104,14 @@ class RunDocumentRow(Record):
     deduplication: Spent = Spent()
 
 
-class SetRow(Record):
+class SetRow(NamedTuple):
     """One version of a published set. `run_id` is None if the version is not in the history."""
 
     combination: Combination
     run_id: str | None
     current: bool
-    published: CorpusGenerationResult
+    published: datetime
+    questions: Iterable[PublishedQuestion]
 
 
 class RetiredRow(Record):
@@ -159,7 +161,8 @@ class ExamRow(Record):
 class CatalogSource:
     """All records of a catalog. Each iterable is read once, in order, so it may be a generator.
 
-    `sets` holds the current validated set of each combination, `reports` its latest report of grades, `evaluated` the
+    `sets` holds the current validated set of each combination, `reports` its latest report of grades, either of them
+    perhaps in parts with some of the rows, because a whole one of a large corpus takes much memory; `evaluated` the
     latest report of each kind of evaluation, `evaluations` all such reports (the oldest first), `exams` every slot of
     the current set of each part. If a document has several `results` or `failures` in a combination, the one recorded
     last counts. Model calls of all results count, because they were paid. `run_documents`, `published`, `versions` and

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from functools import lru_cache, partial
+from itertools import groupby, islice
+from operator import attrgetter
 from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
@@ -130,26 +132,38 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
 
 def why_outdated(corpus: Corpus, store: Store, settings: Settings) -> tuple[str, ...]:
     """Why the stored documents are not up to date with the files and the parse options, in one line each."""
-    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
-    if known is None:
+    key = CorpusIndex.key(corpus.key)
+    if store.find_head(key, CorpusIndex, IndexEntry) is None:
         return (NEVER_PARSED,)
-    by_source = _by_source(known.documents)
-    tag = options_fingerprint(corpus.config.documents, settings)
-    max_bytes = parse_options(corpus.config.documents).max_bytes
+    faults, removed = _faults(corpus, store, settings)
     why: dict[str, list[str]] = {}
-    for file in discover(corpus):
-        entries = by_source.pop(file.name, ())
-        faults = [_Fault.NEW] if not entries else []
-        found = _hashed(file, max_bytes, Event()) if entries else ""
-        faults += [one for e in entries if (one := _fault(e, found, tag, corpus.key, store)) is not None]
-        if faults:
-            why.setdefault(faults[0].value, []).append(file.name)
-    why |= {_Fault.REMOVED.value: list(by_source)} if by_source else {}
+    for name, fault in sorted(faults):
+        why.setdefault(fault, []).append(name)
+    why |= {_Fault.REMOVED.value: removed} if removed else {}
     if not why:
-        usable = (entry for entry in known.documents if entry.outcome in USABLE)
+        usable = (entry for entry in store.rows(key, CorpusIndex, IndexEntry) if entry.outcome in USABLE)
         unseen = [entry.id for entry in usable if not _has_manifest(entry, corpus.key, store)]
         why |= {_Fault.UNSEEN.value: unseen}
     return tuple(line for what, names in why.items() for line in counted(what, names))
+
+
+def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tuple[str, str]], list[str]]:
+    """The files that must be parsed, each with the fault; and the files that are gone."""
+    tag = options_fingerprint(corpus.config.documents, settings)
+    max_bytes = parse_options(corpus.config.documents).max_bytes
+    files = {file.name: file for file in discover(corpus)}
+    faults: list[tuple[str, str]] = []
+    removed: list[str] = []
+    known = store.rows(CorpusIndex.key(corpus.key), CorpusIndex, IndexEntry)
+    for source, entries in groupby(known, key=attrgetter("source")):  # the rows of a file are neighbours
+        file = files.pop(source, None)
+        if file is None:
+            removed.append(source)
+            continue
+        sha256 = _hashed(file, max_bytes, Event())
+        found = (_fault(entry, sha256, tag, corpus.key, store) for entry in entries)
+        faults += [(source, fault.value) for fault in islice(filter(None, found), 1)]
+    return [*faults, *((name, _Fault.NEW.value) for name in files)], removed
 
 
 def only_retries(reasons: Sequence[str]) -> bool:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.records.call import CallSummary, Usage
 
+T = TypeVar("T")
+
 
 def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
     """What the calls used, each request once. Calls that were never sent all count."""
-    return list(
-        {call.request_key or str(number): Usage.of(call) for number, call in enumerate(calls)}.values()
-    )
+    return _unique(calls, Usage.of)
+
+
+def unique_prices(calls: Iterable[CallSummary]) -> list[float | None]:
+    """What the calls cost, counted as in `unique_calls`."""
+    return _unique(calls, lambda call: call.usd)
+
+
+def _unique(calls: Iterable[CallSummary], told: Callable[[CallSummary], T]) -> list[T]:
+    return list({call.request_key or str(number): told(call) for number, call in enumerate(calls)}.values())
 
 
 def total_spent(calls: Iterable[CallSummary]) -> Spent:

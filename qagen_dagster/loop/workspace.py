@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -18,7 +19,7 @@ from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.models.vectors.base import Encode
-from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
 from qagen_dagster.store import Store
@@ -52,6 +53,10 @@ class Workspace:
         if found is None:
             raise StoreError(f"corpus {corpus} has not been parsed: materialize parsed_documents first")
         return found
+
+    def entries(self, corpus: str) -> Iterator[IndexEntry]:
+        """The parsed documents of a corpus, one at a time. Raises StoreError, perhaps only after some of them."""
+        return self.store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry)
 
     def profile_name(self, combination: Combination, wanted: str | None) -> str:
         """The name of the profile: the one that the run asks for, else the scenario's, else the default."""

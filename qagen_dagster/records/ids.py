@@ -118,6 +118,6 @@ def question_id(combination: Combination, document: str, question: str, answer: 
     return "q-" + digest(combination.key, document, normalise(question), normalise(answer))[:16]
 
 
-def fingerprint(parts: Iterable[str]) -> str:
+def fingerprint(parts: Iterable[str | bytes]) -> str:
     """Sixteen hexadecimal digits that change when any of `parts` changes."""
     return digest(*parts)[:16]

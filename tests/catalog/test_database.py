@@ -259,5 +259,8 @@ def test_there_is_no_nan_anywhere(tmp_path: Path, make_world) -> None:
 
 def test_every_table_is_loaded() -> None:
     folder = Path(database.__file__).parent / "sql"
-    text = "".join((folder / f"{name}.sql").read_text(encoding="utf-8") for name in ("load", "load_history"))
+    text = "".join(
+        (folder / f"{name}.sql").read_text(encoding="utf-8")
+        for name in ("load_calls", "load", "load_history")
+    )
     assert all(f"INSERT INTO {table} BY NAME" in text for table in TABLES)

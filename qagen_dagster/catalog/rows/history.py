@@ -90,14 +90,15 @@ def _checks(record: RunRecord) -> Iterator[TableRow]:
 
 def _set(row: SetRow, number: int) -> Iterator[TableRow]:
     keys = {**combination_row(row.combination), "run_id": row.run_id, "result_id": number}
-    published = utc(datetime.fromisoformat(row.published.timestamp))
-    yield (
-        "sets",
-        {**keys, "published": published, "questions": len(row.published.questions), "current": row.current},
-    )
-    for one in row.published.questions:
+    count = 0
+    for one in row.questions:
         made = dict(one.generation_metadata) | {"attempt": one.generation_metadata.attempt_number}
         yield "set_questions", {**dict(one), **made, **keys, "question_id": one.id}
+        count += 1
+    yield (
+        "sets",
+        {**keys, "published": utc(row.published), "questions": count, "current": row.current},
+    )
 
 
 def _version(row: VersionRow) -> Row:

@@ -1,11 +1,4 @@
--- Fills the tables from the raw rows (views raw_<table>, one row per record), without duplicates and in a stable order.
-
-CREATE TEMP TABLE current_results AS
-SELECT result_id
-FROM raw_outcomes
-QUALIFY row_number() OVER (
-    PARTITION BY combination, document_id ORDER BY recorded_at DESC NULLS LAST, result_id DESC
-) = 1;
+-- Fills the other tables from the raw rows (views raw_<table>, one row per record), without duplicates and in a stable order.
 
 INSERT INTO documents BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_documents
@@ -83,21 +76,6 @@ SELECT * EXCLUDE (result_id) FROM raw_retrievals ORDER BY combination, document_
 
 INSERT INTO baseline_answers BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_baseline_answers ORDER BY combination, document_id, question_id;
-
-INSERT INTO model_calls BY NAME
-SELECT
-    * EXCLUDE (result_id, current, counted),
-    -- The report of grades repeats requests that were made with the document, and gets the same responses.
-    stage IN ('corpus', 'evaluation') OR coalesce(result_id IN (SELECT result_id FROM current_results), false)
-    OR stage = 'grading' AND (request_key = '' OR (combination, request_key) NOT IN (
-        SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)
-    )) AS current,
-    request_key = '' OR row_number() OVER (
-        PARTITION BY request_key
-        ORDER BY stage = 'evaluation', replayed, combination, stage, document_id, position, result_id
-    ) = 1 AS counted
-FROM raw_model_calls
-ORDER BY combination, stage, document_id, position, result_id;
 
 INSERT INTO exam_items BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_exam_items ORDER BY exam, schema_id, difficulty, slot;

@@ -9,14 +9,19 @@ from itertools import chain
 from pydantic import Field
 from rich.table import Table
 
-from qagen_dagster.loop.calls import unique_calls
-from qagen_dagster.loop.questions.validated_set import results_of
+from qagen_dagster.loop.calls import unique_prices
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    ValidatedSet,
+)
 
 
 class CombinationReport(Record):
@@ -34,30 +39,32 @@ class CombinationReport(Record):
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
     """Read the state of a combination from the store."""
-    candidates = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
-    if candidates is None:
+    store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
+    if store.find_head(made, CandidateSet, CandidateDocument) is None:
         return CombinationReport(combination=combination.key)
-    validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
+    validated = store.find_head(questions, ValidatedSet, QAPair)
     removed = validated.removed if validated else ()
     rejected = Counter(one.rejection_reason.value for one in removed)
+    outcomes: Counter[str] = Counter()
 
     def read() -> Iterator[CallSummary]:
-        for result in results_of(space, candidates):
-            rejected.update(one.rejection_reason.value for one in result.rejected)
-            yield from result.calls
+        for document in store.rows(made, CandidateSet, CandidateDocument):
+            outcomes[document.end.value] += 1
+            if document.result_key is not None:
+                result = store.read(document.result_key, GenerationResult)
+                rejected.update(one.rejection_reason.value for one in result.rejected)
+                yield from result.calls
 
-    calls = unique_calls(chain(read(), validated.calls if validated else ()))
+    prices = unique_prices(chain(read(), validated.calls if validated else ()))
     key = CorpusGenerationResult.key(combination)
     return CombinationReport(
         combination=combination.key,
-        documents=len(candidates.documents),
-        outcomes=dict(Counter(document.end.value for document in candidates.documents)),
-        accepted=len(validated.questions) if validated else 0,
+        documents=outcomes.total(),
+        outcomes=dict(outcomes),
+        accepted=sum(1 for _ in store.rows(questions, ValidatedSet, QAPair)) if validated else 0,
         rejected=dict(rejected.most_common()),
-        model_calls=len(calls),
-        usd=None
-        if any(call.usd is None for call in calls)
-        else round(float(sum(call.usd or 0.0 for call in calls)), 6),
+        model_calls=len(prices),
+        usd=None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6),
         published=space.store.path(key) if space.store.exists(key) else None,
     )
 

@@ -6,7 +6,7 @@ A run that kept no record of a kind, because it was made by an older version or 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,8 +16,8 @@ from qagen_dagster.catalog.source import RunDocumentRow, RunRow, SetRow, Version
 from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.corpus_json import FILE
 from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.document import DocumentChanges
-from qagen_dagster.records.ids import Combination, content_hash
+from qagen_dagster.records.document import DocumentChanges, IndexEntry
+from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import (
     PLAN,
     REMOVED,
@@ -28,8 +28,15 @@ from qagen_dagster.records.questions.history import (
     Spent,
     combination_of,
 )
-from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, RejectedQA, ValidatedSet
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    ValidatedSet,
+)
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store
 
@@ -40,9 +47,18 @@ _LOG = logging.getLogger(__name__)
 
 def records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[RecordT]:
     """The records that can be read. The others are logged."""
+    return _readable(keys, lambda key: store.read(key, kind))
+
+
+def heads(store: Store, keys: Iterable[str], kind: type[RecordT], row: type[BaseModel]) -> Iterator[RecordT]:
+    """As `records`, without the rows in their list of `row`, which the caller reads one at a time."""
+    return _readable(keys, lambda key: store.read_head(key, kind, row))
+
+
+def _readable(keys: Iterable[str], read: Callable[[str], RecordT]) -> Iterator[RecordT]:
     for key in keys:
         try:
-            yield store.read(key, kind)
+            yield read(key)
         except StoreError as error:
             _LOG.warning("left out of the catalog: %s", error)
 
@@ -104,37 +120,49 @@ class RunHistory:
     def published(self) -> Iterator[SetRow]:
         """Every version of every published set. The current one may be missing in the history."""
         current = {
-            Combination.from_key("/".join(key.split("/")[1:4])): content_hash(self._store.get(key) or b"")
+            Combination.from_key("/".join(key.split("/")[1:4])): self._store.hash_of(key)
             for key in self._store.list("published")
             if key.endswith(f"/{FILE}") and key.count("/") == 4
         }
         for run_id, combination in self._with(FILE):
             key = combination.history_key(run_id, FILE)
-            is_current = current.get(combination) == content_hash(self._store.get(key) or b"")
+            is_current = current.get(combination) == self._store.hash_of(key)
             if is_current:
                 del current[combination]
-            for found in records(self._store, [key], CorpusGenerationResult):
-                yield SetRow(combination=combination, run_id=run_id, current=is_current, published=found)
+            yield from self._version(key, combination, run_id, current=is_current)
         for combination in current:
-            for found in records(
-                self._store, [CorpusGenerationResult.key(combination)], CorpusGenerationResult
-            ):
+            key = CorpusGenerationResult.key(combination)
+            for found in records(self._store, [key], CorpusGenerationResult):
                 run_id = self._published_by(combination, found)
-                yield SetRow(combination=combination, run_id=run_id, current=True, published=found)
+                yield from self._version(key, combination, run_id, current=True)
+
+    def _version(
+        self, key: str, combination: Combination, run_id: str | None, *, current: bool
+    ) -> Iterator[SetRow]:
+        for head in heads(self._store, [key], CorpusGenerationResult, PublishedQuestion):
+            yield SetRow(
+                combination=combination,
+                run_id=run_id,
+                current=current,
+                published=datetime.fromisoformat(head.timestamp),
+                questions=self._store.rows(key, CorpusGenerationResult, PublishedQuestion),
+            )
 
     def versions(self) -> Iterator[VersionRow]:
         """The documents that runs found new, changed or gone."""
         keys = (key for key in self._runs if key.endswith("/documents.json") and key.count("/") == 3)
-        for made in records(self._store, keys, DocumentChanges):
-            for entries, removed in ((made.changed, False), (made.removed, True)):
-                for entry in entries:
-                    yield VersionRow(
-                        corpus=made.corpus,
-                        entry=entry,
-                        run_id=made.run_id,
-                        at=datetime.fromisoformat(made.at),
-                        removed=removed,
-                    )
+        for key in keys:
+            for made in heads(self._store, [key], DocumentChanges, IndexEntry):
+                changed = self._store.rows(key, DocumentChanges, IndexEntry)
+                for entries, removed in ((changed, False), (made.removed, True)):
+                    for entry in entries:
+                        yield VersionRow(
+                            corpus=made.corpus,
+                            entry=entry,
+                            run_id=made.run_id,
+                            at=datetime.fromisoformat(made.at),
+                            removed=removed,
+                        )
 
     def _with(self, name: str) -> Iterator[RunKey]:
         """The runs that kept a file of this name."""
@@ -144,7 +172,9 @@ class RunHistory:
                 yield run_id, Combination.from_key(f"{corpus}/{scenario}/{mode}")
 
     def _run(self, run_id: str, combination: Combination) -> RunRow:
-        made = self._find(self.collected.get((run_id, combination)), CandidateSet)
+        collected = self.collected.get((run_id, combination))
+        keys = () if collected is None else (collected,)
+        made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
         plan = self._find(combination.history_key(run_id, PLAN), RunPlan)
         record = self.ended.get(run_id)
         asked = made or plan
@@ -163,9 +193,9 @@ class RunHistory:
         )
 
     def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[RunDocument]:
-        kept = self._find(combination.history_key(run_id, RESULTS), RunResults)
-        if kept is not None:
-            yield from kept.documents
+        results = combination.history_key(run_id, RESULTS)
+        if self._store.find_head(results, RunResults, RunDocument) is not None:
+            yield from self._store.rows(results, RunResults, RunDocument)
             return
         made = self._find(key, CandidateSet)
         for line in made.documents if made is not None else ():
@@ -175,7 +205,7 @@ class RunHistory:
         kept = self._find(combination.history_key(run_id, REMOVED), ValidatedSet)
         if kept is not None:
             return kept
-        last = self._find(ValidatedSet.key(combination), ValidatedSet)
+        last = self._store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)
         return last if last is not None and last.run_id == run_id else None
 
     def _published_by(self, combination: Combination, found: CorpusGenerationResult) -> str | None:

@@ -27,9 +27,9 @@ from qagen_dagster.catalog.source import (
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
 from qagen_dagster.loop.catalog.file import CATALOG, catalog_file
-from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
+from qagen_dagster.loop.catalog.history import RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.jsonl import RETIRED_FILE
-from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,
@@ -41,12 +41,18 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult
-from qagen_dagster.records.grading import GroundingReport
+from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult
 from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.published import RetiredQuestion
-from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    ValidatedSet,
+)
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
 
@@ -72,7 +78,10 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
             known = {one.combination: one.run_id for one in stats.combinations(file)}
     except StoreError:
         return False
-    found = ((one.key, store.find_valid(CandidateSet.key(one), CandidateSet)) for one in combinations)
+    found = (
+        (one.key, store.find_head(CandidateSet.key(one), CandidateSet, CandidateDocument))
+        for one in combinations
+    )
     return all(made is not None and known.get(key) == made.run_id for key, made in found)
 
 
@@ -91,18 +100,18 @@ def runs_to_add(store: Store) -> list[str]:
 def source_of(store: Store) -> CatalogSource:
     """Rows in the order of the store; each iterable reads the store once. Damaged files are left out, and logged."""
     keys = (key for key in store.list("documents") if key.count("/") == 2)
-    indexes = list(records(store, keys, CorpusIndex))
+    corpora = [index.corpus for index in heads(store, keys, CorpusIndex, IndexEntry)]
     keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
-    sets = list(records(store, keys, CandidateSet))
+    sets = list(heads(store, keys, CandidateSet, CandidateDocument))
     history = RunHistory(store, sets)
     return CatalogSource(
-        documents=_documents(store, indexes),
-        visuals=_visuals(store, indexes),
+        documents=_documents(store, corpora),
+        visuals=_visuals(store, corpora),
         results=_results(store, sets, history.collected),
-        failures=_failures(sets),
-        sets=records(store, store.list("validated"), ValidatedSet),
+        failures=_failures(store, sets),
+        sets=_validated(store),
         retired=_retired(store),
-        reports=records(store, store.list("grounding"), GroundingReport),
+        reports=_gradings(store),
         evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
         evaluations=iter(_evaluations(store)),
         exams=_exams(store),
@@ -128,19 +137,38 @@ def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any
         yield from records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
 
 
-def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow]:
-    for index in indexes:
-        for entry in index.documents:
-            for document in records(store, [Document.key(index.corpus, entry.id)], Document):
-                yield DocumentRow(corpus=index.corpus, document=document)
+def _documents(store: Store, corpora: list[str]) -> Iterator[DocumentRow]:
+    for corpus in corpora:
+        for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
+            for document in records(store, [Document.key(corpus, entry.id)], Document):
+                yield DocumentRow(corpus=corpus, document=document)
 
 
-def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
-    for index in indexes:
-        for entry in index.documents:
-            manifest = store.find_valid(VisualManifest.key(index.corpus, entry.id), VisualManifest)
+def _visuals(store: Store, corpora: list[str]) -> Iterator[VisualRow]:
+    for corpus in corpora:
+        for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
+            manifest = store.find_valid(VisualManifest.key(corpus, entry.id), VisualManifest)
             for visual in manifest.visuals if manifest else ():
-                yield VisualRow(corpus=index.corpus, document_id=entry.id, visual=visual)
+                yield VisualRow(corpus=corpus, document_id=entry.id, visual=visual)
+
+
+def _lines(store: Store, candidates: CandidateSet) -> Iterator[CandidateDocument]:
+    return store.rows(CandidateSet.key(combination_of(candidates)), CandidateSet, CandidateDocument)
+
+
+def _validated(store: Store) -> Iterator[ValidatedSet]:
+    for key in store.list("validated"):
+        for head in heads(store, [key], ValidatedSet, QAPair):
+            yield head
+            for pair in store.rows(key, ValidatedSet, QAPair):
+                yield head.model_copy(update={"questions": (pair,), "removed": (), "calls": ()})
+
+
+def _gradings(store: Store) -> Iterator[GroundingReport]:
+    for key in store.list("grounding"):
+        for head in heads(store, [key], GroundingReport, DocumentGrades):
+            for document in store.rows(key, GroundingReport, DocumentGrades):
+                yield head.model_copy(update={"documents": (document,)})
 
 
 def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey]) -> Iterator[ResultRow]:
@@ -148,7 +176,7 @@ def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey
     current = {
         document.result_key: candidates.ended
         for candidates in sets
-        for document in candidates.documents
+        for document in _lines(store, candidates)
         if document.result_key is not None
     }
     for key in store.list("candidates"):
@@ -179,9 +207,9 @@ def _retired(store: Store) -> Iterator[RetiredRow]:
                 yield RetiredRow(combination=Combination.from_key("/".join(path[1:4])), retired=row)
 
 
-def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:
+def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[FailureRow]:
     for candidates in sets:
-        for document in candidates.documents:
+        for document in _lines(store, candidates):
             if document.result_key is None:
                 yield FailureRow(
                     combination=combination_of(candidates),

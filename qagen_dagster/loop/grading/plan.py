@@ -7,7 +7,7 @@ are valid and never computed again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from qagen_dagster.configuration.profiles import Profile, Role
@@ -18,9 +18,10 @@ from qagen_dagster.loop.configuration import NONE, Configuration, differences, m
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
+from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
@@ -56,26 +57,41 @@ class GradingPlan:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint([REPORT_VERSION, *(one.key for one in self.documents)])
+        return _plan_fingerprint(one.key for one in self.documents)
 
 
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
     """Find the documents to grade. Raises StoreError and ConfigError."""
     store = workspace.store
-    candidates = store.read(CandidateSet.key(combination), CandidateSet)
+    candidates = store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     kept: dict[str, list[QAPair]] = {}
-    for pair in store.read(ValidatedSet.key(combination), ValidatedSet).questions:
+    for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
         kept.setdefault(pair.document_id, []).append(pair)
-    entries = {entry.id: entry for entry in workspace.index(combination.corpus).documents}
-    how = _how(workspace, combination, candidates.profile)
-    documents: list[PlannedDocument] = []
-    for one in candidates.documents:
-        pairs = tuple(kept.get(one.document_id, ()))
-        if one.result_key is not None and (pairs or one.rejected):
-            name = _fingerprint(one, entries.get(one.document_id), pairs, how)
-            key = DocumentGrades.key(combination, one.document_id, name)
-            documents.append(PlannedDocument(one, key, pairs))
+    planned = _planned(workspace, candidates)
+    documents = (PlannedDocument(one, key, tuple(kept.get(one.document_id, ()))) for one, key in planned)
     return GradingPlan(combination, candidates, tuple(documents))
+
+
+def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[tuple[CandidateDocument, str]]:
+    """The documents to grade, each with the key of its grades."""
+    combination, store = combination_of(candidates), workspace.store
+    kept: dict[str, list[str]] = {}
+    for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
+        kept.setdefault(pair.document_id, []).append(pair.id)
+    entries = workspace.entries(combination.corpus)
+    texts = {entry.id: (entry.version, entry.text_sha256) for entry in entries}
+    how = _how(workspace, combination, candidates.profile)
+    for one in store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument):
+        ids = kept.get(one.document_id, ())
+        if one.result_key is not None and (ids or one.rejected):
+            text = texts.get(one.document_id, (one.document_version, ""))
+            gave = (one.result_key, str(one.accepted), str(one.rejected))
+            name = fingerprint([*how, *text, *gave, *ids])
+            yield one, DocumentGrades.key(combination, one.document_id, name)
+
+
+def _plan_fingerprint(keys: Iterable[str]) -> str:
+    return fingerprint([REPORT_VERSION, *keys])
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
@@ -85,13 +101,15 @@ def is_graded(workspace: Workspace, combination: Combination) -> bool:
 
 def why_ungraded(workspace: Workspace, combination: Combination) -> tuple[str, ...]:
     """Why grading again would change the report, in one line each. Raises StoreError and ConfigError."""
-    report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
+    report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return ("its answers were never graded",)
-    plan = plan_grading(workspace, combination)
-    wanted = wanted_grading(workspace, combination, plan.candidates.profile)
+    candidates = workspace.store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    keys = (key for _, key in _planned(workspace, candidates))
+    version = _plan_fingerprint(keys)
+    wanted = wanted_grading(workspace, combination, candidates.profile)
     found = differences(_made_with(workspace, report, wanted), wanted.parts)
-    if found or report.fingerprint != plan.fingerprint:
+    if found or report.fingerprint != version:
         return found or ("its answers, the judge's settings or the version of this program changed",)
     return (f"{report.undecided} answers wait for a verdict of the judge",) if report.undecided else ()
 
@@ -119,7 +137,7 @@ def made_grading(
     workspace: Workspace, combination: Combination, wanted: Configuration
 ) -> Configuration | None:
     """The configuration of the stored report; None if there is none."""
-    report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
+    report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return None
     version = wanted.version if is_graded(workspace, combination) else report.fingerprint
@@ -196,11 +214,3 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
     spec = judge_spec(workspace.profile(profile), grading.method, combination.mode)
     judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), llm.prompt().hash]
     return [REPORT_VERSION, grading.method.value, verdicts.VERSION, *judge]
-
-
-def _fingerprint(
-    one: CandidateDocument, entry: IndexEntry | None, kept: Sequence[QAPair], how: Sequence[str]
-) -> str:
-    text = (one.document_version, "") if entry is None else (entry.version, entry.text_sha256)
-    gave = (str(one.result_key), str(one.accepted), str(one.rejected))
-    return fingerprint([*how, *text, *gave, *(pair.id for pair in kept)])

@@ -6,7 +6,7 @@ again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
@@ -103,6 +103,15 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
 
     Raises StoreError. Raises ConfigError also when the models of the profile cannot do what the strategy of the scenario needs.
     """
+    planned = plan_without_documents(workspace, combination, options)
+    documents = workspace.index(combination.corpus).documents[: options.num_documents]
+    return replace(planned, documents=documents)
+
+
+def plan_without_documents(
+    workspace: Workspace, combination: Combination, options: RunOptions
+) -> CombinationPlan:
+    """Resolve the configuration only. Raises ConfigError as `plan`."""
     corpus = workspace.corpus(combination.corpus)
     scenario = corpus.scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
@@ -115,7 +124,7 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
         profile=profile,
         limits=limits_of(scenario, options.target_count),
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
-        documents=workspace.index(combination.corpus).documents[: options.num_documents],
+        documents=(),
         budget=effective_budget(profile, options.run_budget),
     )
 

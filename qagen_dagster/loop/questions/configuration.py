@@ -9,7 +9,7 @@ from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_ha
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import PLAN, RunPlan
-from qagen_dagster.records.questions.results import CandidateSet
+from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
 
 _TEXTS = {  # the name of a part: its field in a RunPlan
     "strategy": "strategy",
@@ -54,7 +54,7 @@ def made_questions(space: Workspace, combination: Combination, wanted: Configura
 
     Parts that its run did not keep are taken from `wanted`.
     """
-    made = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
+    made = space.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     if made is None:
         return None
     asked = space.store.find_valid(combination.history_key(made.run_id, PLAN), RunPlan)

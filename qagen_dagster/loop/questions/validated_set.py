@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
@@ -164,17 +165,18 @@ def broken_evidence(
     workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
 ) -> list[str]:
     """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
-    texts: dict[str, list[str]] = {}
     broken: list[str] = []
-    for pair in questions:
-        if pair.document_id not in texts:
-            data = workspace.store.get(Document.text_key(corpus, pair.document_id)) or b""
-            texts[pair.document_id] = data.decode("utf-8").split("\n") if data else []
-        if not pair.evidence or not all(
-            _stands(place.quote, place.start_line, place.end_line, texts[pair.document_id])
-            for place in pair.evidence
-        ):
-            broken.append(pair.id)
+    for document_id, pairs in groupby(questions, key=lambda pair: pair.document_id):
+        data = workspace.store.get(Document.text_key(corpus, document_id)) or b""
+        lines = data.decode("utf-8").split("\n") if data else []
+        broken += [
+            pair.id
+            for pair in pairs
+            if not pair.evidence
+            or not all(
+                _stands(place.quote, place.start_line, place.end_line, lines) for place in pair.evidence
+            )
+        ]
     return broken
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from pydantic import BaseModel
+from itertools import islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.plan import is_graded
-from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan, unfinished
+from qagen_dagster.loop.questions.combination import (
+    CombinationPlan,
+    RunOptions,
+    finished,
+    plan_without_documents,
+)
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.questions.publication.set_facts import set_facts
@@ -24,22 +28,23 @@ from qagen_dagster.publishing.questions.registry import SET_FILES
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
-from qagen_dagster.records.grading import GroundingReport
+from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
-from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    LatestVersion,
+    PublishedQuestion,
+    content_id,
+)
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    QAPair,
+    ValidatedSet,
+)
 
 PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
-
-
-class _ReportHead(BaseModel):
-    """A GroundingReport without its answers, which take most of the memory."""
-
-    fingerprint: str = ""
-    overall_confidence: float | None
-    grounded: int
-    ungrounded: int
-    not_measured: int
+_GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
 @dataclass(frozen=True)
@@ -65,27 +70,30 @@ def publish(
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
     if broken:
         raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
-    before = _published(workspace, combination)
-    if before is not None and before.questions and not validated.questions and not replace:
+    before = 0 if validated.questions or replace else sum(1 for _ in _published(workspace, combination))
+    if before:
         raise StoreError(
-            f"not published: the new set is empty, so the published set of {len(before.questions)} questions is kept "
+            f"not published: the new set is empty, so the published set of {before} questions is kept "
             "(--replace replaces it)"
         )
     known = _applied(stored)
     facts = review_facts(workspace, combination, stored, known) if known else None
     eval_set = _eval_set(workspace, combination, validated).model_copy(update={"review": facts})
     version = content_id(eval_set.questions)
-    files = {path: data for export in SET_FILES for path, data in export(eval_set).items()}
-    changed = [path for path, data in files.items() if _put(workspace, combination, run_id, path, data)]
-    for path, data in files.items():
+    files: dict[str, str] = {}
+    changed: list[str] = []
+    for path, data in (file for export in SET_FILES for file in export(eval_set).items()):
+        files[path] = content_hash(data)
+        if _put(workspace, combination, run_id, path, data):
+            changed.append(path)
         key = CorpusGenerationResult.version_key(combination, version, path)
         if not workspace.store.exists(key):
             workspace.store.write_bytes(key, data)
     latest = LatestVersion(
         content_id=version,
         timestamp=eval_set.timestamp.isoformat(),
-        made_from=_made_from(workspace, combination, stored),
-        files={path: content_hash(data) for path, data in files.items()},
+        made_from=_made_from(workspace, combination, stored, stored.questions),
+        files=files,
     )
     if workspace.store.find_valid(LatestVersion.key(combination), LatestVersion) != latest:
         workspace.store.write(LatestVersion.key(combination), latest)
@@ -111,41 +119,57 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
 
 def why_outdated(workspace: Workspace, combination: Combination, options: RunOptions) -> tuple[str, ...]:
     """Why another run would change the published set, in one line each; nothing if it is up to date. Raises ConfigError."""
-    if workspace.store.find_valid(CorpusIndex.key(combination.corpus), CorpusIndex) is None:
+    index = CorpusIndex.key(combination.corpus)
+    if workspace.store.find_head(index, CorpusIndex, IndexEntry) is None:
         return ("its documents were never parsed",)
-    planned = plan(workspace, combination, options)
-    made = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
+    planned = plan_without_documents(workspace, combination, options)
+    made = workspace.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     if made is None:
         return ("it was never made",)
     wanted = wanted_questions(workspace, combination, options)
     then = made_questions(workspace, combination, wanted)
     changed = () if then is None else what_changed(then, wanted)
-    found = (*changed, *_document_changes(planned, made))
-    return found or tuple(_unfinished_work(workspace, planned, made))
+
+    def documents() -> Iterator[IndexEntry]:
+        return islice(workspace.entries(combination.corpus), options.num_documents)
+
+    found = (*changed, *_document_changes(workspace, planned, made, documents()))
+    return found or tuple(_unfinished_work(workspace, planned, made, documents()))
 
 
-def _document_changes(planned: CombinationPlan, made: CandidateSet) -> Iterator[str]:
-    before = {one.document_id: one for one in made.documents}
-    same = made.fingerprint == planned.fingerprint
+def _document_changes(
+    workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
+) -> Iterator[str]:
+    lines = workspace.store.rows(CandidateSet.key(planned.combination), CandidateSet, CandidateDocument)
+    before = {one.document_id: (one.document_version, one.result_key) for one in lines}
+    comparable = made.fingerprint == planned.fingerprint and made.target_count == planned.limits.target_count
 
-    def differs(entry: IndexEntry) -> bool:
-        old = before.get(entry.id)
-        if old is None or old.document_version != entry.version:
-            return old is not None
-        known = (None, planned.result_key(entry), planned.partial_key(entry))
-        return same and made.target_count == planned.limits.target_count and old.result_key not in known
+    def differs(entry: IndexEntry, version: str, result_key: str | None) -> bool:
+        if version != entry.version:
+            return True
+        return comparable and result_key not in (None, planned.result_key(entry), planned.partial_key(entry))
 
-    now = {entry.id for entry in planned.documents}
-    yield from counted("new documents", (one.id for one in planned.documents if one.id not in before))
-    yield from counted("changed documents", (one.id for one in planned.documents if differs(one)))
-    yield from counted("removed documents", (name for name in before if name not in now))
+    new: list[str] = []
+    changed: list[str] = []
+    for entry in documents:
+        old = before.pop(entry.id, None)
+        if old is None:
+            new.append(entry.id)
+        elif differs(entry, *old):
+            changed.append(entry.id)
+    yield from counted("new documents", new)
+    yield from counted("changed documents", changed)
+    yield from counted("removed documents", before)
 
 
-def _unfinished_work(workspace: Workspace, planned: CombinationPlan, made: CandidateSet) -> Iterator[str]:
+def _unfinished_work(
+    workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
+) -> Iterator[str]:
     """What the last run with the same configuration and documents has left to do."""
-    yield from counted("unfinished documents", unfinished(workspace, planned))
+    unfinished = (one.id for one in documents if finished(workspace, planned, one) is None)
+    yield from counted("unfinished documents", unfinished)
     combination = planned.combination
-    validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
+    validated = workspace.store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)
     if validated is None or validated.run_id != made.run_id:
         yield "the questions of its last run have not been compared with each other"
     elif validated.undecided:
@@ -159,29 +183,37 @@ def _unfinished_work(workspace: Workspace, planned: CombinationPlan, made: Candi
 def _is_published(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> bool:
     """Whether the files of the set are those that publishing it again would write."""
     latest = workspace.store.find_valid(LatestVersion.key(combination), LatestVersion)
-    if latest is None or latest.made_from != _made_from(workspace, combination, validated):
+    questions = workspace.store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair)
+    if latest is None or latest.made_from != _made_from(workspace, combination, validated, questions):
         return False
     keys = {CorpusGenerationResult.file_key(combination, path): known for path, known in latest.files.items()}
-    return all(content_hash(workspace.store.get(key) or b"") == known for key, known in keys.items())
+    return all(workspace.store.hash_of(key) == known for key, known in keys.items())
 
 
-def _made_from(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> str:
-    """Changes when publishing again might write other files. It reads no results of documents, so it is quick."""
-    candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
-    report = workspace.store.find_valid(GroundingReport.key(combination), _ReportHead)
-    graded = "" if report is None else report.model_dump_json()
-    results = (str(one.result_key) for one in candidates.documents) if candidates is not None else ()
+def _made_from(
+    workspace: Workspace, combination: Combination, validated: ValidatedSet, questions: Iterable[QAPair]
+) -> str:
+    """Changes when publishing `questions`, those of `validated`, again might write other files.
+
+    It reads no results of documents, so it is quick.
+    """
+    store, key = workspace.store, CandidateSet.key(combination)
+    candidates = store.find_head(key, CandidateSet, CandidateDocument)
+    lines = () if candidates is None else store.rows(key, CandidateSet, CandidateDocument)
+    report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
+    graded = "" if report is None else report.model_dump_json(include=_GRADED)
     name = workspace.corpus(combination.corpus).config.name
-    questions = validated.model_dump_json(include={"questions", "removed"})
+    given = b",".join(one.model_dump_json().encode() for one in questions)
+    rest = validated.model_dump_json(include={"removed"}).encode()
     removed = "" if candidates is None else candidates.model_dump_json(include={"retired"})
     return fingerprint(
         [
             PUBLISHED_VERSION,
             name,
             graded,
-            questions,
+            b'{"questions":[%s],%s' % (given, rest[1:]),
             removed,
-            *results,
+            *(str(one.result_key) for one in lines),
             *_review(workspace, combination, validated),
         ]
     )
@@ -213,8 +245,9 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
     """The set with its time, which is that of the published set if the questions are the same."""
     rows = PublishedRows(workspace, combination, validated)
     questions = rows.questions()
-    before = _published(workspace, combination)
-    same = before is not None and content_id(before.questions) == content_id(questions)
+    key = CorpusGenerationResult.key(combination)
+    before = workspace.store.find_head(key, CorpusGenerationResult, PublishedQuestion)
+    same = content_id(_published(workspace, combination)) == content_id(questions)
     return EvalSet(
         corpus_name=workspace.corpus(combination.corpus).config.name,
         corpus_path=combination.corpus,
@@ -230,6 +263,8 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
     )
 
 
-def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
-    """The published set; None when there is none or it cannot be read."""
-    return workspace.store.find_valid(CorpusGenerationResult.key(combination), CorpusGenerationResult)
+def _published(workspace: Workspace, combination: Combination) -> Iterator[PublishedQuestion]:
+    """The questions of the published set; none when there is no set or it cannot be read."""
+    store, key = workspace.store, CorpusGenerationResult.key(combination)
+    if store.find_head(key, CorpusGenerationResult, PublishedQuestion) is not None:
+        yield from store.rows(key, CorpusGenerationResult, PublishedQuestion)

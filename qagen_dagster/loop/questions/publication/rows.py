@@ -12,7 +12,7 @@ from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
-from qagen_dagster.records.grading import AnswerGrade, GroundingReport
+from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -79,15 +79,15 @@ class PublishedRows:
             hops=hops(pair.evidence),
             visuals=self._visuals(pair),
             verdict=self._verdict_on(pair),
-            grade=_grade(self._grades.get(pair.id)),
+            grade=self._grades.get(pair.id),
         )
 
     def _rejected(self, one: RejectedQA) -> RejectedQuestion:
-        entry = self._entries.get(one.document_id)
+        source, row = self._sources.get(one.document_id, ("", None))
         return RejectedQuestion(
             **{name: getattr(one, name) for name in RejectedQA.model_fields},
-            source_document=f"documents/{entry.source}" if entry is not None else "",
-            row=self._row(one.document_id),
+            source_document=f"documents/{source}" if source else "",
+            row=row,
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
         )
 
@@ -101,19 +101,22 @@ class PublishedRows:
         return self.space.store.find_valid(CandidateSet.key(self.combination), CandidateSet)
 
     @cached_property
-    def _entries(self) -> Mapping[str, IndexEntry]:
-        index = self.space.store.find_valid(CorpusIndex.key(self.combination.corpus), CorpusIndex)
-        return {entry.id: entry for entry in index.documents} if index is not None else {}
+    def _sources(self) -> Mapping[str, tuple[str, str | None]]:
+        """The file of each document, and its row there."""
+        store, key = self.space.store, CorpusIndex.key(self.combination.corpus)
+        known = store.find_head(key, CorpusIndex, IndexEntry) is not None
+        entries = store.rows(key, CorpusIndex, IndexEntry) if known else ()
+        return {entry.id: (entry.source, entry.row) for entry in entries}
 
     @cached_property
-    def _grades(self) -> Mapping[str, AnswerGrade]:
-        report = self.space.store.find_valid(GroundingReport.key(self.combination), GroundingReport)
-        documents = report.documents if report is not None else ()
-        return {one.id: one.grading for document in documents for one in document.answers}
+    def _grades(self) -> Mapping[str, PublishedGrade]:
+        store, key = self.space.store, GroundingReport.key(self.combination)
+        known = store.find_head(key, GroundingReport, DocumentGrades) is not None
+        documents = store.rows(key, GroundingReport, DocumentGrades) if known else ()
+        return {one.id: _grade(one.grading) for document in documents for one in document.answers}
 
     def _row(self, document_id: str) -> str | None:
-        entry = self._entries.get(document_id)
-        return entry.row if entry is not None else None
+        return self._sources.get(document_id, ("", None))[1]
 
     def _text_path(self, document_id: str) -> str:
         folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
@@ -164,9 +167,7 @@ def _visual(visual: Visual) -> PublishedVisual:
     return PublishedVisual(label=visual.label, type=visual.type, page=visual.page, box=visual.box)
 
 
-def _grade(found: AnswerGrade | None) -> PublishedGrade | None:
-    if found is None:
-        return None
+def _grade(found: AnswerGrade) -> PublishedGrade:
     return PublishedGrade(
         grade=None if found.confidence is None else letter(found.confidence),
         confidence=found.confidence,
