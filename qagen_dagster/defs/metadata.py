@@ -116,11 +116,12 @@ def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadat
 
 
 def review_page(set_key: str, chosen: str = "") -> Metadata:
-    """The command that opens the review page, with the options `chosen`, and the address of a set on it while the command runs."""
-    return {
-        "review": f"qagen review {chosen}".rstrip(),
-        "review_page": dg.MetadataValue.url(page_address(set_key)),
-    }
+    """The command that serves the review page, with the options `chosen`, and a link to a set on it.
+
+    In Markdown, because the UI cuts an address off and wraps this.
+    """
+    command = f"qagen review {chosen}".rstrip()
+    return {"review": dg.MetadataValue.md(f"[Open]({page_address(set_key)}) while this runs: `{command}`")}
 
 
 def path(value: str) -> dg.PathMetadataValue:
