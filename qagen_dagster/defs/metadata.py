@@ -11,6 +11,7 @@ import dagster as dg
 
 from qagen_dagster.records.display import markdown_text
 from qagen_dagster.records.review import page_address
+from qagen_dagster.store import Store
 
 Metadata = dict[
     str, Any
@@ -122,6 +123,15 @@ def review_page(set_key: str, chosen: str = "") -> Metadata:
     """
     command = f"qagen review {chosen}".rstrip()
     return {"review": dg.MetadataValue.md(f"[Open]({page_address(set_key)}) while this runs: `{command}`")}
+
+
+def report_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
+    """A link that opens a file of a local store in an editor: the UI cuts the path of a report off."""
+    local = store.local_path(key)
+    if local is None:
+        return path(store.path(key))
+    link = dg.LocalFileCodeReference(file_path=str(local), label=local.name)
+    return dg.CodeReferencesMetadataValue(code_references=[link])
 
 
 def path(value: str) -> dg.PathMetadataValue:
