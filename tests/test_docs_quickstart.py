@@ -20,12 +20,14 @@ import duckdb
 import pymupdf
 import pytest
 
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.command_tree import whole_command
 from tests.support.docs_bench import Bench, Case
 from tests.support.embedded_server import embedded_server
 from tests.support.graph import DAGSTER_WARNINGS
-from tests.support.markdown import commands, table
+from tests.support.markdown import commands, fenced, table
 from tests.support.recorded import Page
 from tests.support.wire_server import Fault, WireServer
 
@@ -70,11 +72,19 @@ def test_the_quickstart_runs(bench: Bench, request: pytest.FixtureRequest) -> No
     bench.run(Page(DOCS / "quickstart.md"), request)
 
 
-def test_the_question_of_how_it_works_is_one(bench: Bench, request: pytest.FixtureRequest) -> None:
+def test_the_questions_of_how_it_works_and_of_the_readme_are_published(
+    bench: Bench, request: pytest.FixtureRequest
+) -> None:
     bench.sample("town_records", "market_bylaw.md")
     made = bench.qagen("qagen run --corpus town_records --scenario citizen_enquiry --mode textual")
     assert made.code == 0, made.err
     bench.run(Page(DOCS / "how-it-works.md"), request)
+    (example,) = fenced((PROJECT_ROOT / "README.md").read_text(encoding="utf-8"), "json")
+    told = json.loads(example)
+    key = CorpusGenerationResult.key(Combination.from_key("town_records/citizen_enquiry/textual"))
+    published = json.loads((bench.assets / key).read_bytes())["questions"]
+    (same,) = (one for one in published if one["id"] == told["id"])
+    assert told == {field: same[field] for field in told}
 
 
 def test_troubles_are_told_as_the_page_says(tmp_path: Path, request: pytest.FixtureRequest) -> None:

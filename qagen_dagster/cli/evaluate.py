@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+from rich import box
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly
@@ -17,7 +18,7 @@ from qagen_dagster.cli.options import (
     json_option,
     profile_option,
 )
-from qagen_dagster.cli.output import Terminal, fail, print_json
+from qagen_dagster.cli.output import Terminal, fail, print_json, slashed
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.evaluation.published_set import PUBLISH_HINT, Evaluation, open_evaluation
@@ -33,9 +34,9 @@ from qagen_dagster.settings import Settings
 
 _COLUMNS = (
     ("leaked", Kind.CLOSED_BOOK, "leaked_share"),
-    ("document@5", Kind.RETRIEVAL, "fused_document_recall_at_5"),
-    ("untitled@5", Kind.RETRIEVAL, "untitled_fused_document_recall_at_5"),
-    ("evidence@5", Kind.RETRIEVAL, "fused_evidence_recall_at_5"),
+    ("document\n@5", Kind.RETRIEVAL, "fused_document_recall_at_5"),
+    ("untitled\n@5", Kind.RETRIEVAL, "untitled_fused_document_recall_at_5"),
+    ("evidence\n@5", Kind.RETRIEVAL, "fused_evidence_recall_at_5"),
     ("exact", Kind.ANSWERS, "exact_match"),
     ("F1", Kind.ANSWERS, "token_f1"),
     ("grounded", Kind.ANSWERS, "grounded_share"),
@@ -161,13 +162,13 @@ def _print(
     if as_json:
         print_json({"ok": not failures, "failures": failures, "combinations": reports})
         return
-    table = Table(title="Evaluations", show_lines=True)
-    table.add_column("combination", overflow="fold", ratio=1)
     shown = [column for column in _COLUMNS if column[1] in kinds]
+    table = Table(title="Evaluations", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("combination", overflow="fold")
     for name, _, _ in shown:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     for one in reports:
-        table.add_row(one["combination"], *(_cell(one, kind, metric) for _, kind, metric in shown))
+        table.add_row(slashed(one["combination"]), *(_cell(one, kind, metric) for _, kind, metric in shown))
     Terminal().print(table)
 
 

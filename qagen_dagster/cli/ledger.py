@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import click
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -31,10 +32,14 @@ def stats(settings: Settings, as_json: bool) -> None:
     if as_json:
         echo(found.model_dump_json(indent=2))
         return
-    table = Table(caption=f"{found.entries:,} entries, {_size(found.bytes)}, {found.corrupt:,} corrupt")
-    table.add_column("model", overflow="fold", ratio=1)
-    for name in ("entries", "size", "tokens in", "tokens out", "oldest", "newest"):
-        table.add_column(name, no_wrap=True)
+    table = Table(
+        caption=f"{found.entries:,} entries, {_size(found.bytes)}, {found.corrupt:,} corrupt",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("model", overflow="fold")
+    for name in ("entries", "size", "tokens in", "tokens out", "oldest\nnewest"):
+        table.add_column(name, no_wrap=True, justify="right")
     for one in found.models:
         table.add_row(
             escape(one.model),
@@ -44,8 +49,7 @@ def stats(settings: Settings, as_json: bool) -> None:
                 "-" if one.uncounted == one.entries else f"{tokens:,}"
                 for tokens in (one.input_tokens, one.output_tokens)
             ),
-            one.oldest[:10],
-            one.newest[:10],
+            f"{one.oldest[:10]}\n{one.newest[:10]}",
         )
     Terminal().print(table)
     if found.batches != BatchStats():

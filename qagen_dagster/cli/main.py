@@ -80,7 +80,7 @@ Examples:
   qagen run --corpus manuals --num-documents 3   try three documents
   qagen run --corpus manuals --max-usd 5         make the set, for 5 dollars
   qagen questions pressure                       find questions and their ids
-  qagen show q-11b6                              show where one comes from
+  qagen show q-88e6                              show where one comes from
   qagen answer report.pdf "Who signed it?"       answer from one document
   qagen grade --answers a.json --documents docs  grade another system
   qagen exam run --exam biology                  make exam items

@@ -27,6 +27,11 @@ class Terminal(Console):
             yield piece if piece.control else piece._replace(text=visible(piece.text))
 
 
+def slashed(key: str) -> str:
+    """The key of a combination for a narrow column: broken after its slashes, so that each part can be read."""
+    return key.replace("/", "/\n")
+
+
 def print_json(value: object) -> None:
     echo(as_json_text(value))
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import combination_options, json_option
-from qagen_dagster.cli.output import Terminal, print_json
+from qagen_dagster.cli.output import Terminal, print_json, slashed
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.catalog.file import catalog_file
 from qagen_dagster.records.ids import Mode
@@ -49,12 +49,12 @@ def stats(
 
 
 def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
-    table = Table(title="Questions")
+    table = Table(title="Questions", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("combination", "accepted", "pass rate", "rejected by reason"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for one in chosen:
         table.add_row(
-            one.combination,
+            slashed(one.combination),
             str(one.accepted),
             "-" if one.pass_rate is None else f"{one.pass_rate:.0%}",
             ", ".join(f"{name} {count}" for name, count in one.rejected_by_reason.items()) or "-",
@@ -65,15 +65,16 @@ def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
 def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
     """A row for each combination, and below it one for each role. Each row has two lines, to fit a terminal."""
     table = Table(
-        title="Cost",
-        caption="A replayed request counts once. Seconds are model time, added up over parallel calls.\n"
-        "The last column divides all spending by the accepted questions.",
+        title="Cost\n",
+        caption="A replayed request counts once. Seconds are model time of all parallel calls.\n"
+        "The last column divides all spending and tokens by the accepted questions.",
         box=box.SIMPLE_HEAD,
+        show_edge=False,
         padding=(0, 1, 0, 0),
     )
     table.add_column("combination\nrole, model", overflow="fold")
     for name in (
-        "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "cost, tokens\nper question",
+        "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "per\nquestion",
     ):  # fmt: skip
         table.add_column(name, justify="right")
     for one in chosen:
@@ -81,7 +82,7 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
         tokens = "-" if one.tokens_per_accepted is None else f"{one.tokens_per_accepted:,.0f}"
         unknown = one.unknown_price_share if one.calls else 0.0
         table.add_row(
-            f"[bold]{one.combination}[/bold]",
+            f"[bold]{slashed(one.combination)}[/bold]",
             *_spent(one, one.model_seconds),
             _money(one.usd, unknown),
             f"{each}\n{tokens}",

@@ -11,6 +11,7 @@ import dagster as dg
 
 from qagen_dagster.records.display import markdown_text
 from qagen_dagster.records.review import page_address
+from qagen_dagster.store import Store
 
 Metadata = dict[
     str, Any
@@ -116,11 +117,21 @@ def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadat
 
 
 def review_page(set_key: str, chosen: str = "") -> Metadata:
-    """The command that opens the review page, with the options `chosen`, and the address of a set on it while the command runs."""
-    return {
-        "review": f"qagen review {chosen}".rstrip(),
-        "review_page": dg.MetadataValue.url(page_address(set_key)),
-    }
+    """The command that serves the review page, with the options `chosen`, and a link to a set on it.
+
+    In Markdown, because the UI cuts an address off and wraps this.
+    """
+    command = f"qagen review {chosen}".rstrip()
+    return {"review": dg.MetadataValue.md(f"[Open]({page_address(set_key)}) while this runs: `{command}`")}
+
+
+def report_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
+    """A link that opens a file of a local store in an editor: the UI cuts the path of a report off."""
+    local = store.local_path(key)
+    if local is None:
+        return path(store.path(key))
+    link = dg.LocalFileCodeReference(file_path=str(local), label=local.name)
+    return dg.CodeReferencesMetadataValue(code_references=[link])
 
 
 def path(value: str) -> dg.PathMetadataValue:

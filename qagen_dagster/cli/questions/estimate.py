@@ -19,7 +19,7 @@ from qagen_dagster.cli.options import (
     profile_option,
     target_option,
 )
-from qagen_dagster.cli.output import Terminal, warn
+from qagen_dagster.cli.output import Terminal, slashed, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, Estimate
@@ -105,7 +105,9 @@ def _table(found: Estimate) -> Table:
     ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
     for one in found.combinations:
-        table.add_row(f"[bold]{one.combination}[/bold]", f"{one.to_do} of {one.documents}", *_amounts(one))
+        table.add_row(
+            f"[bold]{slashed(one.combination)}[/bold]", f"{one.to_do} of {one.documents}", *_amounts(one)
+        )
         table.add_section()
     if len(found.combinations) > 1:
         to_do = sum(one.to_do for one in found.combinations)

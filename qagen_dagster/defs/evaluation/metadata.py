@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.cost import cost
-from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
+from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, report_file
 from qagen_dagster.loop.evaluation.published_set import earlier_reports
 from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.workspace import Workspace
@@ -136,7 +136,7 @@ def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[s
     return {
         "asked_again": report.unheard,
         "runs": markdown_table(header, rows),
-        "report": path(space.store.path(key)),
+        "report": report_file(space.store, key),
         **cost(call for one in report.questions for call in one.calls),
     }
 

@@ -9,7 +9,7 @@ from html import escape
 import dagster as dg
 
 from qagen_dagster.defs.cost import cost
-from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
+from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, report_file
 from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
@@ -41,7 +41,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         "sentences": bar_chart(statuses, "sentences by status"),
         "ungrounded_highlights": _highlights(report),
         "not_measured_answers": _not_measured(answers),
-        "report": path(space.store.path(combination_of(report).history_key(report.run_id, HISTORY_FILE))),
+        "report": report_file(space.store, combination_of(report).history_key(report.run_id, HISTORY_FILE)),
         **cost(call for _, answer in answers for call in answer.grading.calls),
     }
     if report.overall_confidence is not None:

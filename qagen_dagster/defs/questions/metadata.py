@@ -9,7 +9,7 @@ import dagster as dg
 
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
-from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, pictures, review_page
+from qagen_dagster.defs.metadata import Metadata, bar_chart, cell, markdown_table, pictures, review_page
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
@@ -112,10 +112,12 @@ def of_published(combination: Combination, published: Published) -> Metadata:
         "dagster/row_count": len(published.eval_set.questions),
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
-        "corpus_json": path(CorpusGenerationResult.key(combination)),  # in the store: a whole path is cut off
-        "files": [name.rpartition("/")[2] for name in published.paths],
-        "changed": list(published.changed),
         **review_of(combination),
+        "folder": CorpusGenerationResult.key(combination).rpartition("/")[
+            0
+        ],  # of the store: longer ones are cut off
+        "files": ", ".join(name.rpartition("/")[2] for name in published.paths),
+        "changed": ", ".join(published.changed) or "none",
     }
 
 
@@ -149,20 +151,23 @@ def _missing(shortfalls: Sequence[tuple[str, Shortfall]]) -> Metadata:
 
 
 def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
-    """Crops of the first visuals that were asked about, above their questions."""
+    """Crops of the first visuals that were asked about, each above its questions."""
     corpus = space.corpus(validated.corpus)
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
+    asked: dict[tuple[str, str], list[str]] = {}
+    for pair in validated.questions:
+        for label in pair.content_refs[:1]:
+            asked.setdefault((pair.document_id, label), []).append(
+                f"{cell(pair.question)} **{cell(pair.answer)}**"
+            )
     crops: list[str] = []
     pool = space.parsers()
-    for pair in validated.questions:
-        if len(crops) >= MAX_CROPS or pair.document_id not in sources:
+    for (document, label), questions in asked.items():
+        manifest = space.store.find(VisualManifest.key(corpus.key, document), VisualManifest)
+        visual = next((one for one in manifest.visuals if one.label == label), None) if manifest else None
+        if len(crops) >= MAX_CROPS or document not in sources or visual is None or visual.page is None:
             continue
-        manifest = space.store.find(VisualManifest.key(corpus.key, pair.document_id), VisualManifest)
-        visuals = {v.label: v for v in manifest.visuals} if manifest else {}
-        visual = next((visuals[label] for label in pair.content_refs if label in visuals), None)
-        if visual is None or visual.page is None:
-            continue
-        text = crop_markdown(corpus, pool, sources[pair.document_id], visual)
+        text = crop_markdown(corpus, pool, sources[document], visual)
         if text is not None:
-            crops.append(f"{text}\n\n{pair.question} **{pair.answer}**")
+            crops.append("\n\n".join([text, *questions]))
     return pictures("crops", crops, "\n\n---\n\n")

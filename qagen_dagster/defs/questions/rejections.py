@@ -21,7 +21,7 @@ _MOST_LINES, _LINE, _FACT = (
 _HAPPENED = {
     RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
     RejectionReason.DUPLICATE: "The question asks the same as another one",
-    RejectionReason.UNANSWERABLE: "No answer was found in the document",
+    RejectionReason.UNANSWERABLE: "The validator read the document and found no answer",
     RejectionReason.WRONG_ANSWER: "The validator read the document and found another answer",
     RejectionReason.AMBIGUOUS: "The question can be understood in more than one way",
     RejectionReason.FALSE_PREMISE: "The question takes for granted what the document denies",

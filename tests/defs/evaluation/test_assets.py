@@ -72,7 +72,7 @@ def test_a_set_is_evaluated_shown_and_checked(runs: dict[str, Any]) -> None:
     assert closed["model_calls"] == answered["model_calls"] == 4
     assert "answerer" in answered["cost_by_role"]
     for shown in (closed, found, answered):
-        assert Path(shown["report"]).is_file()
+        assert [Path(one.file_path).is_file() for one in shown["report"].code_references] == [True]
     assert set(checks(run)) == {"leaked", "found", "answered", "complete"}
     assert all(passed for passed, _ in checks(run).values())
 

@@ -63,7 +63,8 @@ def test_the_report_is_materialized_shown_and_checked(made: Made) -> None:
             made.project.assets / Combination.from_key(TEXTUAL).history_key(run.run_id, "grounding.json")
         ).read_bytes()
     )
-    assert shown["report"].endswith(f"{run.run_id}/grounding.json")
+    (link,) = shown["report"].code_references
+    assert link.file_path.endswith(f"{run.run_id}/grounding.json")
     assert (stored.run_id, stored.grounded) == (run.run_id, shown["grounded"])
     passed, numbers = found["grade"]
     assert numbers["grade"] == (

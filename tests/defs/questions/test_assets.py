@@ -70,16 +70,11 @@ def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> N
     validated, published = metadata(run, "validated_qa"), metadata(run, "corpus_json")
     assert validated["dagster/row_count"] == published["dagster/row_count"] == 6
     assert validated["removed"] == 0
-    assert published["corpus_json"] == f"published/{TEXTUAL}/{FILE}"
-    assert published["review"].startswith("qagen review --corpus ")
-    assert published["review_page"].startswith("http://127.0.0.1:3100/#set=")
-    assert published["changed"] == [
-        FILE,
-        "questions.jsonl",
-        "rejected.jsonl",
-        "retired.jsonl",
-        "README.md",
-    ]
+    assert published["folder"] == f"published/{TEXTUAL}"
+    address, _, command = published["review"].partition(")")
+    assert address.startswith("[Open](http://127.0.0.1:3100/#set=")
+    assert command.endswith("`qagen review --corpus water --scenario facts --mode textual`")
+    assert published["changed"] == f"{FILE}, questions.jsonl, rejected.jsonl, retired.jsonl, README.md"
     for question in made.project.published(TEXTUAL)["questions"]:
         assert question["id"] in published["questions"]
     found = checks(run)
@@ -107,7 +102,7 @@ def test_a_run_again_reuses_every_document_and_keeps_data_versions(made: Made) -
     again = made.graph.materialize(TEXTUAL, *QUESTIONS)
     assert again.success
     assert metadata(again, "candidate_qa")["documents_reused"] == 4
-    assert metadata(again, "corpus_json")["changed"] == []
+    assert metadata(again, "corpus_json")["changed"] == "none"
     assert made.project.stored("published") == before
     for asset in QUESTIONS:
         assert version(again, asset) == version(made.runs["textual"], asset)

@@ -82,8 +82,8 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
     asked = parse_query(question)
     hits = _hits(asked, index, fitted)
     if not hits or hits[0][0].score < ANSWERABLE:
-        score = f"{hits[0][0].score:.2f}" if hits else "none"
-        return _blind(None, "", True, f"best score {score}, threshold {ANSWERABLE}")
+        best = f"the best scores {hits[0][0].score:.2f}" if hits else "there is none"
+        return _blind(None, "", True, f"no place answers it surely enough: {best}, {ANSWERABLE} is needed")
     best, text = hits[0]
     near = [(hit, rival) for hit, rival in hits[1:] if best.score - hit.score < CLOSE]
     other = next(

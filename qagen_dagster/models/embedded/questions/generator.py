@@ -172,8 +172,8 @@ def _exhausted(reason: str) -> Action:
 
 
 def _summary(known: dict[int, Line], total: int) -> str:
-    looked = "all" if len(known) >= total else f"{len(known)} of"
+    looked = "the whole document" if len(known) >= total else f"{len(known)} of {total} lines"
     return (
-        f"The embedded rules looked at {looked} {total} lines: no further sentence, labelled line, table cell or step gives a "
+        f"The embedded rules looked at {looked}: no further sentence, labelled line, table cell or step gives a "
         "question that is fluent, self-contained and has one answer."
     )
