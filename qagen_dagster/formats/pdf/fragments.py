@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from operator import add, gt
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from pydantic_core import from_json
 
 # Bytes and few groups, for speed: a page has some fifty fragments.
-_STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
-_NAME = rb'"[^"]*"'
 _FRAGMENT = (
-    rb'"wmode":\d,"bbox":\{"x":([^,]+),"y":([^,]+),"w":([^,]+),"h":([^,}]+)[^}]*\},'
-    rb'"font":\{"name":(NAME,"family":NAME,"weight":"[^}]+)\},'
-    rb'"x":[^,]+,"y":([^,]+),"text":"(' + _STRING + rb')"\}'
+    rb'"bbox":\{([^}]+)\},"font":\{"name":("STRING","family":[^}]+)\},'
+    rb'"x":[^,]+,"y":([^,]+),"text":"(STRING)"\}'
 )
-_SIMPLE = re.compile(_FRAGMENT.replace(b"NAME", _NAME))
-_STRICT = re.compile(_FRAGMENT.replace(b"NAME", b'"' + _STRING + b'"'))  # names of fonts may contain quotes
+_PLAIN = re.compile(_FRAGMENT.replace(b"STRING", rb'[^"]*'))
+_ESCAPED = re.compile(_FRAGMENT.replace(b"STRING", rb'[^"\\]*(?:\\.[^"\\]*)*'))
+_BOX_NAMES = b'"xywhflags:'
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
@@ -64,9 +64,7 @@ class Fragments:
 
 def fragments_of(printed: bytes) -> Fragments:
     """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
-    found = _SIMPLE.findall(printed)
-    if b"\\" in printed and len(found) != printed.count(b'"wmode":'):
-        found = _STRICT.findall(printed)
+    found = (_ESCAPED if b"\\" in printed else _PLAIN).findall(printed)
     # All texts are repaired at once, for speed: a line end cannot occur inside one.
     joined = b"\n".join([one[-1] for one in found]).decode("utf-8", "replace")
     ascii = joined.isascii()
@@ -80,8 +78,9 @@ def fragments_of(printed: bytes) -> Fragments:
         texts = [text for text in texts if text]
     if not found:
         return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
-    x, y, w, h, font, base, _ = zip(*found, strict=True)
-    left, top, wide, high = list(map(int, x)), list(map(int, y)), list(map(int, w)), list(map(int, h))
+    boxes, font, base, _ = zip(*found, strict=True)
+    sides = cast("list[int]", from_json(b"[%b]" % b",".join(boxes).translate(None, _BOX_NAMES)))
+    left, top, wide, high = sides[::5], sides[1::5], sides[2::5], sides[3::5]
     fonts = list(map(_font, font))
     # A fragment taller than wide, or a first line that hangs below its baseline, needs the closer look.
     upright = True not in map(gt, high, wide) and 2 * int(base[0]) >= 2 * top[0] + high[0]

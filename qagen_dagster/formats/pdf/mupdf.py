@@ -7,6 +7,11 @@ the same cost two to three times as much.
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+import tempfile
+from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -26,6 +31,7 @@ _FONT_PAGES = 8
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
+_BOX = re.compile(rb'<vector bbox="([^"]+)')
 _MAX_CONTENT = (
     60_000  # compressed bytes of a page above which it is a drawing and not searched for ruling lines
 )
@@ -93,9 +99,11 @@ class Pdf:
         _library.TOOLS.mupdf_display_warnings(False)
         _library.no_recommend_layout()  # otherwise the library prints an advertisement when it searches tables
         self._document = _library.open(stream=data, filetype="pdf")
+        self._paper = _Paper()
 
     def close(self) -> None:
         """Free the library's memory."""
+        self._paper.close()
         self._document.close()
 
     @property
@@ -157,8 +165,8 @@ class Pdf:
         page = _mupdf.fz_load_page(self._document.this, number)
         flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        boxes = _checkboxes(page) if self._is_form else []
-        return Printed(_extra.page_get_textpage(page, None, flags, _identity()), page, boxes)
+        structured = _extra.page_get_textpage(page, None, flags, _identity())
+        return Printed(page, structured, self._paper, _checkboxes(page) if self._is_form else [])
 
     @cached_property
     def fonts(self) -> frozenset[str]:
@@ -178,6 +186,34 @@ class Pdf:
         return Page(self._document[number])
 
 
+class _Paper:
+    """A file for the library's printers, which write each byte on its own to anything else.
+
+    It is in memory, or has no name where the system has no files in memory.
+    """
+
+    def __init__(self) -> None:
+        if sys.platform == "linux":
+            self._file = os.memfd_create("text")
+        else:
+            with tempfile.TemporaryFile() as file:
+                self._file = os.dup(file.fileno())
+        self._out = _mupdf.FzOutput(f"/dev/fd/{self._file}", 1)
+
+    def print(self, printer: Any, structured: Any, *options: int) -> bytes:
+        """What a printer writes of a page."""
+        out = self._out.m_internal
+        _mupdf.ll_fz_seek_output(out, 0, os.SEEK_SET)
+        printer(out, structured, *options)
+        _mupdf.ll_fz_flush_output(out)
+        return os.pread(self._file, _mupdf.ll_fz_tell_output(out), 0)
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._out.fz_close_output()
+        os.close(self._file)
+
+
 class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
@@ -185,11 +221,11 @@ class Printed:
     cost as much as reading its text. `checkboxes` are those of its form.
     """
 
-    def __init__(self, structured: Any, page: Any, checkboxes: Sequence[CheckBox]) -> None:
-        self._page = page
+    def __init__(self, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]) -> None:
+        self._page, self._paper = page, paper
         self.checkboxes = checkboxes
         self._structured = _mupdf.FzStextPage(structured)
-        self.json = self._print(_mupdf.fz_print_stext_page_as_json, SCALE)
+        self.json = self._print(_mupdf.ll_fz_print_stext_page_as_json, SCALE)
 
     def fonts(self) -> frozenset[str]:
         """The names of the page's fonts; on every page this costs as much as a tenth of the print."""
@@ -197,28 +233,22 @@ class Printed:
 
     def html(self) -> str:
         """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
-        return self._print(_mupdf.fz_print_stext_page_as_html, 0).decode("utf-8", "replace")
+        return self._print(_mupdf.ll_fz_print_stext_page_as_html, 0).decode("utf-8", "replace")
 
     def rules(self) -> list[tuple[int, int, int, int]]:
         """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
-        found: list[tuple[int, int, int, int]] = []
-        ruled = _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS
-        block = self._structured.m_internal.first_block if ruled else None
-        while block:
-            if block.type == _mupdf.FZ_STEXT_BLOCK_VECTOR:
-                box = block.bbox
-                x0, y0, x1, y1 = box.x0, box.y0, box.x1, box.y1
-                if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
-                    found.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
-            block = block.next
-        return found
+        if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
+            return []
+        printed = self._print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, 0, 0)
+        sides = array("f", map(float, b" ".join(_BOX.findall(printed)).split()))  # rounded as by the library
+        return [
+            (int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE))
+            for x0, y0, x1, y1 in zip(*[iter(sides)] * 4, strict=True)
+            if x1 - x0 <= _RULE or y1 - y0 <= _RULE
+        ]
 
-    def _print(self, printer: Any, number: int) -> bytes:
-        buffer = _mupdf.fz_new_buffer(32_768)
-        out = _mupdf.FzOutput(buffer)
-        printer(out, self._structured, number)
-        out.fz_close_output()
-        return cast("bytes", _mupdf.fz_buffer_extract_copy(buffer))
+    def _print(self, printer: Any, *options: int) -> bytes:
+        return self._paper.print(printer, self._structured.m_internal, *options)
 
 
 class Page:
@@ -293,6 +323,10 @@ class Page:
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
 
 
+def _tenths(box: Any) -> tuple[int, int, int, int]:
+    return (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
+
+
 def _common(a: Rect, b: Rect) -> Rect:
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
@@ -307,9 +341,8 @@ def _checkboxes(page: Any) -> list[CheckBox]:
             break
         if _mupdf.pdf_widget_type(field) in kinds and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
             box = _mupdf.pdf_bound_widget(field)
-            sides = (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
             state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
-            found.append(CheckBox(sides, state not in ("", "Off")))
+            found.append(CheckBox(_tenths(box), state not in ("", "Off")))
         field = _mupdf.pdf_next_widget(field)
     return found
 
