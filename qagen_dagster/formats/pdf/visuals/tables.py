@@ -35,6 +35,9 @@ _NUMBER = re.compile(
 )
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
+_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
+_EDGE = 4.0  # points between the end of a table and its last line
+_FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 
 
 class TableFinder:
@@ -48,7 +51,14 @@ class TableFinder:
         self.left_out: list[int] = []
 
     def ruled(
-        self, page: Page, number: int, marks: int, shown: Shown, text: Text, written: Sequence[Ruled]
+        self,
+        page: Page,
+        number: int,
+        marks: int,
+        shown: Shown,
+        text: Text,
+        written: Sequence[Ruled],
+        captions: Sequence[Rect],
     ) -> list[Rect]:
         """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms.
 
@@ -68,7 +78,13 @@ class TableFinder:
             self._searched += marks + len(text.pieces)
             with suppress(Exception):  # the library's search fails on some pages
                 tables += page.tables()
-        return _distinct([one for one in tables if _is_table(one, text)])
+        return _distinct(
+            [
+                one
+                for one in tables
+                if _is_table(one, text) and not _is_several(one.box, shown, text, captions)
+            ]
+        )
 
 
 def _as_table(one: Ruled) -> Table:
@@ -76,6 +92,29 @@ def _as_table(one: Ruled) -> Table:
     return Table(
         (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
     )
+
+
+def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
+    """Whether other content stands between the first and the last line: a caption, text between grids, the page's end."""
+    inner = expanded(box, 0, -2 * text.body)
+    if any(contains(inner, one) for one in captions):
+        return True
+    grids = [
+        one.box
+        for one in shown.shapes
+        if contains(box, one.box) and _wide(one.box) > 0.8 * _wide(box) and one.items > 3
+    ]
+    gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
+    if any(_has_lines(gap, text) for gap in gaps):
+        return True
+    ends = [*shown.rules, *grids]
+    return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
+
+
+def _has_lines(gap: Rect, text: Text) -> bool:
+    """Whether at least two lines of text stand between two grids."""
+    rows = rows_of([one for one in text.pieces if contains(gap, one.box)])
+    return gap[3] - gap[1] > 2 * text.body and len(rows) > 1
 
 
 def _distinct(tables: list[Table]) -> list[Rect]:
@@ -160,7 +199,7 @@ def _is_table(table: Table, text: Text) -> bool:
     if whole and table.filled < 0.6 * cells:
         return False
     inside = [one for one in text.pieces if contains(table.box, one.box)]
-    if len(inside) < 4 or len(inside) > _CROWD * cells:
+    if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)
@@ -255,7 +294,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    rows = rows_of(within)
+    rows = [row for row in rows_of(within) if any(map(str.isalnum, "".join(one.text for one in row)))]
     for row, below in pairwise([*rows, [], []]):
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
@@ -266,7 +305,8 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         if (
             near
             and lone < _MAX_LONE
-            and not (len(row) == len(below) == 1 and _is_apart(run, row[0]))
+            and not (len(row) == 1 and _begins_another(run, row[0], below))
+            and not _PROMPT.match(row[0].text)
             and not any(one in text.prose and _wide(one.box) > 0.55 * text.width for one in row)
         ):
             run.append(row)
@@ -277,10 +317,19 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     return found
 
 
-def _is_apart(run: list[list[Piece]], piece: Piece) -> bool:
-    """Whether there is more space above the piece than between the rows of the run."""
-    gaps = [below[0].box[1] - above[0].box[3] for above, below in pairwise([*run, [piece]])]
-    return gaps[-1] > max(piece.size, 1.5 * gaps[0])
+def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
+    """Whether there is more space above the piece than between the rows of the run, and it is no heading of rows."""
+    gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
+    if gaps[-1] <= 1.5 * gaps[0]:
+        return False
+    return _is_head(below, run) or (len(below) == 1 and gaps[-1] > piece.size)
+
+
+def _is_head(row: Sequence[Piece], run: list[list[Piece]]) -> bool:
+    """Whether the row names the columns of another table than the run's."""
+    left = min(one.box[0] for above in run for one in above)
+    named = any(_NAME.search(one.text) for one in row)
+    return named and not _numbers(row) and (len(row) > 2 or row[0].box[0] > left + 2 * row[0].size)
 
 
 def _numbers(row: Sequence[Piece]) -> int:
@@ -301,9 +350,31 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
+    run += _rest(run, rows)
     box, heads = _with_heads(run, rows)
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:
+    """The rows of cells that follow the run at the distance of its rows."""
+    if len(run) < 2:
+        return []
+    gap = max(below[0].box[1] - above[0].box[3] for above, below in pairwise(run[-3:]))
+    edges = [(one.box[0], one.box[2]) for row in run[-3:] for one in row]
+    found: list[list[Piece]] = []
+    last = run[-1]
+    for row in rows[rows.index(last) + 1 :]:
+        level = row[0].box[1] - last[0].box[3] < min(gap, row[0].size) + 1
+        aligned = all(
+            any(abs(one.box[0] - left) < 3 or abs(one.box[2] - right) < 3 for left, right in edges)
+            for one in row
+        )
+        if not level or not aligned or len(row) < 2:
+            break
+        found.append(row)
+        last = row
+    return found
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
