@@ -25,8 +25,9 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
 from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shown, is_written, shown_on, with_surroundings
+from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
+from qagen_dagster.formats.pdf.visuals.tables import TableFinder
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
