@@ -281,16 +281,16 @@ def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
 
 def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
     """The texts centred right above or below a drawing, and narrower than that or one of its panels."""
-    listed = _listed(text)
-    return [
-        one.box
+    near = [
+        one
         for one in pieces
         if one not in text.prose
-        and one.line not in listed
         and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
-        and any(_is_centred(one.box, panel, one.size) for panel in panels)
     ]
+    apart = {one.line for one in near if not any(_is_centred(one.box, panel, one.size) for panel in panels)}
+    apart |= _listed(text)
+    return [one.box for one in near if one.line not in apart]
 
 
 def _listed(text: Text) -> set[int]:

@@ -295,10 +295,26 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         ):
             continue
         if shape.pictures:
-            found.append((VisualType.IMAGE, shape.box))
+            found.append((VisualType.IMAGE, _uncut(shape.box, text)))
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
             found.append((VisualType.DIAGRAM, with_surroundings(shape.box, shown, text)))
     return found
+
+
+def _uncut(box: Rect, text: Text) -> Rect:
+    """The box of pictures with the whole of the texts between them that it would cut."""
+    return union(
+        (
+            box,
+            *(
+                one.box
+                for one in text.pieces
+                if one not in text.prose
+                and shared_width(one.box, box) > 0.3 * (one.box[2] - one.box[0])
+                and box[1] < (one.box[1] + one.box[3]) / 2 < box[3]
+            ),
+        )
+    )
 
 
 def _line_near(view: PageView, box: Rect) -> int:

@@ -26,7 +26,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    rows = [row for row in rows_of(within) if len(row) > 1 or not _MARK.fullmatch(row[0].text)]
+    rows = [row for row in rows_of(within) if _content(row)]
     for row, below in pairwise([*rows, [], []]):
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
@@ -37,7 +37,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         if (
             near
             and lone < _MAX_LONE
-            and not (len(row) == 1 and _begins_another(run, row[0], below))
+            and not (len(_content(row)) == 1 and _begins_another(run, row[0], below))
             and not PROMPT.match(row[0].text)
             and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         ):
@@ -47,6 +47,11 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         found += _closed(run, rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
+
+
+def _content(row: Sequence[Piece]) -> list[Piece]:
+    """The row without the marks of comments before it."""
+    return [one for one in row if not _MARK.fullmatch(one.text)]
 
 
 def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
