@@ -30,6 +30,11 @@ _BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
 _LABEL_CHARS = 60
 _LARGE_CHARS = 24  # of a label in the size of the prose
 _LABEL_GAP = 13.0  # points between a drawing and its labels
+_LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
+_LEGEND = 0.5  # share of the drawing's width that a legend may have
+_TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
+_MARGIN = 0.08  # share of the page's height that running heads and feet take
+_BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 
 
 @dataclass(eq=False)
@@ -102,7 +107,7 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
             continue
         if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
-        if _covers_prose(box, text):
+        if _covers_prose(box, text) or _is_band(path, box, text):
             shown.frames.append(box)
         else:
             parts.append((box, path))
@@ -118,6 +123,16 @@ def _covers_prose(box: Rect, text: Text) -> bool:
         sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
         >= _PARAGRAPH
     )
+
+
+def _is_band(path: Drawing, box: Rect, text: Text) -> bool:
+    """Whether it is the background of lines of a program."""
+    wide, high = box[2] - box[0], box[3] - box[1]
+    if path.items > 1 or wide < 0.5 * text.width or not 2 * text.body < high < 0.5 * text.height:
+        return False
+    inside = [one for one in text.pieces if contains(box, one.box)]
+    rows = len({one.line for one in inside})
+    return len(inside) < 1.5 * rows and _is_listing(inside, box)
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
@@ -221,18 +236,82 @@ def is_written(shape: Shape, text: Text) -> bool:
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
     inside = [one for one in text.pieces if contains(shape.box, one.box)]
+    if not shape.pictures and not shape.curves and _is_listing(inside, shape.box):
+        return True
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
+def _is_listing(pieces: Sequence[Piece], box: Rect) -> bool:
+    """Whether lines that begin at the left fill the box, as those of a program do."""
+    wide, high = box[2] - box[0], box[3] - box[1]
+    lines = {
+        one.line: one for one in pieces if one.box[0] < box[0] + 0.3 * wide and not one.is_turned
+    }.values()
+    broad = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
+    return len(lines) > 2 and broad and 1.2 * sum(one.size for one in lines) > 0.65 * high
+
+
+def with_surroundings(box: Rect, shown: Shown, text: Text) -> Rect:
+    """The box of a drawing without a caption, with its labels, titles and legends."""
+    drawn, box = box, with_labels(box, text, expanded(box, 30), set())
+    wide = _with_legend(box, drawn, shown, text)
+    most = _LEGEND * (box[2] - box[0])
+    if box[0] - wide[0] < most and wide[2] - box[2] < most:
+        box = wide
+    return union((box, *titles(box, [box, drawn], text, text.pieces)))
+
+
+def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
+    """The box with the small shapes and short texts level with it, up to the next prose; unchanged beside a panel."""
+    shapes = [one.box for one in shown.shapes if shared_height(one.box, drawn) > 0]
+    if any(area(one) > 0.3 * area(drawn) and shared_width(one, drawn) < 0 for one in shapes):
+        return box
+    level = [one.box for one in text.prose if shared_height(one.box, box) > 0]
+    left = max((one[2] for one in level if one[2] <= box[0]), default=0.0)
+    right = min((one[0] for one in level if one[0] >= box[2]), default=text.width)
+    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LARGE_CHARS]
+    parts = [*shapes, *shown.bits]
+    for near, gap in zip((parts, short, short), (*_LEGEND_GAP, _LABEL_GAP), strict=True):
+        reach = (max(box[0] - gap, left), drawn[1], min(box[2] + gap, right), drawn[3])
+        box = union((box, *(one for one in near if contains(reach, one))))
+    return box
+
+
+def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
+    """The texts centred right above or below a drawing, and narrower than that or one of its panels."""
+    near = [
+        one
+        for one in pieces
+        if one not in text.prose
+        and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
+        and 0 <= -shared_height(one.box, box) < _TITLE * one.size
+    ]
+    apart = {one.line for one in near if not any(_is_centred(one.box, panel, one.size) for panel in panels)}
+    apart |= _listed(text)
+    return [one.box for one in near if one.line not in apart]
+
+
+def _listed(text: Text) -> set[int]:
+    """The lines that begin with a bullet."""
+    return {one.line for one in text.pieces if one.text.startswith(_BULLETS)}
+
+
+def _is_centred(title: Rect, panel: Rect, slack: float) -> bool:
+    off = title[0] + title[2] - panel[0] - panel[2]
+    return abs(off) < 2 * slack and title[2] - title[0] < panel[2] - panel[0]
+
+
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
     """The box with small texts in and around it that lie in `within`: axis labels, legends, titles."""
+    listed = _listed(text)
     loose = [
         one
         for one in text.pieces
         if one not in text.prose
         and one not in skip
+        and one.line not in listed
         and contains(within, one.box)
         and union((box, one.box)) != box
         and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # not across the page

@@ -17,15 +17,17 @@ from qagen_dagster.formats.pdf.layout import (
     intersection,
     lettering_line,
     pieces_of,
+    shared_width,
     text_of,
     union,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
-from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shown, is_written, shown_on, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shown, is_written, shown_on, with_surroundings
+from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
+from qagen_dagster.formats.pdf.visuals.tables import TableFinder
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -39,6 +41,7 @@ _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # times as large as a table is a drawing that the table is a part of
 _BACKGROUND = 0.7  # share of the page from which it may be a background
 _MIN_DRAWING = (110.0, 70.0)
+_MIN_SIDE_OF_A_PLOT = 50.0  # points; the background of a row is lower
 
 
 @dataclass
@@ -165,7 +168,8 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
-        tables = self._tables.ruled(page, span.page, marks, shown, text, written)
+        own = [one.box for one in captions]
+        tables = self._tables.ruled(page, span.page, marks, shown, text, written, own)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
@@ -248,12 +252,23 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
+    numbers = [one for one in number_tables(view.text, view.text.pieces) if not _labels_plots(one, view)]
+    for box in _merged([*view.tables, *numbers]):
         if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         add(kind, box)
     return found
+
+
+def _labels_plots(box: Rect, view: PageView) -> bool:
+    """Whether these rows of numbers are the labels around drawings."""
+    high = [one for one in view.shown.shapes if one.box[3] - one.box[1] > _MIN_SIDE_OF_A_PLOT]
+    drawn = [one.box for one in high if not is_written(one, view.text)]
+    covered = sum(area(intersection(box, one)) for one in drawn if shared_width(box, one) > 0)
+    inside = [one for one in view.text.pieces if contains(box, one.box)]
+    held = sum(any(contains(one, piece.box) for one in drawn) for piece in inside)
+    return covered > 0.25 * area(box) and 2 * held < len(inside)
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:
@@ -280,10 +295,26 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         ):
             continue
         if shape.pictures:
-            found.append((VisualType.IMAGE, shape.box))
+            found.append((VisualType.IMAGE, _uncut(shape.box, text)))
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
-            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, expanded(shape.box, 30), set())))
+            found.append((VisualType.DIAGRAM, with_surroundings(shape.box, shown, text)))
     return found
+
+
+def _uncut(box: Rect, text: Text) -> Rect:
+    """The box of pictures with the whole of the texts between them that it would cut."""
+    return union(
+        (
+            box,
+            *(
+                one.box
+                for one in text.pieces
+                if one not in text.prose
+                and shared_width(one.box, box) > 0.3 * (one.box[2] - one.box[0])
+                and box[1] < (one.box[1] + one.box[3]) / 2 < box[3]
+            ),
+        )
+    )
 
 
 def _line_near(view: PageView, box: Rect) -> int:

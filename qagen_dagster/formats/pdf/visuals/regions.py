@@ -22,7 +22,7 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
 from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, titles, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
 _FAR = 70.0  # points between a caption and its visual
@@ -32,7 +32,6 @@ _ASIDE, _APART = (
     85.0,
 )  # points between the parts of one visual, horizontally and vertically (captions may stand between)
 _BIT = 18.0  # points between a drawing and a stray line of it
-_TITLE = 3.0  # letter sizes between a panel and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
@@ -223,21 +222,14 @@ class _Finder:
             return None
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
-        box = union((box, *self._titles(box, room)))
+        panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
+        loose = [one for one in self._text.pieces if contains(room, one.box) and self._is_small(one)]
+        box = union((box, *titles(box, panels, self._text, loose)))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
-    def _titles(self, box: Rect, room: Rect) -> list[Rect]:
-        """Small print centred right above a drawing or one of its panels, and narrower than that."""
-        panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        small = [one for one in self._text.pieces if one.size < 0.95 * self._text.body]
-        return [
-            one.box
-            for one in small
-            if one not in self._text.prose | self._own | self._margin
-            and contains(room, one.box)
-            and 0 <= box[1] - one.box[3] < _TITLE * one.size
-            and any(_is_centred(one.box, panel, one.size) for panel in panels)
-        ]
+    def _is_small(self, piece: Piece) -> bool:
+        """Whether the piece may be lettering because it is set smaller than the text."""
+        return piece.size < 0.95 * self._text.body and piece not in self._own | self._margin
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
         """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
@@ -318,6 +310,8 @@ class _Finder:
         if len(rows_of(pieces)) < 3:
             return None
         box = union(one.box for one in pieces)
+        drawn = [one.box for one in self._shapes if contains(room, one.box) and touch(one.box, box)]
+        box = union((box, *drawn))
         return Choice(box, Strength.TEXT) if -shared_height(box, caption.box) < _FAR else None
 
     def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
@@ -336,8 +330,3 @@ class _Finder:
             found.append(one)
             edge = min(edge, one.box[1])
         return found
-
-
-def _is_centred(title: Rect, panel: Rect, slack: float) -> bool:
-    off = title[0] + title[2] - panel[0] - panel[2]
-    return abs(off) < 2 * slack and title[2] - title[0] < panel[2] - panel[0]

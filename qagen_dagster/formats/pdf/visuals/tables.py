@@ -27,14 +27,10 @@ MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables tak
 MAX_SEARCHED = 50_000  # paths and pieces of text on the pages of a document that the library searches
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
-_MAX_LONE = 7  # rows without numbers between rows of numbers
-_MAX_HEADS = 4
-_HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
-_NUMBER = re.compile(
-    r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
-)
-_NAME = re.compile(r"[^\W\d_]{2}")
-_CONTENTS = re.compile(r"(?:\.\s?){5,}")
+PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
+_LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
+_EDGE = 4.0  # points between the end of a table and its last line
+_FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 
 
 class TableFinder:
@@ -48,7 +44,14 @@ class TableFinder:
         self.left_out: list[int] = []
 
     def ruled(
-        self, page: Page, number: int, marks: int, shown: Shown, text: Text, written: Sequence[Ruled]
+        self,
+        page: Page,
+        number: int,
+        marks: int,
+        shown: Shown,
+        text: Text,
+        written: Sequence[Ruled],
+        captions: Sequence[Rect],
     ) -> list[Rect]:
         """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms.
 
@@ -68,7 +71,13 @@ class TableFinder:
             self._searched += marks + len(text.pieces)
             with suppress(Exception):  # the library's search fails on some pages
                 tables += page.tables()
-        return _distinct([one for one in tables if _is_table(one, text)])
+        return _distinct(
+            [
+                one
+                for one in tables
+                if _is_table(one, text) and not _is_several(one.box, shown, text, captions)
+            ]
+        )
 
 
 def _as_table(one: Ruled) -> Table:
@@ -76,6 +85,29 @@ def _as_table(one: Ruled) -> Table:
     return Table(
         (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
     )
+
+
+def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
+    """Whether other content stands between the first and the last line: a caption, text between grids, the page's end."""
+    inner = expanded(box, 0, -2 * text.body)
+    if any(contains(inner, one) for one in captions):
+        return True
+    grids = [
+        one.box
+        for one in shown.shapes
+        if contains(box, one.box) and _wide(one.box) > 0.8 * _wide(box) and one.items > 3
+    ]
+    gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
+    if any(_has_lines(gap, text) for gap in gaps):
+        return True
+    ends = [*shown.rules, *grids]
+    return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
+
+
+def _has_lines(gap: Rect, text: Text) -> bool:
+    """Whether at least two lines of text stand between two grids."""
+    rows = rows_of([one for one in text.pieces if contains(gap, one.box)])
+    return gap[3] - gap[1] > 2 * text.body and len(rows) > 1
 
 
 def _distinct(tables: list[Table]) -> list[Rect]:
@@ -160,7 +192,9 @@ def _is_table(table: Table, text: Text) -> bool:
     if whole and table.filled < 0.6 * cells:
         return False
     inside = [one for one in text.pieces if contains(table.box, one.box)]
-    if len(inside) < 4 or len(inside) > _CROWD * cells:
+    if len(inside) < 4 or len(inside) > _CROWD * cells or any(PROMPT.match(one.text) for one in inside):
+        return False
+    if _LISTING.match(inside[0].text):
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)
@@ -248,84 +282,3 @@ def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | 
     while len(taken[-1]) == 1 and len(taken) > 2:
         taken.pop()
     return union(one.box for row in taken for one in row)
-
-
-def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
-    """Tables without ruling: runs of rows with two or more numbers in aligned columns."""
-    found: list[Rect] = []
-    run: list[list[Piece]] = []
-    lone = 0
-    rows = rows_of(within)
-    for row, below in pairwise([*rows, [], []]):
-        numbers = _numbers(row)
-        near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
-        if row and len(row) >= 3 and numbers >= 2 and (near or not run):
-            run.append(row)
-            lone = 0
-            continue
-        if (
-            near
-            and lone < _MAX_LONE
-            and not (len(row) == len(below) == 1 and _is_apart(run, row[0]))
-            and not any(one in text.prose and _wide(one.box) > 0.55 * text.width for one in row)
-        ):
-            run.append(row)
-            lone += 1
-            continue
-        found += _closed(run, rows)
-        run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
-    return found
-
-
-def _is_apart(run: list[list[Piece]], piece: Piece) -> bool:
-    """Whether there is more space above the piece than between the rows of the run."""
-    gaps = [below[0].box[1] - above[0].box[3] for above, below in pairwise([*run, [piece]])]
-    return gaps[-1] > max(piece.size, 1.5 * gaps[0])
-
-
-def _numbers(row: Sequence[Piece]) -> int:
-    return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
-
-
-def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
-    """The box of a run of rows with its heads, if it is a table."""
-    run = list(run)
-    while run and len(run[-1]) < 3:
-        run.pop()
-    full = [row for row in run if _numbers(row) >= 2]
-    if len(full) < 3 or len(full) * 10 < 4 * len(run):
-        return []
-    if any(_CONTENTS.search(one.text) for row in run for one in row):
-        return []
-    rights = [one.box[2] for row in full for one in row if one.text != "$" and _NUMBER.fullmatch(one.text)]
-    aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
-    if aligned * 10 < 6 * len(rights):
-        return []
-    box, heads = _with_heads(run, rows)
-    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
-    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
-
-
-def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and the rows of short texts above it, and how many of these name columns.
-
-    A heading of rows may stand between them and the run.
-    """
-    box = reach = union(one.box for row in run for one in row)
-    numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
-    left = max(numbers - 40, box[0] + 1)
-    before = rows.index(run[0])
-    heads = 0
-    for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
-        head = union(one.box for one in row)
-        if reach[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 30 or head[0] < box[0] - 10:
-            break
-        below, reach = reach, union((reach, head))
-        named = _NAME.search(row[0].text) is not None  # it is not a line of dashes
-        if head[0] < left and (below != box or (len(row) < 2 and named)):
-            if len(row) > 1 or len(row[0].text) > _HEADING:
-                break
-            continue
-        box = reach
-        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
-    return box, heads
