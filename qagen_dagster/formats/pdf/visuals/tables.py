@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
+from statistics import median
 
 from qagen_dagster.formats.pdf.layout import (
     Piece,
@@ -27,6 +28,7 @@ MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables tak
 MAX_SEARCHED = 50_000  # paths and pieces of text on the pages of a document that the library searches
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
+_SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
 _MAX_LONE = 7  # rows without numbers between rows of numbers
 _MAX_HEADS = 4
 _HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
@@ -160,7 +162,11 @@ def _is_table(table: Table, text: Text) -> bool:
     if whole and table.filled < 0.6 * cells:
         return False
     inside = [one for one in text.pieces if contains(table.box, one.box)]
-    if len(inside) < 4 or len(inside) > _CROWD * cells:
+    if (
+        len(inside) < 4
+        or len(inside) > _CROWD * cells
+        or high < table.rows * median(_SMALLEST * one.size for one in inside)
+    ):
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)
