@@ -28,6 +28,10 @@ _ODD = re.compile(
 )
 _BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+_LIGATURE = re.compile("(?<=[a-zA-Z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
+_LIGATURES = dict(
+    zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
+)  # of TeX's fonts
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 
@@ -145,6 +149,7 @@ def clean(text: str) -> str:
         return text
     if "\xad" in text:
         text = re.sub("\xad[ \xa0]*$", "-", text, flags=re.MULTILINE)
+    text = _LIGATURE.sub(lambda one: _LIGATURES[one[0]], text)
     text = _BULLET.sub("\u2022", text)
     text = _PRESENTATION.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     return text.translate(_repairs())

@@ -21,6 +21,8 @@ _ABSTRACT_END = re.compile(
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
 _MAX_ABSTRACT_LINES = 60
+_ADDRESS = re.compile(r" ?<[^<>]*>")
+_WORDS_OF_A_NAME = 5
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
@@ -50,13 +52,21 @@ def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
     """The names in a property. A single word, which is often the name of an account, counts only if the first pages show it."""
     if len(said) > 2_000 or "(0x" in said:
         return ()
-    names = [name.strip() for name in re.split(r"\s*(?:;|\band\b)\s*", said) if name.strip()]
+    said = _ADDRESS.sub("", said)
+    names = [name for part in re.split(r"\s*(?:;|\band\b)\s*", said) if (name := part.strip(", "))]
     if len(names) == 1 and "," in said:
         parts = [part.strip() for part in said.split(",")]
-        people = sum(1 < len(part.split()) <= 5 and part[:1].isupper() for part in parts)
+        people = sum(1 < len(part.split()) <= _WORDS_OF_A_NAME and part[:1].isupper() for part in parts)
         if people * 2 > len(parts):
             names = parts
-    return tuple(name for name in names if " " in name or any(name in line for line in lines))
+    return tuple(
+        name for name in names if _is_name(name) and (" " in name or any(name in line for line in lines))
+    )
+
+
+def _is_name(said: str) -> bool:
+    """Whether it is short enough, and no address."""
+    return len(said.split()) <= _WORDS_OF_A_NAME and "@" not in said
 
 
 def _date(said: str) -> str | None:

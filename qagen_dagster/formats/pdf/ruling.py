@@ -30,6 +30,7 @@ _LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has 
 _LINES_OF_A_CELL = 6
 _EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
 _CAPTION = 60  # characters of a line across the table that is more than a heading of rows
+_NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 _NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
 
 
@@ -194,9 +195,8 @@ class _Finder:
         if not ruled and len(run[0]) > _LINES_OF_A_HEAD:
             return []
         free = self._gutters([line for part in run for line in part])
-        edges = sorted(
-            [*ruled, *((a + b) // 2 for a, b in free if not any(a - _SAME < at < b + _SAME for at in ruled))]
-        )
+        shown = [(a + b) // 2 for a, b in free if not any(a - _SAME < at < b + _SAME for at in ruled)]
+        edges = sorted([*ruled, *self._parting(shown, [line for part in run for line in part])])
         if not edges:
             return []
         rows = [
@@ -209,6 +209,19 @@ class _Finder:
         cuts = _cuts(self._f, edges, [line for part in run for line in part])
         rows = [row[::-1] for row in rows] if self._f.rtl else rows
         return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
+
+    def _parting(self, edges: Sequence[int], lines: Sequence[Sequence[int]]) -> list[int]:
+        """The edges with fragments on both sides in one line; others are only the gap beside a wide head."""
+        middles = [[self._f.x0[n] + self._f.x1[n] >> 1 for n in line] for line in lines]
+        kept: list[int] = []
+        for edge, right in pairwise([*edges, self._right]):
+            left = kept[-1] if kept else self._left
+            if any(
+                any(left < at < edge for at in line) and any(edge < at < right for at in line)
+                for line in middles
+            ):
+                kept.append(edge)
+        return kept
 
     def _gutters(self, lines: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
         """The spaces between columns that almost no line crosses."""
@@ -289,9 +302,16 @@ class _Rows:
             return most > 1
         if any(self._is_wide(n) for line in part if len(line) > 1 for n in line):
             return True
+        if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
+            return True
         full = [column for column, count in enumerate(counts) if count == most]
         values = sum(self._width(part, column) <= _VALUE for column in full)
         return values > 1 or (len(full) > 1 and not self._each)
+
+    def _numbers(self, part: list[list[int]], column: int) -> int:
+        """How many lines have a number in a column."""
+        shown = [" ".join([self._f.text[n] for n in line if self._column(n) == column]) for line in part]
+        return sum(_NUMBER.fullmatch(text) is not None for text in shown)
 
     def _width(self, part: list[list[int]], column: int) -> float:
         """The average width of the fragments in a column, in letter sizes."""
@@ -319,7 +339,9 @@ class _Rows:
     def _row(self, inside: list[int]) -> TableRow:
         row: TableRow = [[] for _ in range(len(self._edges) + 1)]
         for n in inside:
-            row[self._column(n)].append(n)
+            column, last = self._column(n), _span(self._f, self._edges, n)[1]
+            beside = row[column] and self._f.x1[row[column][-1]] <= self._f.x0[n]
+            row[column + 1 if beside and column < last else column].append(n)
         return row
 
     def _spread(self, part: list[list[int]]) -> list[TableRow]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
+from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import CAPTION, FILE_NAME, NAMED, NUMBERED, body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText
@@ -21,6 +22,10 @@ _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
     r"|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
 )
+_ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
+_BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
+_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
+_NOTE_MARK = re.compile(r"\s?[\u2217\u2020\u2021\u22c6]+$|\s\*$")
 _PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
@@ -35,10 +40,17 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     root = _root(pdf)
     if root and _confirms(words, root) and not FILE_NAME.search(root) and not NAMED.fullmatch(root):
         return root[:_MAX_TITLE]
-    if named and " " in said and (not words or _confirms(words, said)):
+    printed = "".join("".join(text.lines[:end]).split())
+    if (
+        named
+        and (" " in said or said in text.lines[:first])
+        and (not words or "".join(said.split()) in printed or _confirms(words, said))
+    ):
         return said[:_MAX_TITLE]
-    shown = _largest(text, first) or _set_apart(text, first)
-    return shown or (said[:_MAX_TITLE] if named and _confirms(words, said, _LIKELY) else None)
+    shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
+    return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or (
+        said[:_MAX_TITLE] if named and _confirms(words, said, _LIKELY) else None
+    )
 
 
 def _root(pdf: Pdf) -> str:
@@ -55,25 +67,33 @@ def _confirms(words: set[str], title: str, share: float = _CONFIRMED) -> bool:
 def _largest(text: PdfText, end: int) -> str:
     """The lines of the largest letters of the first page, if these stand out; a single word, such as a logo, is the last choice."""
     body = body_size(text)
-    fonts = [font.size for font in text.fonts[:end]]
-    usable = [n for n in range(end) if len(text.lines[n]) > 3 and not _NO_TITLE.match(text.lines[n])]
-    sizes = sorted({fonts[n] for n in usable if fonts[n] > _LARGE * body}, reverse=True)[:3]
-    if len(usable) < 4:
+    fonts, lines = text.fonts[:end], text.lines[:end]
+    usable = [n for n in range(end) if len(lines[n]) > 3 and not _NO_TITLE.match(lines[n])]
+    sizes = sorted({fonts[n].size for n in usable if fonts[n].size > _LARGE * body}, reverse=True)[:3]
+    if len(usable) < 4 and len(text.pages) == 1:
         return ""
-    runs = [
-        _run_of(next(n for n in usable if fonts[n] == size), size, text.lines[:end], fonts) for size in sizes
-    ]
-    runs = [run for run in runs if _may_be_title(run)]
+    runs = [_run_of(next(n for n in usable if fonts[n].size == size), lines, fonts) for size in sizes]
+    runs = [run for run in runs if _may_be_title(run) and not _is_journal(run, lines)]
     return next((run for run in runs if " " in run), runs[0] if runs else "")
 
 
-def _run_of(start: int, size: int, lines: Sequence[str], fonts: Sequence[int]) -> str:
-    """The consecutive lines of that size; empty if they are too many for a title."""
-    same = takewhile(
-        lambda n: not lines[n] or 0.97 * size <= fonts[n] <= 1.03 * size, range(start, len(lines))
+def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
+    """The consecutive lines of that size, if they are too many only those up to a gap or another weight; empty if too many."""
+    size, bold = fonts[start].size, fonts[start].bold
+    same = list(
+        takewhile(
+            lambda n: not lines[n] or 0.97 * size <= fonts[n].size <= 1.03 * size, range(start, len(lines))
+        )
     )
+    if sum(map(bool, (lines[n] for n in same))) > _LINES:
+        same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
     shown = [lines[n] for n in same if lines[n]]
     return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
+
+
+def _is_journal(shown: str, lines: Sequence[str]) -> bool:
+    """Whether another line repeats it with a volume and a year."""
+    return any(line.startswith(shown) and _ISSUE.match(line, len(shown)) for line in lines)
 
 
 def _set_apart(text: PdfText, end: int) -> str:
@@ -90,6 +110,14 @@ def _set_apart(text: PdfText, end: int) -> str:
         if apart and stands_out and " " in line and not NUMBERED.match(line) and _may_be_title(line)
         else ""
     )
+
+
+def _above_author(lines: Sequence[str]) -> str:
+    """The first paragraph of a title page in one font, on which a line such as "by" precedes the author."""
+    shown = list(takewhile(bool, lines))
+    named = any(_BY.fullmatch(line) for line in lines[len(shown) :])
+    title = " ".join(shown)
+    return title if named and len(shown) <= _LINES and _may_be_title(title) else ""
 
 
 def _may_be_title(shown: str) -> bool:

@@ -197,6 +197,9 @@ def test_metadata_from_the_page():
         ("Writer, Bob", ("Writer, Bob",)),
         ("user1", ()),
         ("Ovid", ("Ovid",)),
+        ("Ann Author <ann@mills.example>, ", ("Ann Author",)),
+        ("Ann Authorann@mills.example", ()),
+        ("Mill Press, a division of the Kest Company", ()),
     ],
 )
 def test_authors_in_one_string(said: str, names: tuple[str, ...]):

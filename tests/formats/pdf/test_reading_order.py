@@ -190,6 +190,7 @@ def test_letters_are_repaired():
     assert clean("o\ufb03ce\xa0hours\nsoft\xadware\nhyphen\xad") == "office hours\nsoftware\nhyphen-"
     assert clean("bell\x07 zero\u200bwidth\ufeff lone \ud800") == "bell zerowidth lone \ufffd"
     assert clean("\uf0b7 item\na\uf8eb b\n\uf0a7") == "\u2022 item\na\ufffd b\n\u2022"
+    assert clean("a\x1by, \x1cne and su\x1ecient\x1f") == "affy, fine and sufficientffl"  # of TeX's fonts
     assert clean("\ufefb") == "\u0644\u0627"  # an Arabic ligature
 
 

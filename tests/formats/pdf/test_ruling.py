@@ -78,6 +78,61 @@ def test_two_rows_of_heads_and_a_cell_over_two_rows():
     ]
 
 
+def test_rows_of_numbers_below_a_heading_of_rows_stay_apart():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 160, 204, 248):
+            rule(page, y)
+        put(page, 111, (64, "Station"), (200, "Depth"), (330, "Rain"))
+        for n, name in enumerate(["Port Carrick", "Gannet Point", "Long Sound"]):
+            put(page, 127 + 44 * n, (64, name))
+            for year in range(2):
+                put(
+                    page,
+                    139 + 44 * n + 12 * year,
+                    (64, f"in 200{year}"),
+                    (200, f"12.{n}"),
+                    (330, f"84{year}"),
+                )
+
+    assert lines(pdf(draw))[:4] == [
+        "Station | Depth | Rain",
+        "Port Carrick",
+        "in 2000 | 12.0 | 840",
+        "in 2001 | 12.0 | 841",
+    ]
+
+
+def test_heads_wider_than_their_columns_make_no_empty_column():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (160, 208, 299):
+            rule(page, y, 159, 436)
+        put(page, 177, (231, "Frequency"), (351, "Percentage"), size=10)
+        heads = (
+            (165, "Issue"),
+            (199, "Peer-reviewed"),
+            (274, "General"),
+            (320, "Peer-reviewed"),
+            (395, "General"),
+        )
+        put(page, 200, *heads, size=10)
+        for n in range(5):
+            put(
+                page,
+                224 + 17 * n,
+                (165, f"{n}(1)"),
+                (229, "9"),
+                (289, "7"),
+                (342, "56.3"),
+                (402, "43.8"),
+                size=10,
+            )
+
+    assert lines(pdf(draw))[1:] == [
+        "Issue | Peer-reviewed | General | Peer-reviewed | General",
+        *(f"{n}(1) | 9 | 7 | 56.3 | 43.8" for n in range(5)),
+    ]
+
+
 def test_cells_that_the_library_reads_as_one_are_apart():
     names = ["Port Carrick harbour", "Gannet Point", "Long Sound", "Outer Bank", "Inner Bank"]
     kind = 66 + pymupdf.get_text_length(names[0], fontsize=9)

@@ -102,3 +102,65 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
     assert title(typed) == "Mills of the Upper Kest"
     assert title(listed) is None
     assert title(lambda drawn: write(drawn, BODY)) is None
+
+
+def test_a_title_page_with_few_lines_has_a_title() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=20)
+        write(drawn, ["Second edition"], y=120)
+
+    assert title(cover, page()) == "Mills of the Upper Kest"
+
+
+def test_a_title_page_in_one_font_has_its_title_above_the_author() -> None:
+    def cover(*lines: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            for n, line in enumerate(lines):
+                write(drawn, line.split("\n"), y=80 + 60 * n)
+
+        return draw
+
+    assert (
+        title(cover("MILLS OF THE\nUPPER KEST", "A thesis", "by", "Ann Author"), page())
+        == "MILLS OF THE UPPER KEST"
+    )
+    assert title(cover("MILLS OF THE\nUPPER KEST", "A thesis", "Kestwick", "Ann Author"), page()) is None
+
+
+def test_a_bold_title_above_authors_in_the_same_size_ends_with_the_bold_lines() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        for n, line in enumerate(["Mills of the Upper Kest,", "Their Wheels and Ponds"]):
+            drawn.insert_text((60, 80 + 20 * n), line, fontsize=15, fontname="hebo")
+        write(drawn, ["Ann Author", "Bob Writer", "Cy Third", "Kestwick", "Kest"], y=150, size=15)
+
+    assert title(cover, page()) == "Mills of the Upper Kest, Their Wheels and Ponds"
+
+
+def test_the_name_of_a_journal_is_no_title() -> None:
+    def paper(head: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            write(drawn, [head], y=40, size=8)
+            write(drawn, ["Journal of Old Mills"], y=70, size=20)
+            write(drawn, ["Mills of the Upper Kest"], y=110, size=16)
+            write(drawn, BODY, y=260)
+
+        return draw
+
+    assert title(paper("Journal of Old Mills 12 (2015) 1-9")) == "Mills of the Upper Kest"
+    assert title(paper("A head of another kind")) == "Journal of Old Mills"
+
+
+def test_the_mark_of_a_footnote_is_no_part_of_a_title() -> None:
+    assert title(page("Mills of the Upper Kest *")) == "Mills of the Upper Kest"
+
+
+def test_one_word_of_the_properties_is_the_title_if_it_is_a_line_of_the_first_page() -> None:
+    shown = page("KestMill", "Release 2.1 for millers")
+    assert title(shown) == "KestMill Release 2.1 for millers"
+    assert title(shown, said="KestMill") == "KestMill"
+    assert title(shown, said="Kest") == "KestMill Release 2.1 for millers"
+
+
+def test_a_title_of_the_properties_is_confirmed_by_its_letters() -> None:
+    printed = page("MILL", "\u00fcberdieM\u00fchlenamKest")
+    assert title(printed, said="\u00fcber die M\u00fchlen am Kest") == "\u00fcber die M\u00fchlen am Kest"

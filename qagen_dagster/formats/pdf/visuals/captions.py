@@ -19,7 +19,16 @@ from qagen_dagster.formats.pdf.mupdf import Rect
 
 MAX_CAPTION = 500  # characters
 _MAX_LINES = 14
-_TABLES = {"table": "Table", "tab.": "Table", "tabelle": "Tabelle", "tableau": "Tableau", "tabla": "Tabla"}
+_TABLES = {
+    "table": "Table",
+    "tab.": "Table",
+    "tabelle": "Tabelle",
+    "tableau": "Tableau",
+    "tabla": "Tabla",
+    "tabela": "Tabela",
+    "tabella": "Tabella",
+    "tabel": "Tabel",
+}
 _FIGURES = {
     "figure": "Figure",
     "fig.": "Figure",
@@ -31,6 +40,7 @@ _FIGURES = {
     "abbildung": "Abbildung",
     "abb.": "Abbildung",
     "figura": "Figura",
+    "figuur": "Figuur",
 }
 _CAPTION = re.compile(
     r"(?P<word>"

@@ -180,7 +180,7 @@ class _Finder:
 
     def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         boxes = [box for box in self._view.tables if self._is_close(caption, box, room)]
-        others = [box for what, box in self._stops if isinstance(what, Caption) and what is not caption]
+        others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
             best = self._with_heads(min(boxes, key=lambda box: -shared_height(box, caption.box)), room)
@@ -296,7 +296,7 @@ class _Finder:
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         wide = caption.box[2] - caption.box[0]
         own = self._own | self._margin
-        reach = expanded(caption.box, max(20, wide / 2))
+        reach = room if caption.is_table else expanded(caption.box, max(20, wide / 2))
         pieces = [
             one
             for one in self._text.pieces

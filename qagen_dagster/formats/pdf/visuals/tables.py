@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
+from statistics import median
 
 from qagen_dagster.formats.pdf.layout import (
     Piece,
@@ -31,6 +32,7 @@ PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of
 _LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # points between the end of a table and its last line
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
+_SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
 
 
 class TableFinder:
@@ -194,7 +196,7 @@ def _is_table(table: Table, text: Text) -> bool:
     inside = [one for one in text.pieces if contains(table.box, one.box)]
     if len(inside) < 4 or len(inside) > _CROWD * cells or any(PROMPT.match(one.text) for one in inside):
         return False
-    if _LISTING.match(inside[0].text):
+    if _LISTING.match(inside[0].text) or high < table.rows * median(_SMALLEST * one.size for one in inside):
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)

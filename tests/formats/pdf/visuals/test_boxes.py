@@ -285,3 +285,40 @@ def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
             page.insert_text((x, 214 + 12 * n), str(number), fontsize=9)
     (table,) = visuals_of(document)
     assert covers(table, (64, 195, 177, 263), slack=6)
+
+
+def test_a_table_without_ruling_may_be_much_wider_than_its_caption() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for n, paper in enumerate(("Smooth paper", "Elite paper", "Bond, acid free")):
+        page.insert_text((60, 200 + 14 * n), f"{n}.", fontsize=9)
+        page.insert_text((330, 200 + 14 * n), f"Kestwick {paper} of 100 % cotton", fontsize=9)
+    caption(page, 250, 250, "Tabela 1. Required paper.")
+    prose(page, 60, 280, 535, 360)
+    (table,) = visuals_of(document)
+    assert table.label == "Tabela 1"
+    assert covers(table, (60, 190, 493, 252))
+
+
+def test_a_table_does_not_reach_beyond_a_heading_to_a_frame() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 40, 535, 100)
+    page.draw_line((60, 150), (310, 150))
+    page.insert_text((60, 180), "Depths of the gauges", fontsize=14)
+    grid(page, 60, 200, CELLS)
+    caption(page, 60, 275, "Table 1. Depth and rain.")
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 200, 330, 277))
+
+
+def test_lines_of_music_are_no_table() -> None:
+    document, (page,) = pages()
+    for n in range(5):
+        page.draw_line((60, 200 + 6 * n), (500, 200 + 6 * n))
+    for x in (60, 150, 240, 330, 420, 500):
+        page.draw_line((x, 200), (x, 224))
+    for n in range(14):
+        page.insert_text((66 + 31 * n, 206 + 6 * (n % 4)), "W", fontsize=14)
+    prose(page, 60, 300, 535, 380)
+    assert not visuals_of(document)
