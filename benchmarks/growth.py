@@ -3,6 +3,8 @@
 `python -m benchmarks.growth [COUNT ...]` runs the asset graph for each count in a process of its own: parsing, the questions, the
 published set, then all of it again when nothing is left to do. The slope is the exponent of the growth of the seconds of CPU
 from one count to the next: 1.0 is linear. Memory is the peak of the process; the slope beside it is in MB per 1,000 documents.
+
+Then `qagen run` runs for each count as a process of its own, once when only the catalog is missing and once when nothing is left to do.
 """
 
 from __future__ import annotations
@@ -10,18 +12,29 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import project
 from benchmarks.engine import COMBINATION, SET_ASSETS, Cost, measured, prepare
 from qagen_dagster.definitions import open_graph
+from qagen_dagster.loop.catalog.file import CATALOG
+from qagen_dagster.settings import Settings, export
 
 COUNTS = (10, 100, 1_000, 10_000)
+
+
+class Command(NamedTuple):
+    """Seconds on the clock and peak memory in MB of a process."""
+
+    wall: float
+    peak: float
 
 
 class Size(NamedTuple):
@@ -33,6 +46,8 @@ class Size(NamedTuple):
     publishing: Cost
     again: Cost
     peak: float
+    catalog: Command
+    nothing: Command
 
 
 def main() -> None:
@@ -46,16 +61,21 @@ def main() -> None:
         return
     print("| documents | parsing | questions | published set | again | all | slope | peak | slope |")
     print("|---|---|---|---|---|---|---|---|---|")
-    before: Size | None = None
+    sizes: list[Size] = []
     for count in given.counts:
-        before = _show(_apart(count), before)
+        sizes.append(_apart(count))
+        _show(sizes[-1], sizes[-2] if len(sizes) > 1 else None)
+    print("\n| documents | only the catalog is missing | peak | slope | nothing to do | peak | slope |")
+    print("|---|---|---|---|---|---|---|")
+    for before, size in zip([None, *sizes], sizes, strict=False):
+        _show_commands(size, before)
 
 
 def _apart(count: int) -> Size:
     command = [sys.executable, "-m", "benchmarks.growth", "--one", str(count)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
-    number, *costs, peak = json.loads(said)
-    return Size(number, *(Cost(*one) for one in costs), peak)
+    number, *costs, peak, catalog, nothing = json.loads(said)
+    return Size(number, *(Cost(*one) for one in costs), peak, Command(*catalog), Command(*nothing))
 
 
 def _size(count: int) -> Size:
@@ -68,10 +88,24 @@ def _size(count: int) -> Size:
                 measured(lambda part=part: project.check(graph.materialize("", part, COMBINATION.key)))
                 for part in parts
             ]
-    return Size(count, parsing, *costs, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        _run(settings)
+        (Path(settings.assets) / CATALOG).unlink()
+        return Size(count, parsing, *costs, peak, catalog=_run(settings), nothing=_run(settings))
 
 
-def _show(size: Size, before: Size | None) -> Size:
+def _run(settings: Settings) -> Command:
+    """`qagen run` in a process of its own."""
+    started = time.perf_counter()
+    command = [str(Path(sys.executable).with_name("qagen")), "run", "--json"]
+    child = subprocess.Popen(command, env={**os.environ, **export(settings)}, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit("qagen run failed")
+    return Command(time.perf_counter() - started, used.ru_maxrss / 1024)
+
+
+def _show(size: Size, before: Size | None) -> None:
     parts = (size.parsing, size.questions, size.publishing, size.again)
     each = [f"{1000 * one.cpu / size.count:.1f} ms" for one in parts]
     slopes = ["", ""]
@@ -79,11 +113,24 @@ def _show(size: Size, before: Size | None) -> Size:
         more = size.count - before.count
         slopes = [
             f"{math.log(_cpu(size) / _cpu(before)) / math.log(size.count / before.count):.2f}",
-            f"{1000 * (size.peak - before.peak) / more:.0f} MB",
+            _slope(size.peak - before.peak, more),
         ]
     row = (f"{size.count:,}", *each, f"{_cpu(size):.1f} s", slopes[0], f"{size.peak:.0f} MB", slopes[1])
     print(f"| {' | '.join(row)} |", flush=True)
-    return size
+
+
+def _show_commands(size: Size, before: Size | None) -> None:
+    row = [f"{size.count:,}"]
+    for name in ("catalog", "nothing"):
+        one: Command = getattr(size, name)
+        more = 0.0 if before is None else one.peak - getattr(before, name).peak
+        slope = "" if before is None else _slope(more, size.count - before.count)
+        row += [f"{one.wall:.1f} s", f"{one.peak:.0f} MB", slope]
+    print(f"| {' | '.join(row)} |")
+
+
+def _slope(megabytes: float, documents: int) -> str:
+    return f"{1000 * megabytes / documents:.1f} MB"
 
 
 def _cpu(size: Size) -> float:

@@ -18,9 +18,10 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -330,28 +331,27 @@ def _keys(base: Path, prefix: str) -> Iterator[str]:
         yield from (start + name for name in files)
 
 
-def _split(lines: Iterable[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
+def _split(lines: Iterator[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
     """The JSON of each row of the list `name` with True, and at last that of the record without them.
 
     Only JSON that is indented, as this program writes it, is split. Of other JSON, all comes at last.
     """
     head: list[bytes] = []
-    row: list[bytes] = []
-    indent, inside = b"", False
+    indent = b""
     for number, line in enumerate(lines):
+        head.append(line)
         if number == 1:
             indent = line[: len(line) - len(line.lstrip(b" "))]
-        if not inside:
-            head.append(line)
-            inside = bool(indent) and line == b'%s"%s": [\n' % (indent, name.encode())
-            continue
-        row.append(line)
-        if line.rstrip(b",\n") == 2 * indent + b"}":
-            yield True, b"".join(row).rstrip(b",\n")
-            row = []
-        elif line.startswith(indent + b"]"):
-            head += row  # with anything that is no row, so that it is refused
-            inside = False
+        if indent and line == b'%s"%s": [\n' % (indent, name.encode()):
+            break
+    closing = 2 * indent + b"},\n"  # of all rows but the last
+    end = b"\n%s}\n%s]" % (2 * indent, indent)
+    while row := b"".join(takewhile(closing.__ne__, lines)):
+        row, ended, after = row.partition(end)
+        yield True, row + b"}"
+        if ended:
+            others = list(lines)
+            head += [indent + b"]", after, *([closing, *others] if others else ())]
     yield False, b"".join(head)
 
 

@@ -65,8 +65,8 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
         create(connection)
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, raw[table])
-        for name in ("load_calls", "load", "load_history"):
-            connection.execute(sql(name))
+        for rows in (sql("load_calls"), sql("load"), sql("load_history")):
+            connection.execute(rows)
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()

@@ -66,7 +66,7 @@ class HeadStart:
                 self.run_ids[one.key] = run_id
                 self._runs.append(run)
                 announce(run)
-        if not self._ended:
+        if self._runs and not self._ended:
             start_all(self._runs)
             in_background(minilm.shared)  # comparing the questions needs it when the last call has ended
 
