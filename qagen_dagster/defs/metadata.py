@@ -19,7 +19,8 @@ Metadata = dict[
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows shorter Markdown in a narrow cell and the rest in a dialog 1,100 pixels wide
 _NARROW = 3  # columns that fit the cell
-_LETTERS = 21  # of a name beside its bar
+_LETTERS = 19  # of a name beside its bar
+CHART = 320  # the width of a chart in a cell; the UI cuts wider ones off where names of metadata are long
 
 
 def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int, int, str], None]:
@@ -71,17 +72,17 @@ def bar_chart(counts: Mapping[str, int], title: str) -> dg.MarkdownMetadataValue
     above = any(
         len(name) > _LETTERS for name in counts
     )  # long names are above their bars, others beside them
-    left, row, anchor = (0, 42, "start") if above else (140, 26, "end")
+    left, row, anchor = (0, 42, "start") if above else (130, 26, "end")
     parts: list[str] = []
     for number, (name, count) in enumerate(rows):
-        y, width = row * number + (20 if above else 4), round(190 * count / top)
+        y, width = row * number + (20 if above else 4), round(150 * count / top)
         at = (0, y - 6) if above else (left - 8, y + 15)
         parts.append(
             f'<text x="{at[0]}" y="{at[1]}" text-anchor="{anchor}" fill="#555">{escape(name)}</text>'
         )
         parts.append(f'<rect x="{left}" y="{y}" width="{max(1, width)}" height="20" rx="3" fill="#4f7cac"/>')
         parts.append(f'<text x="{left + 8 + width}" y="{y + 15}" fill="#555">{count}</text>')
-    return dg.MetadataValue.md(chart(title, 380, row * len(rows) + 8, parts))
+    return dg.MetadataValue.md(chart(title, CHART, row * len(rows) + 8, parts))
 
 
 def chart(title: str, width: int, height: int, parts: Iterable[str]) -> str:
@@ -125,7 +126,7 @@ def review_page(set_key: str, chosen: str = "") -> Metadata:
     return {"review": dg.MetadataValue.md(f"[Open]({page_address(set_key)}) while this runs: `{command}`")}
 
 
-def report_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
+def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
     """A link that opens a file of a local store in an editor: the UI cuts the path of a report off."""
     local = store.local_path(key)
     if local is None:

@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.defs.metadata import Metadata, bar_chart, cell, data_uri, markdown_table, path, pictures
+from qagen_dagster.defs.metadata import (
+    Metadata,
+    bar_chart,
+    cell,
+    data_uri,
+    markdown_table,
+    pictures,
+    stored_file,
+)
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.sandbox import ParserPool
@@ -35,7 +43,7 @@ def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
         "not_usable": len(index.documents) - usable,
         "outcomes": bar_chart(outcomes, "documents by outcome"),
         "documents": markdown_table(header, rows),
-        "index": path(store.path(CorpusIndex.key(index.corpus))),
+        "index": stored_file(store, CorpusIndex.key(index.corpus)),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.cost import cost
-from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, report_file
+from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, stored_file
 from qagen_dagster.loop.evaluation.published_set import earlier_reports
 from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.workspace import Workspace
@@ -62,7 +62,6 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
     return {
         "dagster/row_count": len(report.questions),
         "failed": report.failed,
-        **shown,
         "embedder": report.model,
         "recall": _recall_chart(report.metrics),
         "metrics": _metrics(report.metrics),
@@ -77,6 +76,7 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
                 "fused_document_mrr",
             ),
         ),
+        **shown,
     }
 
 
@@ -136,7 +136,7 @@ def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[s
     return {
         "asked_again": report.unheard,
         "runs": markdown_table(header, rows),
-        "report": report_file(space.store, key),
+        "report": stored_file(space.store, key),
         **cost(call for one in report.questions for call in one.calls),
     }
 

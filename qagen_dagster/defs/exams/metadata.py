@@ -26,7 +26,7 @@ from qagen_dagster.loop.exams.bank import EXPORTS, Bank
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.exams.stats import caught_by
 from qagen_dagster.publishing.exams.preview import question_html
-from qagen_dagster.records.exams.bank import Counts, ExamItem, RejectedItem
+from qagen_dagster.records.exams.bank import Counts, ExamItem, ItemBank, RejectedItem
 from qagen_dagster.records.exams.result import SlotEnd, SlotPlan, SlotResult
 from qagen_dagster.records.review import exam_key
 
@@ -120,7 +120,9 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
     if total:
         shown["acceptance_rate"] = round(stats.accepted / total, 4)
     if "preview.html" in exports:
-        shown["preview"] = path(exports["preview.html"])
+        shown["preview"] = path(
+            ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html")
+        )  # a whole path is cut off
     return shown
 
 

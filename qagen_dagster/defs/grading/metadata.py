@@ -9,7 +9,7 @@ from html import escape
 import dagster as dg
 
 from qagen_dagster.defs.cost import cost
-from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, report_file
+from qagen_dagster.defs.metadata import CHART, Metadata, bar_chart, chart, markdown_table, stored_file
 from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
@@ -41,7 +41,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         "sentences": bar_chart(statuses, "sentences by status"),
         "ungrounded_highlights": _highlights(report),
         "not_measured_answers": _not_measured(answers),
-        "report": report_file(space.store, combination_of(report).history_key(report.run_id, HISTORY_FILE)),
+        "report": stored_file(space.store, combination_of(report).history_key(report.run_id, HISTORY_FILE)),
         **cost(call for _, answer in answers for call in answer.grading.calls),
     }
     if report.overall_confidence is not None:
@@ -114,12 +114,12 @@ def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
     parts: list[str] = []
     x = 0
     for count, (_, color) in zip(counts, _PARTS, strict=True):
-        width = round(380 * count / max(1, sum(counts)))
+        width = round(CHART * count / max(1, sum(counts)))
         parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
         x += width
     words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _PARTS, strict=True))
     parts.append(f'<text y="36" fill="#555">{words}</text>')
-    return dg.MetadataValue.md(chart(words, 380, 40, parts))
+    return dg.MetadataValue.md(chart(words, CHART, 40, parts))
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:

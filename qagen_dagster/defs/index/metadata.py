@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.defs.cost import shown_money
-from qagen_dagster.defs.metadata import Metadata, markdown_table, path
+from qagen_dagster.defs.metadata import Metadata, markdown_table, stored_file
 from qagen_dagster.loop.index.build import IndexBuild
 from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.store import Store
@@ -30,5 +30,5 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
         "paid_tokens": use.tokens,
         "usd": shown_money(use.usd),
         "documents": markdown_table(("document", "chunks", "embeddings", "failure"), rows),
-        "index": path(store.path(SearchIndex.key(index.corpus))),
+        "index": stored_file(store, SearchIndex.key(index.corpus)),
     }

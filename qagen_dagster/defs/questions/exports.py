@@ -10,12 +10,14 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.questions.publication.exports import (
+    FOLDER,
     SetExports,
     chosen_formats,
     exported_formats,
     store_exports,
 )
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
+from qagen_dagster.records.questions.published import CorpusGenerationResult
 
 
 class ExportConfig(dg.Config):
@@ -43,19 +45,22 @@ def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         formats = chosen_formats(config.formats or exported_formats(space, combination))
         made = store_exports(space, combination, formats)
-        return dg.MaterializeResult(metadata=of_exports(made), data_version=dg.DataVersion(_version(made)))
+        return dg.MaterializeResult(
+            metadata=of_exports(combination, made), data_version=dg.DataVersion(_version(made))
+        )
 
     return exports
 
 
-def of_exports(made: SetExports) -> Metadata:
-    """A row per format, and the visuals that could not be rendered."""
+def of_exports(combination: Combination, made: SetExports) -> Metadata:
+    """A row per format, the folder of their files, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
         "dagster/row_count": max((one.questions for one in made.exports), default=0),
         "formats": markdown_table(("format", "questions", "left out", "files"), rows),
-        "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out},
-        "no_picture": list(made.no_picture),
+        "folder": CorpusGenerationResult.file_key(combination, FOLDER),
+        "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out} or "none",
+        "no_picture": list(made.no_picture) or "none",
     }
 
 

@@ -61,11 +61,11 @@ def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) ->
         "dagster/row_count": len(found),
         "reviewed": f"{facts.questions - facts.unreviewed} of {facts.questions}",
         "states": facts.states,
-        "reviewers": facts.reviewers,
+        "reviewers": facts.reviewers or "none",
         "agreement": markdown_table(
             ("reviewers", "judged by both", "same decision", "Cohen's kappa"), agreed
         ),
-        "disagreed": list(facts.disagreed),
+        "disagreed": list(facts.disagreed) or "none",
         "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
         **review_of(combination),
     }

@@ -25,8 +25,9 @@ def test_parsed_documents_show_every_file_with_its_outcome(made: Made) -> None:
     assert [row.split("|")[1].strip() for row in rows] == ["scan.pdf", "mill.pdf", "quay.txt", "ridge.txt"]
     assert "not_what_it_says" in rows[0]
     assert "named .pdf, but the content is" in rows[0]
-    assert shown["index"] == f"{made.project.assets}/documents/water/index.json"
-    assert Path(shown["index"]).is_file()
+    (link,) = shown["index"].code_references
+    assert link.file_path == f"{made.project.assets}/documents/water/index.json"
+    assert Path(link.file_path).is_file()
     assert shown["outcomes"].startswith("![documents by outcome](data:image/svg+xml;base64,")
 
 
