@@ -15,15 +15,13 @@ from typing import NamedTuple, cast
 from pydantic_core import from_json
 
 # Bytes and few groups, for speed: a page has some fifty fragments.
-_FRAGMENT = (
-    rb'"bbox":\{([^}]+)\},"font":\{"name":("STRING","family":[^}]+)\},'
-    rb'"x":[^,]+,"y":([^,]+),"text":"(STRING)"\}'
+_FRAGMENT = re.compile(
+    rb'"bbox":\{([^}]+)\},"font":\{"name":("[^"]*","family":[^}]+)\},'
+    rb'"x":[^,]+,"y":([^,]+),"text":"([^"]*)"\}'
 )
-_PLAIN = re.compile(_FRAGMENT.replace(b"STRING", rb'[^"]*'))
-_ESCAPED = re.compile(_FRAGMENT.replace(b"STRING", rb'[^"\\]*(?:\\.[^"\\]*)*'))
 _BOX_NAMES = b'"xywhflags:'
 _ODD = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
+    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
 )
 _BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
@@ -68,13 +66,15 @@ class Fragments:
 
 def fragments_of(printed: bytes) -> Fragments:
     """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
-    found = (_ESCAPED if b"\\" in printed else _PLAIN).findall(printed)
+    if escaped := b"\\" in printed:
+        printed = printed.replace(rb"\\", b"\0").replace(rb"\"", b"\1")  # which are themselves escaped
+    found = _FRAGMENT.findall(printed)
     # All texts are repaired at once, for speed: a line end cannot occur inside one.
     joined = b"\n".join([one[-1] for one in found]).decode("utf-8", "replace")
     ascii = joined.isascii()
-    if "\\" in joined:
-        joined = clean(_unescaped(joined))
-    elif not ascii:
+    if escaped:
+        joined = _unescaped(joined)
+    if odd := (escaped or not ascii) and _ODD.search(joined) is not None:
         joined = clean(joined)
     texts = list(map(str.strip, joined.split("\n")))
     if "" in texts:
@@ -98,7 +98,7 @@ def fragments_of(printed: bytes) -> Fragments:
         [] if upright else list(map(int, base)),
         texts,
         ascii,
-        not ascii and _is_rtl(joined[:_SAMPLE]),
+        odd and _is_rtl(joined[:_SAMPLE]),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
     )
@@ -157,14 +157,16 @@ def clean(text: str) -> str:
 
 def _unescaped(joined: str) -> str:
     """Unescape lines of JSON string contents; an escaped line end becomes a space."""
-    simple = joined.replace("\\\\", "\0").replace('\\"', '"')
-    if "\\" not in simple:
-        return simple.replace("\0", "\\")
-    return "\n".join([_unescaped_one(text) if "\\" in text else text for text in joined.split("\n")])
+    if "\\" in joined:
+        return "\n".join([_unescaped_one(text) for text in joined.split("\n")])
+    return joined.replace("\1", '"').replace("\0", "\\")
 
 
 def _unescaped_one(text: str) -> str:
+    if "\\" not in text:
+        return _unescaped(text)
     try:
+        text = text.replace("\1", r"\"").replace("\0", r"\\")
         return str(json.loads(f'"{text}"', strict=False)).replace("\n", " ")
     except ValueError:
         return text.replace("\\", "")

@@ -224,8 +224,12 @@ class Printed:
     def __init__(self, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]) -> None:
         self._page, self._paper = page, paper
         self.checkboxes = checkboxes
-        self._structured = _mupdf.FzStextPage(structured)
+        self._structured = structured
         self.json = self._print(_mupdf.ll_fz_print_stext_page_as_json, SCALE)
+
+    def __del__(self) -> None:
+        """Free the library's memory."""
+        _mupdf.ll_fz_drop_stext_page(self._structured)
 
     def fonts(self) -> frozenset[str]:
         """The names of the page's fonts; on every page this costs as much as a tenth of the print."""
@@ -248,7 +252,7 @@ class Printed:
         ]
 
     def _print(self, printer: Any, *options: int) -> bytes:
-        return self._paper.print(printer, self._structured.m_internal, *options)
+        return self._paper.print(printer, self._structured, *options)
 
 
 class Page:
@@ -351,28 +355,29 @@ def _cells(rows: list[list[str | None]]) -> int:
     return sum(bool(cell and cell.strip()) for row in rows for cell in row)
 
 
-def _resources(page: Any) -> tuple[Any, list[Any]]:
-    """The resources of a page, and the forms that it shows."""
-    own = _mupdf.ll_pdf_page_resources(_mupdf.ll_pdf_page_from_fz_page(page.m_internal))
-    shown = _values(_mupdf.ll_pdf_dict_get(own, _key("XObject")))
-    return own, [one for one in shown if not _mupdf.ll_pdf_dict_get(one, _key("Width"))]
+def _forms(page: Any) -> list[Any]:
+    """The forms that a page shows; `page` is its entry in the file."""
+    shown = _mupdf.ll_pdf_dict_getp_inheritable(page, "Resources/XObject")
+    return [one for one in _values(shown) if not _mupdf.ll_pdf_dict_get(one, _key("Width"))] if shown else []
 
 
 def _size(page: Any) -> int:
     """Compressed bytes of a page's content and of the forms that it shows."""
-    said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
-    content = _mupdf.ll_pdf_dict_get(said.obj, _key("Contents"))
+    entry = _mupdf.ll_pdf_page_from_fz_page(page.m_internal).obj
+    content = _mupdf.ll_pdf_dict_get(entry, _key("Contents"))
     parts = [_mupdf.ll_pdf_array_get(content, n) for n in range(_mupdf.ll_pdf_array_len(content))]
-    streams = (content, *parts, *_resources(page)[1])
+    streams = (content, *parts, *_forms(entry))
     return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in streams])
 
 
 def _fonts(page: Any) -> frozenset[str]:
     """The names of the fonts of a page and of the forms that it shows."""
     get = _mupdf.ll_pdf_dict_get
-    own, forms = _resources(page)
+    entry = _mupdf.ll_pdf_page_from_fz_page(page.m_internal).obj
+    own = _mupdf.ll_pdf_dict_get_inheritable(entry, _key("Resources"))
     named = [
-        _values(get(one, _key("Font"))) for one in (own, *[get(form, _key("Resources")) for form in forms])
+        _values(get(one, _key("Font")))
+        for one in (own, *[get(form, _key("Resources")) for form in _forms(entry)])
     ]
     return frozenset([_mupdf.ll_pdf_to_name(get(font, _key("BaseFont"))) for some in named for font in some])
 

@@ -16,6 +16,7 @@ from qagen_dagster.formats.pdf.mupdf import Printed
 
 _RUN = re.compile(r'<(?:(sup)>|span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*))')
 _CODE = re.compile("&#x([0-9a-f]+);")
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
 _SIZED = "font-size:"
@@ -93,7 +94,9 @@ def _is_suspect(f: Fragments) -> bool:
     if not tall:
         return False
     ordinary = {
-        pair for pair, text in zip(pairs, f.text, strict=True) if pair in tall and not _NUMBER.search(text)
+        pair
+        for pair, text in zip(pairs, f.text, strict=True)
+        if pair in tall and not (_DIGIT.search(text) and _NUMBER.search(text))
     }
     return tall != ordinary
 

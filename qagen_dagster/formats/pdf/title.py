@@ -35,7 +35,7 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     said = " ".join(said.replace("\0", " ").split())
     named = len(said) > 3 and any(map(str.isalpha, said)) and not FILE_NAME.search(said)
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
-    words = {word.casefold() for line in text.lines[:end] for word in _WORD.findall(line)}
+    words = set(_WORD.findall("\n".join(text.lines[:end]).casefold()))
     first = text.pages[0].end_line
     root = _root(pdf)
     if root and _confirms(words, root) and not FILE_NAME.search(root) and not NAMED.fullmatch(root):
