@@ -1,0 +1,138 @@
+"""The boxes of drawings, pictures and tables of numbers that have no caption."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pymupdf
+import pytest
+
+from qagen_dagster.formats.pdf.layout import Piece, text_of
+from qagen_dagster.formats.pdf.ruling import Ruled
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
+from qagen_dagster.formats.pdf.visuals.tables import TableFinder
+from tests.formats.pdf.visuals.test_boxes import accounts, heads
+from tests.formats.pdf.visuals.test_manifest import caption, covers, grid, pages, prose, raster, visuals_of
+
+
+def plot(page: Any, x: float, y: float) -> None:
+    """A drawing 240 wide and 160 high."""
+    page.draw_rect(pymupdf.Rect(x, y, x + 240, y + 160))
+    for n in range(30):
+        page.draw_line((x + 8 * n, y + 150 - 4 * n), (x + 8 * n + 8, y + 146 - 4 * n))
+
+
+def centred(page: Any, middle: float, y: float, text: str, size: float) -> None:
+    page.insert_text((middle - pymupdf.get_text_length(text, fontsize=size) / 2, y), text, fontsize=size)
+
+
+def test_a_drawing_holds_its_title_its_axis_and_its_legend() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    centred(page, 220, 180, "Rain of a year", 12)
+    plot(page, 100, 200)
+    centred(page, 220, 390, "month", 11)
+    for n, name in enumerate(("pier", "quay")):
+        page.draw_circle((395, 220 + 20 * n), 4)
+        page.insert_text((410, 223 + 20 * n), name, fontsize=9)
+    prose(page, 60, 420, 535, 500)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (100, 169, 428, 392))
+
+
+def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    plot(page, 60, 200)
+    entry = pymupdf.TextWriter(page.rect)
+    entry.append((82, 372), "\u2022 Join the wires", font=pymupdf.Font("helv"), fontsize=10)
+    entry.write_text(page)
+    prose(page, 60, 400, 535, 480)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (60, 200, 300, 360), slack=4)
+
+
+def test_the_grey_ground_of_a_program_is_no_part_of_the_drawing_below_it() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 155, 535, 195), color=None, fill=(0.8, 0.8, 0.8))
+    for n in range(3):
+        page.insert_text((64, 166 + 12 * n), f"gauge[{n}] <- read({n})", fontsize=10)
+    plot(page, 100, 200)
+    prose(page, 60, 420, 535, 500)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (100, 200, 340, 360), slack=4)
+
+
+def test_a_picture_does_not_cut_the_texts_between_its_parts() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for y in (200, 260):
+        raster(page, (60, y, 200, y + 56), shade=int(y) - 150)
+    text = "The gauge at the end of the pier"
+    page.insert_text((150, 259), text, fontsize=9)
+    (image,) = visuals_of(document)
+    assert covers(image, (60, 200, 150 + pymupdf.get_text_length(text, fontsize=9), 316))
+
+
+@pytest.mark.parametrize("between", ["> summary(model)", "Coefficients:"])
+def test_a_program_s_next_output_is_another_table(between: str) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for y in (186, 278):
+        heads(page, y)
+        accounts(page, y + 14)
+    page.insert_text((60, 264), between, fontsize=9)
+    first, second = visuals_of(document)
+    assert covers(first, (60, 179, 434, 244))
+    assert covers(second, (60, 271, 434, 336))
+
+
+def test_rows_without_numbers_that_follow_belong_to_a_table_of_numbers() -> None:
+    document, (page,) = pages()
+    heads(page, 186)
+    accounts(page, 200)
+    accounts(page, 256)
+    for n in range(9):
+        page.insert_text((60, 312 + 14 * n), "Old quay", fontsize=9)
+        for right in (330, 420):
+            wide = pymupdf.get_text_length("none", fontsize=9)
+            page.insert_text((right - wide, 312 + 14 * n), "none", fontsize=9)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 179, 434, 426))
+
+
+@pytest.mark.parametrize("between", [1, 2])
+def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -> None:
+    boxes = [(60.0, y, 330.0, y + 14.0) for y in (100.0, 150.0)]
+    cells = [(x, y) for y in (102.0, 152.0) for x in (70.0, 200.0)]
+    lines = [(80.0, 118.0 + 15 * n) for n in range(between)]
+    pieces = [
+        Piece("depth", (x, y, x + 40, y + 10), 10.0, bold=False, line=n)
+        for n, (x, y) in enumerate([*cells, *lines])
+    ]
+    shown = Shown(shapes=[Shape(box, items=8) for box in boxes])
+    both = Ruled((600, 1000, 3300, 1640), [[[0], [1]], [[2], [3]]], {})
+    page: Any = None  # these shapes leave nothing unclear
+    text = text_of(595, 842, pieces, 10.0)
+    found = TableFinder().ruled(page, 1, 16, shown, text, [both], [])
+    assert len(found) == (1 if between == 1 else 0)
+
+
+def test_an_algorithm_between_rules_is_no_table() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    grid(page, 60, 200, [["Algorithm 1", "Reading"], ["1:", "open the inlet"], ["2:", "read the gauge"]])
+    assert visuals_of(document) == ()
+
+
+def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    plot(page, 200, 180)
+    for n in range(4):
+        page.insert_text((210, 330 + 24 * n), f"q{n}1   q{n}2   q{n}3", fontsize=11)
+    caption(page, 200, 432, "Figure 1. A model and its matrix.")
+    prose(page, 60, 450, 535, 530)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 180, 440, 434))
