@@ -29,6 +29,7 @@ _VALUE = 6  # average width of cells that are values, in letter sizes
 _LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
 _LINES_OF_A_CELL = 6
 _EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
+_HEADING = 4  # most height of a heading of rows, in letter sizes
 _CAPTION = 60  # characters of a line across the table that is more than a heading of rows
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 _NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
@@ -171,7 +172,8 @@ class _Finder:
             return True
         several = [line for line in part if len(line) > 1]
         if not several:
-            ruled = top in self._ruled and bottom in self._ruled
+            near = bool(part) and bottom - top < _HEADING * self._f.size[part[0][0]]
+            ruled = near and top in self._ruled and bottom in self._ruled
             return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
         chars = fmean(len(self._f.text[n]) for line in several for n in line)
         return len(part) < 4 or (chars < _PARAGRAPH and len(several) * 3 >= len(part))
@@ -304,7 +306,7 @@ class _Rows:
             return True
         if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
             return True
-        full = [column for column, count in enumerate(counts) if count == most]
+        full = [column for column, count in enumerate(counts) if count == most or count == most - 1 > 2]
         values = sum(self._width(part, column) <= _VALUE for column in full)
         return values > 1 or (len(full) > 1 and not self._each)
 

@@ -18,7 +18,7 @@ _LIKELY = 0.5  # enough where the print shows no title
 _LARGE = 1.15  # times the size of the running text
 _HUGE = 1.6  # times the size of the running text, below some of which a smaller line is a heading
 _LOGO_CHARS = 12
-_FIRST = 4  # lines, of which some may be running heads; a page of fewer lines has no title
+_FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
 _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
