@@ -84,20 +84,22 @@ def _largest(text: PdfText, end: int) -> str:
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
     """The consecutive lines of that size, if they are too many only those up to a gap or another weight; empty if too many."""
-    size, bold = fonts[start].size, fonts[start].bold
+    bold = fonts[start].bold
     same = list(
-        takewhile(
-            lambda n: (
-                not lines[n]
-                or (0.97 * size <= fonts[n].size <= 1.03 * size and not _NO_TITLE.match(lines[n]))
-            ),
-            range(start, len(lines)),
-        )
+        takewhile(lambda n: not lines[n] or _is_like(n, start, lines, fonts), range(start, len(lines)))
     )
     if sum(map(bool, (lines[n] for n in same))) > _LINES:
         same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
     shown = [lines[n] for n in same if lines[n]]
     return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
+
+
+def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font]) -> bool:
+    """Whether a line may go on a title that begins at another one; it may be a dash."""
+    size = fonts[start].size
+    return 0.97 * size <= fonts[n].size <= 1.03 * size and (
+        len(lines[n]) < 4 or not _NO_TITLE.match(lines[n])
+    )
 
 
 def _is_journal(shown: str, lines: Sequence[str]) -> bool:

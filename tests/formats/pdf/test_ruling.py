@@ -163,6 +163,20 @@ def test_a_cell_with_a_lowered_letter_on_a_line_of_its_own_keeps_rows_apart():
     ]
 
 
+def test_heads_of_many_lines_are_one_row():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 150, 190):
+            rule(page, y)
+        put(page, 110, (64, "Kind"), (200, "Percentage"), (330, "Total"))
+        put(page, 121, (200, "of gauges"), (330, "of gauges"))
+        put(page, 132, (200, "with rain"), (330, "per port"))
+        put(page, 143, (200, "first"), (260, "last"))
+        for n in range(3):
+            put(page, 160 + 11 * n, (64, f"Kind {n}"), (200, "80"), (260, "20"), (330, "196"))
+
+    assert lines(pdf(draw))[0].startswith("Kind | Percentage of gauges with rain")
+
+
 def test_cells_that_the_library_reads_as_one_are_apart():
     names = ["Port Carrick harbour", "Gannet Point", "Long Sound", "Outer Bank", "Inner Bank"]
     kind = 66 + pymupdf.get_text_length(names[0], fontsize=9)

@@ -75,7 +75,16 @@ def test_a_drop_cap_is_no_title() -> None:
 
 @pytest.mark.parametrize(
     "large",
-    ["Contents", "Abstract", "www.kestwick.example", "March 2021", "ISSN 1234-5678", "Page 1 of 9", "2021"],
+    [
+        "Contents",
+        "Inhaltsverzeichnis",
+        "Abstract",
+        "www.kestwick.example",
+        "March 2021",
+        "ISSN 1234-5678",
+        "Page 1 of 9",
+        "2021",
+    ],
 )
 def test_what_is_printed_large_but_names_no_document_is_no_title(large: str) -> None:
     assert title(page(large)) is None
@@ -152,6 +161,10 @@ def test_the_name_of_a_journal_is_no_title() -> None:
 
     assert title(paper("Journal of Old Mills 12 (2015) 1-9")) == "Mills of the Upper Kest"
     assert title(paper("A head of another kind")) == "Journal of Old Mills"
+
+
+def test_a_dash_between_two_lines_is_a_part_of_a_title() -> None:
+    assert title(page("Mills", "-", "of the Upper Kest")) == "Mills - of the Upper Kest"
 
 
 def test_the_mark_of_a_footnote_is_no_part_of_a_title() -> None:
