@@ -21,7 +21,7 @@ _ABSTRACT_END = re.compile(
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
 _MAX_ABSTRACT_LINES = 60
-_ADDRESS = re.compile(r" ?<[^<>]*>")
+_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
 _WORDS_OF_A_NAME = 5
 
 
@@ -52,13 +52,11 @@ def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
     """The names in a property. A single word, which is often the name of an account, counts only if the first pages show it."""
     if len(said) > 2_000 or "(0x" in said:
         return ()
-    said = _ADDRESS.sub("", said)
-    names = [name for part in re.split(r"\s*(?:;|\band\b)\s*", said) if (name := part.strip(", "))]
-    if len(names) == 1 and "," in said:
-        parts = [part.strip() for part in said.split(",")]
+    names: list[str] = []
+    for one in re.split(r"\s*(?:;|\band\b)\s*", _ADDRESS.sub("", said)):
+        parts = [part.strip() for part in one.split(",") if part.strip() and "@" not in part]
         people = sum(1 < len(part.split()) <= _WORDS_OF_A_NAME and part[:1].isupper() for part in parts)
-        if people * 2 > len(parts):
-            names = parts
+        names += parts if people * 2 > len(parts) else [one.strip(", ")]
     return tuple(
         name for name in names if _is_name(name) and (" " in name or any(name in line for line in lines))
     )
@@ -66,7 +64,7 @@ def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
 
 def _is_name(said: str) -> bool:
     """Whether it is short enough, and no address."""
-    return len(said.split()) <= _WORDS_OF_A_NAME and "@" not in said
+    return 0 < len(said.split()) <= _WORDS_OF_A_NAME and "@" not in said
 
 
 def _date(said: str) -> str | None:

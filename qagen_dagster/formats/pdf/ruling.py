@@ -28,7 +28,9 @@ _FAR = 1 << 30
 _VALUE = 6  # average width of cells that are values, in letter sizes
 _LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
 _LINES_OF_A_CELL = 6
+_FEW_LINES = 3  # of a part; of more lines one may be that of a raised or lowered letter
 _EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
+_HEADING = 4  # most height of a heading of rows, in letter sizes
 _CAPTION = 60  # characters of a line across the table that is more than a heading of rows
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 _NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
@@ -171,7 +173,8 @@ class _Finder:
             return True
         several = [line for line in part if len(line) > 1]
         if not several:
-            ruled = top in self._ruled and bottom in self._ruled
+            near = bool(part) and bottom - top < _HEADING * self._f.size[part[0][0]]
+            ruled = near and top in self._ruled and bottom in self._ruled
             return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
         chars = fmean(len(self._f.text[n]) for line in several for n in line)
         return len(part) < 4 or (chars < _PARAGRAPH and len(several) * 3 >= len(part))
@@ -304,7 +307,8 @@ class _Rows:
             return True
         if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
             return True
-        full = [column for column, count in enumerate(counts) if count == most]
+        least = most - (most > _FEW_LINES and part is not self._parts[0])  # lines of a head are one row
+        full = [column for column, count in enumerate(counts) if count >= least]
         values = sum(self._width(part, column) <= _VALUE for column in full)
         return values > 1 or (len(full) > 1 and not self._each)
 

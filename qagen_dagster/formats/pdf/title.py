@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import CAPTION, FILE_NAME, NAMED, NUMBERED, body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.formats.pdf.text import PdfText, is_prose
 
 _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
 _CONFIRMED = 0.75  # of the words of a title, to be found on these pages
 _LIKELY = 0.5  # enough where the print shows no title
 _LARGE = 1.15  # times the size of the running text
+_HUGE = 1.6  # times the size of the running text, below some of which a smaller line is a heading
+_LOGO_CHARS = 12
+_FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
 _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
+    r"|\$|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
 )
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
-_NOTE_MARK = re.compile(r"\s?[\u2217\u2020\u2021\u22c6]+$|\s\*$")
+_NOTE_MARK = re.compile(r"\s?[\u2217\u2020\u2021\u22c6]+$|(?:\s|(?<=[a-z]))\*$")
 _PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
@@ -68,27 +71,35 @@ def _largest(text: PdfText, end: int) -> str:
     """The lines of the largest letters of the first page, if these stand out; a single word, such as a logo, is the last choice."""
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
-    usable = [n for n in range(end) if len(lines[n]) > 3 and not _NO_TITLE.match(lines[n])]
-    sizes = sorted({fonts[n].size for n in usable if fonts[n].size > _LARGE * body}, reverse=True)[:3]
-    if len(usable) < 4 and len(text.pages) == 1:
+    above = next((n for n in range(1, end) if is_prose(lines[n - 1]) and is_prose(lines[n])), end)
+    shown = [n for n in range(end) if len(lines[n]) > 3 and not _NO_TITLE.match(lines[n])]
+    if len(shown) < _FIRST and len(text.pages) == 1:
         return ""
+    usable = [n for n in shown if n < above or fonts[n].size > _HUGE * body]
+    sizes = sorted({fonts[n].size for n in usable if fonts[n].size > _LARGE * body}, reverse=True)[:3]
     runs = [_run_of(next(n for n in usable if fonts[n].size == size), lines, fonts) for size in sizes]
     runs = [run for run in runs if _may_be_title(run) and not _is_journal(run, lines)]
-    return next((run for run in runs if " " in run), runs[0] if runs else "")
+    return next((run for run in runs if " " in run or len(run) > _LOGO_CHARS), runs[0] if runs else "")
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
     """The consecutive lines of that size, if they are too many only those up to a gap or another weight; empty if too many."""
-    size, bold = fonts[start].size, fonts[start].bold
+    bold = fonts[start].bold
     same = list(
-        takewhile(
-            lambda n: not lines[n] or 0.97 * size <= fonts[n].size <= 1.03 * size, range(start, len(lines))
-        )
+        takewhile(lambda n: not lines[n] or _is_like(n, start, lines, fonts), range(start, len(lines)))
     )
     if sum(map(bool, (lines[n] for n in same))) > _LINES:
         same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
     shown = [lines[n] for n in same if lines[n]]
     return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
+
+
+def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font]) -> bool:
+    """Whether a line may go on a title that begins at another one; it may be a dash."""
+    size = fonts[start].size
+    return 0.97 * size <= fonts[n].size <= 1.03 * size and (
+        len(lines[n]) < 4 or not _NO_TITLE.match(lines[n])
+    )
 
 
 def _is_journal(shown: str, lines: Sequence[str]) -> bool:
@@ -97,19 +108,20 @@ def _is_journal(shown: str, lines: Sequence[str]) -> bool:
 
 
 def _set_apart(text: PdfText, end: int) -> str:
-    """The first line of the first page if it is bold or a little larger, and stands alone above ordinary text."""
+    """The first of the first lines that is bold or a little larger, and stands alone above ordinary text."""
     shown = [n for n in range(end) if text.lines[n]]
-    if len(shown) < 4:
-        return ""
-    line, font, after = text.lines[shown[0]], text.fonts[shown[0]], text.fonts[shown[1]]
     body = body_size(text)
-    apart = shown[1] > shown[0] + 1 and font != after
-    stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
-    return (
-        line
-        if apart and stands_out and " " in line and not NUMBERED.match(line) and _may_be_title(line)
-        else ""
-    )
+    for n, below in pairwise(shown[:_FIRST]) if len(shown) >= _FIRST else ():
+        line, font, after = text.lines[n], text.fonts[n], text.fonts[below]
+        stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
+        alone = below > n + 1 and not (n and text.lines[n - 1])
+        if alone and font != after and stands_out:
+            return (
+                line.replace(" | ", " ")
+                if " " in line and not NUMBERED.match(line) and _may_be_title(line)
+                else ""
+            )
+    return ""
 
 
 def _above_author(lines: Sequence[str]) -> str:

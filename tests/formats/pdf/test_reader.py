@@ -197,7 +197,10 @@ def test_metadata_from_the_page():
         ("Writer, Bob", ("Writer, Bob",)),
         ("user1", ()),
         ("Ovid", ("Ovid",)),
-        ("Ann Author <ann@mills.example>, ", ("Ann Author",)),
+        (
+            "Ann Author <ann@mills.example>, Bob Writer[5pt] and Eve Third",
+            ("Ann Author", "Bob Writer", "Eve Third"),
+        ),
         ("Ann Authorann@mills.example", ()),
         ("Mill Press, a division of the Kest Company", ()),
     ],

@@ -133,6 +133,50 @@ def test_heads_wider_than_their_columns_make_no_empty_column():
     ]
 
 
+def test_a_line_far_from_the_rules_around_it_parts_two_tables():
+    def draw(page: pymupdf.Page, room: int) -> None:
+        for y in (100, 116, 132, 132 + room, 148 + room, 164 + room):
+            rule(page, y)
+        for y in (0, 32 + room):
+            put(page, 111 + y, (64, "Station"), (200, "Depth"), (330, "Rain"))
+            put(page, 127 + y, (64, "Port Carrick"), (200, "12"), (330, "840"))
+        put(page, 142, (64, "After the flood"))
+
+    assert len(tables(lambda page: draw(page, 16))) == 1
+    assert len(tables(lambda page: draw(page, 60))) == 2
+
+
+def test_a_cell_with_a_lowered_letter_on_a_line_of_its_own_keeps_rows_apart():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 168):
+            rule(page, y)
+        put(page, 111, (64, "Sign"), (140, "Frequency"), (250, "Comment"))
+        for n, (sign, often) in enumerate(
+            (("a", "1 in 9"), ("b", "4 in 5"), ("c", "1 in 5"), ("d", "1 in 3"))
+        ):
+            put(page, 126 + 11 * n, (64, sign), (140, often), (250, f"seen in the harbour of Kestwick {n}"))
+        put(page, 166, (70, "1"), size=5)
+
+    assert lines(pdf(draw))[1:3] == [
+        "a | 1 in 9 | seen in the harbour of Kestwick 0",
+        "b | 4 in 5 | seen in the harbour of Kestwick 1",
+    ]
+
+
+def test_heads_of_many_lines_are_one_row():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 150, 190):
+            rule(page, y)
+        put(page, 110, (64, "Kind"), (200, "Percentage"), (330, "Total"))
+        put(page, 121, (200, "of gauges"), (330, "of gauges"))
+        put(page, 132, (200, "with rain"), (330, "per port"))
+        put(page, 143, (200, "first"), (260, "last"))
+        for n in range(3):
+            put(page, 160 + 11 * n, (64, f"Kind {n}"), (200, "80"), (260, "20"), (330, "196"))
+
+    assert lines(pdf(draw))[0].startswith("Kind | Percentage of gauges with rain")
+
+
 def test_cells_that_the_library_reads_as_one_are_apart():
     names = ["Port Carrick harbour", "Gannet Point", "Long Sound", "Outer Bank", "Inner Bank"]
     kind = 66 + pymupdf.get_text_length(names[0], fontsize=9)

@@ -75,7 +75,16 @@ def test_a_drop_cap_is_no_title() -> None:
 
 @pytest.mark.parametrize(
     "large",
-    ["Contents", "Abstract", "www.kestwick.example", "March 2021", "ISSN 1234-5678", "Page 1 of 9", "2021"],
+    [
+        "Contents",
+        "Inhaltsverzeichnis",
+        "Abstract",
+        "www.kestwick.example",
+        "March 2021",
+        "ISSN 1234-5678",
+        "Page 1 of 9",
+        "2021",
+    ],
 )
 def test_what_is_printed_large_but_names_no_document_is_no_title(large: str) -> None:
     assert title(page(large)) is None
@@ -99,7 +108,11 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
         drawn.insert_text((60, 60), "1 Wheels", fontsize=11, fontname="hebo")
         write(drawn, BODY, y=100)
 
-    assert title(typed) == "Mills of the Upper Kest"
+    def headed(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Kestwick, draft of March"], y=30)
+        typed(drawn)
+
+    assert title(typed) == title(headed) == "Mills of the Upper Kest"
     assert title(listed) is None
     assert title(lambda drawn: write(drawn, BODY)) is None
 
@@ -107,7 +120,7 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
 def test_a_title_page_with_few_lines_has_a_title() -> None:
     def cover(drawn: pymupdf.Page) -> None:
         write(drawn, ["Mills of the Upper Kest"], y=80, size=20)
-        write(drawn, ["Second edition"], y=120)
+        write(drawn, ["Version 2 of March"], y=110, size=20)
 
     assert title(cover, page()) == "Mills of the Upper Kest"
 
@@ -150,17 +163,47 @@ def test_the_name_of_a_journal_is_no_title() -> None:
     assert title(paper("A head of another kind")) == "Journal of Old Mills"
 
 
+def test_a_dash_between_two_lines_is_a_part_of_a_title() -> None:
+    assert title(page("Mills", "-", "of the Upper Kest")) == "Mills - of the Upper Kest"
+
+
 def test_the_mark_of_a_footnote_is_no_part_of_a_title() -> None:
-    assert title(page("Mills of the Upper Kest *")) == "Mills of the Upper Kest"
+    assert (
+        title(page("Mills of the Upper Kest *"))
+        == title(page("Mills of the Upper Kest*"))
+        == "Mills of the Upper Kest"
+    )
 
 
 def test_one_word_of_the_properties_is_the_title_if_it_is_a_line_of_the_first_page() -> None:
-    shown = page("KestMill", "Release 2.1 for millers")
-    assert title(shown) == "KestMill Release 2.1 for millers"
+    shown = page("KestMill", "The handbook for millers")
+    assert title(shown) == "KestMill The handbook for millers"
     assert title(shown, said="KestMill") == "KestMill"
-    assert title(shown, said="Kest") == "KestMill Release 2.1 for millers"
+    assert title(shown, said="Kest") == "KestMill The handbook for millers"
 
 
 def test_a_title_of_the_properties_is_confirmed_by_its_letters() -> None:
     printed = page("MILL", "\u00fcberdieM\u00fchlenamKest")
     assert title(printed, said="\u00fcber die M\u00fchlen am Kest") == "\u00fcber die M\u00fchlen am Kest"
+
+
+def test_a_heading_below_running_text_is_no_title() -> None:
+    def untitled(drawn: pymupdf.Page) -> None:
+        write(drawn, BODY, y=80)
+        write(drawn, ["Wheels of the mills"], y=260, size=14)
+        write(drawn, BODY, y=300)
+
+    assert title(untitled) is None
+
+
+def test_a_long_word_is_a_title_but_a_short_one_above_names_is_not() -> None:
+    def cover(word: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            write(drawn, [word], y=80, size=20)
+            write(drawn, ["Mills of the Upper Kest"], y=120, size=16)
+            write(drawn, BODY, y=260)
+
+        return draw
+
+    assert title(cover("Wassermuehlenverzeichnis")) == "Wassermuehlenverzeichnis"
+    assert title(cover("KESTWICK")) == "Mills of the Upper Kest"

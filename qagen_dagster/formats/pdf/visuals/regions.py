@@ -183,11 +183,11 @@ class _Finder:
         others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
-            best = self._with_heads(min(boxes, key=lambda box: -shared_height(box, caption.box)), room)
+            best = min(boxes, key=lambda box: -shared_height(box, caption.box))
             if lined is not None and area(intersection(best, lined)) > 0:
                 best = union((best, lined))
-            return Choice(best, Strength.RULED)
-        return Choice(lined, Strength.RULED) if lined is not None else None
+            lined = best
+        return Choice(self._with_heads(lined, room), Strength.RULED) if lined is not None else None
 
     def _with_heads(self, box: Rect, room: Rect) -> Rect:
         """The box of a ruled table with the rows of cells right above its first rule."""

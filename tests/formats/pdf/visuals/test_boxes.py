@@ -322,3 +322,17 @@ def test_lines_of_music_are_no_table() -> None:
         page.insert_text((66 + 31 * n, 206 + 6 * (n % 4)), "W", fontsize=14)
     prose(page, 60, 300, 535, 380)
     assert not visuals_of(document)
+
+
+def test_a_table_between_rules_takes_the_heads_above_its_first_rule() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 40, 535, 100)
+    caption(page, 60, 280, "Table 1. Depth and rain.")
+    for y in (218, 266):
+        page.draw_line((60, y), (330, y))
+    for row, texts in enumerate([*CELLS, ["Long Sound", "55", "701"]]):
+        for column, text in enumerate(texts):
+            page.insert_text((64 + column * 90, 214 + row * 15), text, fontsize=9)
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 206, 330, 282), slack=4)
