@@ -29,8 +29,8 @@ class EvidenceQuote(Record):
     ] = None
 
 
-class Computation(Record):
-    """How an answer is worked out from values in the quotes."""
+class Step(Record):
+    """One operation on values in the quotes."""
 
     operation: Literal["sum", "difference", "product", "ratio", "percent_change", "mean", "count"]
     items: Annotated[
@@ -42,7 +42,19 @@ class Computation(Record):
             "percent_change is from second to first. For count: the words of each thing that is counted, as the quotes write them.",
         ),
     ]
-    result: Annotated[str, Field(description="The number that the answer gives.")]
+    result: Annotated[str, Field(description="The number that comes out.")]
+
+
+class Computation(Step):
+    """How an answer is worked out from values in the quotes; the result is a number of the answer."""
+
+    steps: Annotated[
+        tuple[Step, ...],
+        Field(
+            max_length=6,
+            description="Only if other results come first: those operations. Their results may be items of later ones.",
+        ),
+    ] = ()
 
 
 class SubmitQA(Record):

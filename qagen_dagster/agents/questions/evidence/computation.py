@@ -8,44 +8,55 @@ from collections.abc import Sequence
 
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.facts.amounts import amounts
-from qagen_dagster.records.questions.submissions import Computation
+from qagen_dagster.records.questions.submissions import Computation, Step
 
 _NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")
+_ONE = re.compile(r"\bone\b", re.IGNORECASE)  # elsewhere it may be a pronoun
 _LONGEST = 200  # characters of an item in a message
 
 
 def wrong(computation: Computation, answer: str, told: str | None) -> str:
     """Why the computation does not prove the answer; empty if it does. `told` has the quotes and the question; None: a picture has them."""
-    missing = next((item for item in computation.items if not _is_told(item, told, computation)), None)
-    if missing is not None:
-        return f"the computation's {missing[:_LONGEST]!r} stands in no evidence quote"
-    shown, results = _numbers(computation.result), _numbers(answer)
-    if len(shown) != 1 or shown[0] not in results:
+    for step in (*computation.steps, computation):
+        fault = _fault(step, told)
+        if fault:
+            return fault
+        told = None if told is None else f"{told}\n{step.result}"
+    if _numbers(computation.result)[0] not in _numbers(answer):
         return (
             f"the result of the computation, {computation.result[:_LONGEST]!r}, is not a number of the answer"
-        )
-    value = _value(computation)
-    if value is None:
-        return f"{described(computation)} cannot be computed"
-    share = 100 * value if computation.operation == "ratio" else value  # a ratio can be given in per cent
-    if not (_equal(value, computation.result) or _equal(share, computation.result)):
-        return (
-            f"the {computation.operation} of {_listed(computation)} is {value:.10g}, not {computation.result}"
         )
     return ""
 
 
 def described(computation: Computation) -> str:
     """The computation in words."""
-    return f"{computation.operation} of {_listed(computation)} = {computation.result}"
+    return "; then ".join(map(_told, (*computation.steps, computation)))
 
 
-def _listed(computation: Computation) -> str:
-    return "; ".join(" ".join(item.split())[:_LONGEST] for item in computation.items)
+def _fault(step: Step, told: str | None) -> str:
+    missing = next((item for item in step.items if not _is_told(item, told, step)), None)
+    if missing is not None:
+        return f"the computation's {missing[:_LONGEST]!r} stands in no evidence quote"
+    value = _value(step)
+    if value is None or len(_numbers(step.result)) != 1:
+        return f"{_told(step)} cannot be computed"
+    share = 100 * value if step.operation == "ratio" else value  # a ratio can be given in per cent
+    if not (_equal(value, step.result) or _equal(share, step.result)):
+        return f"the {step.operation} of {_listed(step)} is {value:.10g}, not {step.result}"
+    return ""
 
 
-def _is_told(item: str, told: str | None, computation: Computation) -> bool:
-    if computation.operation == "count":
+def _told(step: Step) -> str:
+    return f"{step.operation} of {_listed(step)} = {step.result[:_LONGEST]}"
+
+
+def _listed(step: Step) -> str:
+    return "; ".join(" ".join(item.split())[:_LONGEST] for item in step.items)
+
+
+def _is_told(item: str, told: str | None, step: Step) -> bool:
+    if step.operation == "count":
         words = skeleton(item).text
         return bool(words) and (told is None or words in skeleton(told).text)
     numbers = _numbers(item)
@@ -62,16 +73,17 @@ def _numbers(text: str) -> list[float]:
         for found in _NUMBER.finditer(text)
     ]
     words = [one.value for one in amounts(text) if not any(map(str.isdigit, one.text))]
-    return [*digits, *words]
+    lone = [1.0] if _ONE.search(text) and 1.0 not in words else []
+    return [*digits, *words, *lone]
 
 
-def _value(computation: Computation) -> float | None:
+def _value(step: Step) -> float | None:
     """The result; None where the operation does not allow it."""
-    if computation.operation == "count":
-        distinct = {skeleton(item).text for item in computation.items}
-        return float(len(distinct)) if len(distinct) == len(computation.items) else None
-    first, *others = (_numbers(item)[0] for item in computation.items)
-    return _arithmetic(computation.operation, first, others)
+    if step.operation == "count":
+        distinct = {skeleton(item).text for item in step.items}
+        return float(len(distinct)) if len(distinct) == len(step.items) else None
+    first, *others = (_numbers(item)[0] for item in step.items)
+    return _arithmetic(step.operation, first, others)
 
 
 def _arithmetic(operation: str, first: float, others: Sequence[float]) -> float | None:

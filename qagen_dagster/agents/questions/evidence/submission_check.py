@@ -140,7 +140,7 @@ class EvidenceCheck:
             why = wrong(computation, submission.answer, told)
             if why:
                 return RejectionReason.ANSWER_NOT_SUPPORTED, why
-            kind, beside = "computed", f"{beside}\n{computation.result}"
+            kind, beside = "computed", f"{beside}\n{described(computation)}"
         if visual_mode:
             return None
         if submission.question_type == _SEVERAL and len(evidence) == 1 and not self._graded:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
-from qagen_dagster.records.questions.submissions import Computation
+from qagen_dagster.records.questions.submissions import Computation, Step
 
 TABLE = """\
 | | 2018 | 2019 |
@@ -56,6 +56,28 @@ def test_a_wrong_one_says_what_is_wrong(
     operation: str, items: tuple[str, ...], result: str, answer: str, why: str
 ) -> None:
     assert why in wrong(computation(operation, items, result), answer, TABLE)
+
+
+def test_results_of_steps_are_items_of_later_ones() -> None:
+    steps = (
+        Step(operation="difference", items=("1,250", "1,000"), result="250"),
+        Step(operation="sum", items=("640.5", "1,000"), result="1,640.5"),
+    )
+    whole = Computation(steps=steps, operation="sum", items=("250", "1,640.5"), result="1,890.5")
+    assert wrong(whole, "It was 1,890.5.", TABLE) == ""
+    assert described(whole) == (
+        "difference of 1,250; 1,000 = 250; then sum of 640.5; 1,000 = 1,640.5; then sum of 250; 1,640.5 = 1,890.5"
+    )
+    later = whole.model_copy(update={"steps": steps[1:]})
+    assert "'250' stands in no evidence quote" in wrong(later, "It was 1,890.5.", TABLE)
+    false = whole.model_copy(update={"steps": (steps[0].model_copy(update={"result": "251"}), steps[1])})
+    assert "is 250, not 251" in wrong(false, "It was 1,890.5.", TABLE)
+
+
+def test_one_is_a_number_where_it_is_added() -> None:
+    quoted = "74 failures in 554 districts.\nOne of these districts had failed, too."
+    assert wrong(computation("sum", ("74", "One"), "75"), "75 districts", quoted) == ""
+    assert wrong(computation("sum", ("74", "1"), "75"), "75 districts", quoted) == ""
 
 
 def test_nothing_is_divided_by_zero() -> None:
