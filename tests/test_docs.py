@@ -135,7 +135,7 @@ def test_every_stored_path_is_documented() -> None:
         for path in _spelled_out(re.findall(r"`([^`]+)`", row[0]))
     ]
     made = [*stored_keys(), "ledger/aa/aabbcc", "batches/aa/aabbcc", "batches/jo/job-0123"]
-    made += ["locks/catalog", "outputs/run/op/result.json"]
+    made += ["locks/catalog", "outputs/run/op/result.json", "doctor/probe"]
     assert [key for key in made if not any(pattern.fullmatch(key) for pattern in patterns)] == []
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.fullmatch, made))] == []
 
@@ -248,7 +248,7 @@ def test_the_map_in_agents_md_is_the_package() -> None:
     folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name[0] not in "._"}
     modules = {path.name for path in package.glob("*.py") if path.name != "__init__.py"}
     assert named == folders | modules
-    for inner in re.findall(r"(\w+/\w+\.py)", AGENTS):
+    for inner in re.findall(r"((?:\w+/)+\w+\.py)", AGENTS):
         assert (package / inner).is_file(), inner
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import OUTPUT, Terminal, file_to_write, write_output
+from qagen_dagster.cli.output import OUTPUT, Terminal, file_to_write, slashed, write_output
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.run_summary import (
@@ -115,7 +115,7 @@ def _documents(found: RunSummary) -> Table:
     for one in _least_first(found):
         if one.combination != last:
             table.add_section()
-            table.add_row(f"[bold]{escape(one.combination)}[/bold]")
+            table.add_row(f"[bold]{escape(slashed(one.combination))}[/bold]")
             last = one.combination
         counts = (one.grounded_count, one.ungrounded_count, one.not_measured_count)
         add_grades(table, f"  {one.id}", one, counts)

@@ -32,7 +32,7 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     console = Terminal()
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
-        where = f"lines {place.start_line}-{place.end_line}" if place.start_line else "no text lines"
+        where = _lines(place.start_line, place.end_line)
         page = f", page {place.page}" if place.page else ""
         visual = f", {escape(place.visual)}" if place.visual else ""
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
@@ -40,20 +40,27 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     console.print(_facts(found))
 
 
+def _lines(first: int | None, last: int | None) -> str:
+    if first is None:
+        return "no text lines"
+    return f"line {first}" if last in (None, first) else f"lines {first}-{last}"
+
+
 def _facts(found: queries.QuestionLineage) -> Table:
     table = Table.grid(padding=(0, 2))
     usd = "unknown" if found.usd is None else f"${found.usd:.4f}"
+    prompts = ", ".join(f"{name} {hashed}" for name, hashed in (found.prompt_hashes or {}).items())
     for name, value in (
         ("id", found.question_id),
         ("combination", found.combination),
         ("document", f"{found.source_document} ({found.document_version})"),
-        ("document unchanged", found.document_unchanged),
+        ("document unchanged", {True: "yes", False: "no", None: None}[found.document_unchanged]),
         ("generator", found.generator_model),
         ("validator", found.validator_model),
         ("blind answer", found.blind_answer),
         ("verdict", found.verdict_explanation),
         ("attempt", found.attempt),
-        ("prompts", found.prompt_hashes),
+        ("prompts", prompts or None),
         ("run", found.run_id),
         ("profile", found.profile),
         ("fingerprint", found.fingerprint),

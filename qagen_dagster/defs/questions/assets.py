@@ -99,6 +99,8 @@ def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: Wor
     space = workspace.open()
     planned = PlanConfig(**shard["config"]).plan(space, context.partition_key)
     ids: list[str] = shard["names"]
+    more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+    context.log.info(f"working on {ids[0]}{more}")
     progress = metadata.log_documents(context, len(ids), shard["before"], shard["total"])
     outcome = run_shard(space, planned, ids, context.run_id, progress, spending_id(context.run))
     return close(context.log, outcome, shard["total"], "documents")

@@ -50,7 +50,14 @@ def test_a_person_reads_grades_and_reasons(qagen: Command) -> None:
     copy, folder = qagen.project.root / "copy.json", qagen.project.root / "out"
     ended = qagen("summary", "--output", str(copy), "--documents", str(folder))
     assert ended.code == 0, ended.err
-    for words in (TEXTUAL, "ridge.txt", "scripted:cloze", "hybrid", "run_summary.json", "decided: "):
+    for words in (
+        *TEXTUAL.split("/"),
+        "ridge.txt",
+        "scripted:cloze",
+        "hybrid",
+        "run_summary.json",
+        "decided: ",
+    ):
         assert words in ended.out
     assert json.loads(copy.read_bytes())["grading_method"] == "hybrid"
     described = json.loads((folder / TEXTUAL / "ridge.txt.json").read_bytes())
