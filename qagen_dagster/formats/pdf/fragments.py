@@ -12,8 +12,6 @@ from itertools import pairwise
 from operator import add, gt
 from typing import NamedTuple, cast
 
-from pydantic_core import from_json
-
 # Bytes and few groups, for speed: a page has some fifty fragments.
 _FRAGMENT = re.compile(
     rb'"bbox":\{([^}]+)\},"font":\{"name":("[^"]*","family":[^}]+)\},'
@@ -83,7 +81,7 @@ def fragments_of(printed: bytes) -> Fragments:
     if not found:
         return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
     boxes, font, base, _ = zip(*found, strict=True)
-    sides = cast("list[int]", from_json(b"[%b]" % b",".join(boxes).translate(None, _BOX_NAMES)))
+    sides = cast("list[int]", json.loads(b"[%b]" % b",".join(boxes).translate(None, _BOX_NAMES)))
     left, top, wide, high = sides[::5], sides[1::5], sides[2::5], sides[3::5]
     fonts = list(map(_font, font))
     # A fragment taller than wide, or a first line that hangs below its baseline, needs the closer look.

@@ -7,6 +7,7 @@ the same cost two to three times as much.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -28,6 +29,12 @@ _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
 _FONT_PAGES = 8
+_TEXT = (
+    _library.TEXT_PRESERVE_WHITESPACE
+    | _library.TEXT_MEDIABOX_CLIP
+    | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
+)
+_IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
@@ -163,9 +170,9 @@ class Pdf:
     def print_text(self, number: int) -> Printed:
         """The text of a page with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
-        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
+        flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        structured = _extra.page_get_textpage(page, None, flags, _identity())
+        structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
         return Printed(page, structured, self._paper, _checkboxes(page) if self._is_form else [])
 
     @cached_property
@@ -187,10 +194,7 @@ class Pdf:
 
 
 class _Paper:
-    """A file for the library's printers, which write each byte on its own to anything else.
-
-    It is in memory, or has no name where the system has no files in memory.
-    """
+    """A file in memory, or without a name: to anything else, the library's printers write each byte on its own."""
 
     def __init__(self) -> None:
         if sys.platform == "linux":
@@ -225,7 +229,7 @@ class Printed:
         self._page, self._paper = page, paper
         self.checkboxes = checkboxes
         self._structured = structured
-        self.json = self._print(_mupdf.ll_fz_print_stext_page_as_json, SCALE)
+        self.json = self._paper.print(_mupdf.ll_fz_print_stext_page_as_json, structured, SCALE)
 
     def __del__(self) -> None:
         """Free the library's memory."""
@@ -237,22 +241,22 @@ class Printed:
 
     def html(self) -> str:
         """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
-        return self._print(_mupdf.ll_fz_print_stext_page_as_html, 0).decode("utf-8", "replace")
+        return self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0).decode(
+            "utf-8", "replace"
+        )
 
     def rules(self) -> list[tuple[int, int, int, int]]:
         """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
         if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
             return []
-        printed = self._print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, 0, 0)
-        sides = array("f", map(float, b" ".join(_BOX.findall(printed)).split()))  # rounded as by the library
+        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
+        sides = b",".join(_BOX.findall(printed)).replace(b" ", b",")
+        sides = array("f", json.loads(b"[%b]" % sides))  # rounded as by the library
         return [
             (int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE))
             for x0, y0, x1, y1 in zip(*[iter(sides)] * 4, strict=True)
             if x1 - x0 <= _RULE or y1 - y0 <= _RULE
         ]
-
-    def _print(self, printer: Any, *options: int) -> bytes:
-        return self._paper.print(printer, self._structured, *options)
 
 
 class Page:
@@ -355,29 +359,28 @@ def _cells(rows: list[list[str | None]]) -> int:
     return sum(bool(cell and cell.strip()) for row in rows for cell in row)
 
 
-def _forms(page: Any) -> list[Any]:
-    """The forms that a page shows; `page` is its entry in the file."""
-    shown = _mupdf.ll_pdf_dict_getp_inheritable(page, "Resources/XObject")
-    return [one for one in _values(shown) if not _mupdf.ll_pdf_dict_get(one, _key("Width"))] if shown else []
+def _resources(page: Any) -> tuple[Any, list[Any]]:
+    """The resources of a page, and the forms that it shows."""
+    own = _mupdf.ll_pdf_page_resources(_mupdf.ll_pdf_page_from_fz_page(page.m_internal))
+    shown = _values(_mupdf.ll_pdf_dict_get(own, _key("XObject")))
+    return own, [one for one in shown if not _mupdf.ll_pdf_dict_get(one, _key("Width"))]
 
 
 def _size(page: Any) -> int:
     """Compressed bytes of a page's content and of the forms that it shows."""
-    entry = _mupdf.ll_pdf_page_from_fz_page(page.m_internal).obj
-    content = _mupdf.ll_pdf_dict_get(entry, _key("Contents"))
+    said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
+    content = _mupdf.ll_pdf_dict_get(said.obj, _key("Contents"))
     parts = [_mupdf.ll_pdf_array_get(content, n) for n in range(_mupdf.ll_pdf_array_len(content))]
-    streams = (content, *parts, *_forms(entry))
+    streams = (content, *parts, *_resources(page)[1])
     return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in streams])
 
 
 def _fonts(page: Any) -> frozenset[str]:
     """The names of the fonts of a page and of the forms that it shows."""
     get = _mupdf.ll_pdf_dict_get
-    entry = _mupdf.ll_pdf_page_from_fz_page(page.m_internal).obj
-    own = _mupdf.ll_pdf_dict_get_inheritable(entry, _key("Resources"))
+    own, forms = _resources(page)
     named = [
-        _values(get(one, _key("Font")))
-        for one in (own, *[get(form, _key("Resources")) for form in _forms(entry)])
+        _values(get(one, _key("Font"))) for one in (own, *[get(form, _key("Resources")) for form in forms])
     ]
     return frozenset([_mupdf.ll_pdf_to_name(get(font, _key("BaseFont"))) for some in named for font in some])
 
@@ -389,17 +392,3 @@ def _values(holder: Any) -> list[Any]:
 @cache
 def _key(name: str) -> Any:
     return getattr(_mupdf, f"PDF_ENUM_NAME_{name}").m_internal
-
-
-@cache
-def _text_flags() -> int:
-    return int(
-        _library.TEXT_PRESERVE_WHITESPACE
-        | _library.TEXT_MEDIABOX_CLIP
-        | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
-    )
-
-
-@cache
-def _identity() -> Any:
-    return _library.Matrix(1, 1)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.formats.pdf.fragments import Font, Fragments, clean, fragments_of
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.reading_order import rows_in_order
 from qagen_dagster.formats.pdf.text import lines_of_page
 from tests.formats.pdf.samples import LEFT, RIGHT, columns, lines, parse, pdf, write
@@ -199,12 +200,26 @@ def test_escapes_of_the_print_are_undone():
         '{"wmode":0,"bbox":{"x":%d,"y":100,"w":300,"h":120,"flags":0},"font":{"name":"A\\"B","family":"serif",'
         '"weight":"bold","style":"normal","size":100},"x":100,"y":200,"text":"%s"}'
     )
-    texts = [r"say \"x\": {\"a\"},", r"back\\slash\\", r"tab\tand\u0007bell\u00e9", " "]
+    texts = [
+        r"say \"x\": {\"a\"},",
+        r"back\\slash\\",
+        r"tab\tand\u0007bell\u00e9",
+        r"\"both\"\t\\\u0001",
+        " ",
+    ]
     page = ",".join(line % (100 + 400 * n, text) for n, text in enumerate(texts))
     found = fragments_of(page.encode())
-    assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9"]
-    assert [(font.size, font.bold) for font in found.font] == [(100, True)] * 3
-    assert found.x0 == [100, 500, 900]
+    assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9", '"both" \\']
+    assert [(font.size, font.bold) for font in found.font] == [(100, True)] * 4
+    assert found.x0 == [100, 500, 900, 1300]
+
+
+def test_a_print_has_nothing_of_the_one_before_it():
+    document = Pdf(pdf(columns, lambda page: write(page, ["short"])))
+    long, short = (document.print_text(n).json for n in (0, 1))
+    assert len(short) < len(long)
+    assert fragments_of(short).text == ["short"]
+    document.close()
 
 
 def table(rows: list[list[str]], after: str = "") -> list[str]:
