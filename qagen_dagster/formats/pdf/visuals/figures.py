@@ -237,7 +237,8 @@ def is_written(shape: Shape, text: Text) -> bool:
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
     inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    if not shape.pictures and _is_listing(inside, shape.box, plain=len(shape.boxes) <= _FRAME):
+    plain = len(shape.boxes) <= _FRAME
+    if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
