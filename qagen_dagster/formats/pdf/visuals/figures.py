@@ -32,6 +32,7 @@ _LARGE_CHARS = 24  # of a label in the size of the prose
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 _LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
 _LEGEND = 0.5  # share of the drawing's width that a legend may have
+_FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
@@ -132,7 +133,7 @@ def _is_band(path: Drawing, box: Rect, text: Text) -> bool:
         return False
     inside = [one for one in text.pieces if contains(box, one.box)]
     rows = len({one.line for one in inside})
-    return len(inside) < 1.5 * rows and _is_listing(inside, box)
+    return len(inside) < 1.5 * rows and _is_listing(inside, box, plain=False)
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
@@ -236,21 +237,21 @@ def is_written(shape: Shape, text: Text) -> bool:
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
     inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    if not shape.pictures and not shape.curves and _is_listing(inside, shape.box):
+    plain = len(shape.boxes) <= _FRAME
+    if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
-def _is_listing(pieces: Sequence[Piece], box: Rect) -> bool:
-    """Whether lines that begin at the left fill the box, as those of a program do."""
+def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
+    """Whether lines that begin at the left fill the box, as those of a program do: long ones, or in a plain frame."""
     wide, high = box[2] - box[0], box[3] - box[1]
-    lines = {
-        one.line: one for one in pieces if one.box[0] < box[0] + 0.3 * wide and not one.is_turned
-    }.values()
-    broad = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
-    return len(lines) > 2 and broad and 1.2 * sum(one.size for one in lines) > 0.65 * high
+    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide and not one.is_turned]
+    lines = {one.line: one for one in starts}.values()
+    long = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
+    return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
 
 
 def with_surroundings(box: Rect, shown: Shown, text: Text) -> Rect:

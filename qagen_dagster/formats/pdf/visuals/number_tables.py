@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from qagen_dagster.formats.pdf.layout import Piece, Text, union
 from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.visuals.tables import PROMPT, rows_of
+from qagen_dagster.formats.pdf.visuals.tables import rows_of
 
 _MAX_LONE = 7  # rows without numbers between rows of numbers
 _MAX_HEADS = 4
@@ -16,6 +16,7 @@ _HEADING = 40  # characters of a heading of rows between the heads of a table an
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
+_COMMAND = re.compile(r"(?:>{1,3}|R>) [A-Za-z]")
 _MARK = re.compile(r"[#*%;/]{1,3}")  # of an empty line of output in a program
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
@@ -38,7 +39,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
             near
             and lone < _MAX_LONE
             and not (len(_content(row)) == 1 and _begins_another(run, row[0], below))
-            and not PROMPT.match(row[0].text)
+            and not (len(row) == 1 and _COMMAND.match(row[0].text))
             and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         ):
             run.append(row)

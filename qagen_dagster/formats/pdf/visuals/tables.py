@@ -28,7 +28,7 @@ MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables tak
 MAX_SEARCHED = 50_000  # paths and pieces of text on the pages of a document that the library searches
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
-PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
+_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
 _LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # points between the end of a table and its last line
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
@@ -194,7 +194,7 @@ def _is_table(table: Table, text: Text) -> bool:
     if whole and table.filled < 0.6 * cells:
         return False
     inside = [one for one in text.pieces if contains(table.box, one.box)]
-    if len(inside) < 4 or len(inside) > _CROWD * cells or any(PROMPT.match(one.text) for one in inside):
+    if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
         return False
     if _LISTING.match(inside[0].text) or high < table.rows * median(_SMALLEST * one.size for one in inside):
         return False

@@ -44,7 +44,7 @@ def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
     plot(page, 60, 200)
-    entry = pymupdf.TextWriter(page.rect)
+    entry: Any = pymupdf.TextWriter(page.rect)
     entry.append((82, 372), "\u2022 Join the wires", font=pymupdf.Font("helv"), fontsize=10)
     entry.write_text(page)
     prose(page, 60, 400, 535, 480)
@@ -62,6 +62,19 @@ def test_the_grey_ground_of_a_program_is_no_part_of_the_drawing_below_it() -> No
     prose(page, 60, 420, 535, 500)
     (drawing,) = visuals_of(document)
     assert covers(drawing, (100, 200, 340, 360), slack=4)
+
+
+def test_a_program_in_a_frame_with_round_corners_is_no_drawing() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 160, 535, 250), fill=(0.9, 0.9, 0.9), radius=0.05)
+    page.draw_rect(pymupdf.Rect(62, 162, 533, 248), radius=0.05)
+    for n, line in enumerate(
+        ("> depth(pier)", "[1] 12", "", "> rain(pier)", "[1] 840", "> wind(pier)", "[1] 3")
+    ):
+        page.insert_text((66, 172 + 12 * n), line, fontsize=9)
+    prose(page, 60, 280, 535, 360)
+    assert visuals_of(document) == ()
 
 
 def test_a_picture_does_not_cut_the_texts_between_its_parts() -> None:
