@@ -147,7 +147,8 @@ def clean(text: str) -> str:
         return text
     if "\xad" in text:
         text = re.sub("\xad[ \xa0]*$", "-", text, flags=re.MULTILINE)
-    text = _LIGATURE.sub(lambda one: _LIGATURES[one[0]], text)
+    if any(sign in text for sign in _LIGATURES):
+        text = _LIGATURE.sub(lambda one: _LIGATURES[one[0]], text)
     text = _BULLET.sub("\u2022", text)
     text = _PRESENTATION.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     return text.translate(_repairs())

@@ -140,6 +140,7 @@ def _may_be_title(shown: str) -> bool:
         or shown[0] in _PUNCTUATION
         or NAMED.fullmatch(shown)
         or CAPTION.match(shown)
+        or ". . " in shown  # an entry of contents
     ):
         return False
     sentence = len(shown) > 60 and shown[-1] in ".,;:" and shown.split()[-1].islower()

@@ -78,6 +78,7 @@ def test_a_drop_cap_is_no_title() -> None:
     [
         "Contents",
         "Inhaltsverzeichnis",
+        "Index . . . . . 9",
         "Abstract",
         "www.kestwick.example",
         "March 2021",
