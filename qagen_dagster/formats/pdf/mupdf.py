@@ -1,8 +1,8 @@
 """The only module that uses PyMuPDF: a PDF as typed values, in points on the page as displayed.
 
 Page numbers are 0-based here. Methods raise whatever the library raises on a broken page. Text comes from MuPDF's
-JSON printer, written in C: it adds each fragment's box, size and weight at the cost of plain text. Python objects for
-the same cost two to three times as much.
+JSON printer, written in C: it adds each fragment's box, size and weight at a tenth of the cost of plain text. Python
+objects for the same (`JM_make_textpage_dict`) cost eight times as much.
 """
 
 from __future__ import annotations
