@@ -131,7 +131,11 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
-        if reach[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 30 or head[0] < box[0] - 10:
+        if (
+            reach[1] - head[3] > 1.5 * row[0].size
+            or head[2] > box[2] + 30
+            or head[0] < box[0] - (40 if len(row) > 2 else 10)
+        ):
             break
         below, reach = reach, union((reach, head))
         named = _NAME.search(row[0].text) is not None  # it is not a line of dashes

@@ -115,6 +115,15 @@ def test_rows_without_numbers_that_follow_belong_to_a_table_of_numbers() -> None
     assert covers(table, (60, 179, 434, 426))
 
 
+def test_a_head_that_begins_left_of_its_column_is_not_cut_off() -> None:
+    document, (page,) = pages()
+    page.insert_text((35, 186), "Account", fontsize=9)
+    heads(page, 186)
+    accounts(page, 200)
+    (table,) = visuals_of(document)
+    assert covers(table, (35, 179, 434, 244))
+
+
 @pytest.mark.parametrize("between", [1, 2])
 def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -> None:
     boxes = [(60.0, y, 330.0, y + 14.0) for y in (100.0, 150.0)]
