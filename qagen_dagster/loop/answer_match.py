@@ -22,6 +22,7 @@ from qagen_dagster.records.ids import normalise
 T = TypeVar("T")
 
 SHORT = 4  # content words: different words in longer answers do not imply different facts
+_SEVERAL_CLAIMS = re.compile(r"[.;]\s")  # a negation belongs to one of them
 MAX_ROUNDING = 0.06  # of the amount
 _ROUNDED_POWER = 0.005  # 1.2 % of an amount, as the logarithm of a ratio
 _HEDGES = word_set(
@@ -114,7 +115,8 @@ def contradiction(one: str, other: str) -> str:
     if _numbers(a.facts, b.facts) is Match.CONFLICT and not _scaled(a.facts.amounts, b.facts.amounts):
         return "their numbers or dates differ"
     alike = 2 * len(a.words & b.words) > max(len(a.words), len(b.words))
-    return "one denies what the other states" if alike and _contradict(a, b) else ""
+    several = _SEVERAL_CLAIMS.search(one.strip()) and _SEVERAL_CLAIMS.search(other.strip())
+    return "one denies what the other states" if alike and not several and _contradict(a, b) else ""
 
 
 def informative(answer: str) -> bool:

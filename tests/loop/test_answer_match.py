@@ -243,6 +243,10 @@ def test_answers_that_cannot_both_be_right(one: str, other: str, why: str) -> No
         ("Britain", "United Kingdom"),
         ("because it was not paid", "for lack of money"),
         ("1811, with three arches", "1811"),
+        (
+            "In rainy years the pumps stand idle in spring and run through autumn; in dry years they are mostly absent from both yards and kept in the store.",
+            "In rainy years the pumps run through autumn (none in spring); in dry years they are mostly absent from the yards too and kept in the store.",
+        ),
     ],
 )
 def test_answers_that_can_both_be_right(one: str, other: str) -> None:
