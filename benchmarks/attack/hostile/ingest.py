@@ -32,12 +32,17 @@ T = TypeVar("T")
 
 
 class SwappingPool(ParserPool):
-    """Replaces some files, or their folder, by a link after they were found and hashed."""
+    """Replaces some files, or their folder, by a link after they were found and hashed. Takes the time of each file."""
+
+    def __init__(self) -> None:
+        super().__init__(WORKERS, SECONDS, MEMORY_MB * 1_000_000)
+        self.seconds: dict[str, float] = {}
 
     def parse(self, source: Source | FileSource, options: ParseOptions) -> ParsedFile:
         if isinstance(source, FileSource) and SWAPPED in source.path.name:
             _swap(source.path)
-        return super().parse(source, options)
+        found, self.seconds[source.name] = _timed(lambda: super(SwappingPool, self).parse(source, options))
+        return found
 
 
 def _swap(path: Path) -> None:
@@ -60,7 +65,7 @@ def main(root: Path, key: str) -> None:
         parser_memory_mb=MEMORY_MB,
     )
     corpus, store = load_corpora(settings.corpora).corpora[key], Store(settings.assets)
-    with SwappingPool(WORKERS, SECONDS, MEMORY_MB * 1_000_000) as pool:
+    with SwappingPool() as pool:
         index, parsing = _timed(lambda: parse_corpus(corpus, store, pool, settings).index)
         manifests, listing = _timed(lambda: build_manifests(corpus, index, store, pool, settings))
         failures = {one.document_id: one.failure for one in manifests}
@@ -75,7 +80,7 @@ def main(root: Path, key: str) -> None:
                     "source": entry.source,
                     "outcome": entry.outcome,
                     "detail": entry.detail,
-                    "seconds": max(entry.seconds, drawing),
+                    "seconds": max(pool.seconds.get(entry.source, 0.0), drawing),
                     "visuals": failures.get(entry.id),
                     "page": drawn,
                 }

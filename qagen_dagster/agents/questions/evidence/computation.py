@@ -41,7 +41,11 @@ def _fault(step: Step, told: str | None) -> str:
     value = _value(step)
     if value is None or len(_numbers(step.result)) != 1:
         return f"{_told(step)} cannot be computed"
-    share = 100 * value if step.operation == "ratio" else value  # a ratio can be given in per cent
+    share = value
+    if step.operation == "ratio":
+        share = 100 * value  # a ratio can be given in per cent
+    elif step.operation == "product":
+        share = value / 100.0 ** sum("%" in item for item in step.items)  # "87%" of 23
     if not (_equal(value, step.result) or _equal(share, step.result)):
         return f"the {step.operation} of {_listed(step)} is {value:.10g}, not {step.result}"
     return ""

@@ -74,6 +74,13 @@ def test_results_of_steps_are_items_of_later_ones() -> None:
     assert "is 250, not 251" in wrong(false, "It was 1,890.5.", TABLE)
 
 
+def test_a_percentage_of_a_number_is_a_product() -> None:
+    assert wrong(computation("product", ("87%", "23"), "20"), "20 of them", "87% of the 23 boats") == ""
+    assert "is 2001, not 21" in wrong(
+        computation("product", ("87%", "23"), "21"), "21", "87% of the 23 boats"
+    )
+
+
 def test_one_is_a_number_where_it_is_added() -> None:
     quoted = "74 failures in 554 districts.\nOne of these districts had failed, too."
     assert wrong(computation("sum", ("74", "One"), "75"), "75 districts", quoted) == ""
