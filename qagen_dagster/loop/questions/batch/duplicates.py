@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.loop.questions.duplicates.question_form import form
 from qagen_dagster.records.ids import normalise
 
 
@@ -30,7 +31,8 @@ def find_duplicates(
 ) -> list[DuplicateMatch | None]:
     """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
 
-    Two questions are duplicates from the cosine `similarity` on, unless numbers, names, negation or direction differ.
+    Two questions are duplicates from the cosine `similarity` on, unless numbers, names, negation, direction or the kind of
+    answer differ: questions about one paper are similar whatever they ask.
     """
     if not new:
         return []
@@ -53,4 +55,5 @@ def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
     """The cosine; 0 if the word rules tell the questions apart, 2 for equal words."""
     if normalise(texts[new]) == normalise(texts[old]):
         return 2.0
-    return 0.0 if compare.vetoed(texts[new], texts[old]) else min(1.0, cosine)
+    asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
+    return 0.0 if len(asked) > 1 or compare.vetoed(texts[new], texts[old]) else min(1.0, cosine)

@@ -40,6 +40,12 @@ def test_new_ones_are_compared_with_each_other_but_not_with_repeats() -> None:
     assert second.of == NEAR
 
 
+def test_questions_for_another_kind_of_answer_are_no_repeats() -> None:
+    known = ["How many mills stood at the river before the flood?"]
+    assert find_duplicates(["How did the mills at the river stand the flood?"], known, alike, 0.85) == [None]
+    assert find_duplicates(["What is the number of mills at the river?"], known, alike, 0.85) != [None]
+
+
 def test_the_threshold_is_the_scenarios() -> None:
     assert find_duplicates([NEARER], [NEAR], alike, 0.95) == [None]
     assert find_duplicates([], [NEAR], alike, 0.5) == []
