@@ -26,8 +26,6 @@ _TABLES = {
     "tableau": "Tableau",
     "tabla": "Tabla",
     "tabela": "Tabela",
-    "tabella": "Tabella",
-    "tabel": "Tabel",
 }
 _FIGURES = {
     "figure": "Figure",
@@ -40,7 +38,6 @@ _FIGURES = {
     "abbildung": "Abbildung",
     "abb.": "Abbildung",
     "figura": "Figura",
-    "figuur": "Figuur",
 }
 _CAPTION = re.compile(
     r"(?P<word>"
