@@ -113,12 +113,14 @@ def test_threads_take_turns(box: Sandbox) -> None:
     assert values == [str(number**2) for number in range(24)]
 
 
+def workers() -> set[psutil.Process]:
+    return {one for one in psutil.Process().children() if "sandbox_worker" in " ".join(one.cmdline())}
+
+
 def test_a_closed_sandbox_leaves_no_process_and_starts_again() -> None:
-    box = Sandbox()
+    box, before = Sandbox(), workers()  # other tests of this process have sandboxes of their own
     value(box, "1")
-    (child,) = [one for one in psutil.Process().children() if "sandbox_worker" in " ".join(one.cmdline())][
-        -1:
-    ]
+    (child,) = workers() - before
     box.close()
     assert not child.is_running()
     assert value(box, "2") == "2"
@@ -128,10 +130,9 @@ def test_a_closed_sandbox_leaves_no_process_and_starts_again() -> None:
 def test_a_killed_process_is_replaced() -> None:
     with Sandbox() as box:
         value(box, "1")
-        for child in psutil.Process().children(recursive=True):
-            if "sandbox_worker" in " ".join(child.cmdline()):
-                child.kill()
-                child.wait()
+        for child in workers():
+            child.kill()
+            child.wait()
         outcomes = [box.compute([Task("2")])[0] for _ in range(2)]
     assert isinstance(outcomes[-1], Computed)
 
