@@ -61,8 +61,8 @@ test-distributed: $(MANY)/.ready ## two Celery workers with Redis, PostgreSQL an
 	$(MANY)/bin/python -m pytest -m distributed tests/e2e tests/test_deploy.py
 	$(MANY)/bin/python -m pytest tests/test_store.py tests/test_lease.py tests/models/test_ledger.py
 
-test-daemon: $(READY) ## models, prompts, documents and corpora change while a Dagster daemon with its sensors runs; ten minutes
-	$(BIN)/python -m pytest -m daemon tests/e2e/test_daemon.py
+test-daemon: $(READY) ## models, prompts, documents and corpora change while a Dagster daemon with its sensors runs, and runs are terminated; ten minutes
+	$(BIN)/python -m pytest -m daemon tests/e2e
 
 $(MANY)/.ready: deploy/requirements-test.lock pyproject.toml
 	test -x $(MANY)/bin/python || $(PYTHON) -m venv $(MANY)

@@ -7,21 +7,67 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import dagster as dg
+from dagster._core.execution.context.system import PlanOrchestrationContext
+from dagster._core.execution.plan.plan import ExecutionPlan
+from dagster._core.storage.tags import MAX_RETRIES_TAG
 from pydantic import Field
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import CELERY_BACKEND, CELERY_BROKER, Settings, executor, op_seconds, secret
 from qagen_dagster.store import Store
 
+TERMINATED = "this run was terminated; start it again to resume"
 _SEVERAL_MACHINES = ("celery", "k8s")
+
+
+@dataclass(frozen=True)
+class _Terminable(dg.Executor):
+    """Another executor, under which a terminated run counts as failed.
+
+    Dagster would call the run canceled. A partition of a canceled run looks as it did before: green if it had a result.
+    """
+
+    chosen: dg.Executor
+
+    @property
+    def retries(self) -> Any:
+        return self.chosen.retries
+
+    @property
+    def step_dependency_config(self) -> Any:
+        return self.chosen.step_dependency_config
+
+    def execute(
+        self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan
+    ) -> Iterator[dg.DagsterEvent]:
+        try:
+            yield from self.chosen.execute(plan_context, execution_plan)
+        except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+            instance, run_id = plan_context.instance, plan_context.run_id
+            run = instance.get_run_by_id(run_id)
+            if run is not None and run.status is dg.DagsterRunStatus.CANCELING:
+                instance.add_run_tags(run_id, {MAX_RETRIES_TAG: "0"})  # an instance may retry failed runs
+                instance.report_run_failed(run, TERMINATED)
+            raise
 
 
 def build_executor() -> dg.ExecutorDefinition:
     """The executor of all jobs. Raises ConfigError when its package is not installed."""
+    chosen = _chosen()
+    schema: Any = chosen.config_schema
+    create: Any = chosen.executor_creation_fn
+    return dg.ExecutorDefinition(
+        chosen.name, schema, chosen.get_requirements, lambda context: _Terminable(create(context))
+    )
+
+
+def _chosen() -> dg.ExecutorDefinition:
     name = executor()
     if name == "celery":
         urls = {"broker": {"env": CELERY_BROKER}, "backend": {"env": CELERY_BACKEND}}

@@ -9,9 +9,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run_iterator
 
 from qagen_dagster.definitions import build_definitions
-from qagen_dagster.defs.executor import StoredOutputs, build_celery_app, build_executor, separate
+from qagen_dagster.defs.executor import TERMINATED, StoredOutputs, build_celery_app, build_executor, separate
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import EXECUTORS, Settings
 from qagen_dagster.store import Store
@@ -77,7 +79,30 @@ def test_the_executor_is_chosen_by_a_variable(
 
 def test_without_the_variable_ops_run_in_the_process_of_their_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QAGEN_EXECUTOR", raising=False)
-    assert build_executor() is dg.in_process_executor
+    assert build_executor().name == dg.in_process_executor.name
+
+
+@dg.op
+def interrupted() -> None:
+    raise dg.DagsterExecutionInterruptedError
+
+
+@pytest.mark.parametrize("terminated", [True, False])
+def test_a_terminated_run_counts_as_failed_and_is_not_retried(terminated: bool) -> None:
+    job = dg.GraphDefinition(name="one", node_defs=[interrupted]).to_job(executor_def=build_executor())
+    with dg.DagsterInstance.ephemeral() as instance:
+        run = instance.create_run_for_job(job)
+        events = execute_run_iterator(InMemoryJob(job), run, instance)
+        assert next(events).event_type is dg.DagsterEventType.RUN_START
+        if terminated:
+            instance.report_run_canceling(run)
+        list(events)
+        stored = instance.get_run_by_id(run.run_id)
+        assert stored is not None
+        assert stored.status is dg.DagsterRunStatus.FAILURE
+        assert (stored.tags.get("dagster/max_retries") == "0") is terminated
+        told = [entry.message for entry in instance.all_logs(run.run_id)]
+        assert any(TERMINATED in line for line in told) is terminated
 
 
 def test_an_executor_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

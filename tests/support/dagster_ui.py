@@ -142,6 +142,23 @@ class Server:
         found = self.ask(query, key={"path": [asset]}, name=name)
         return found[0]["evaluation"]["metadataEntries"][0]["text"] if found else ""
 
+    def launch(self, job: str, partition: str, ops: Mapping[str, Any]) -> str:
+        """Launch a run of a partition; its id."""
+        query = "mutation($of: ExecutionParams!) {launchRun(executionParams: $of) {__typename ... on LaunchRunSuccess {run {runId}}}}"
+        tags = [{"key": "dagster/partition", "value": partition}]
+        selected = {**_PLACE, "jobName": job}
+        given = {"selector": selected, "runConfigData": {"ops": ops}, "executionMetadata": {"tags": tags}}
+        return self.ask(query, of=given)["run"]["runId"]
+
+    def terminate(self, run: str) -> None:
+        """Click *Terminate*."""
+        query = "mutation($run: String!) {terminateRun(runId: $run) {__typename}}"
+        assert self.ask(query, run=run)["__typename"] == "TerminateRunSuccess"
+
+    def ended(self, run: str) -> bool:
+        query = "query($run: ID!) {runOrError(runId: $run) {... on Run {endTime}}}"
+        return self.ask(query, run=run)["endTime"] is not None
+
     def runs(self) -> list[dict[str, Any]]:
         """All runs that sensors and schedules launched, the first first."""
         query = "{runsOrError {... on Runs {results {status endTime tags {key value}}}}}"
