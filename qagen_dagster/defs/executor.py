@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -26,45 +26,37 @@ TERMINATED = "this run was terminated; start it again to resume"
 _SEVERAL_MACHINES = ("celery", "k8s")
 
 
-@dataclass(frozen=True)
-class _Terminable(dg.Executor):
-    """Another executor, under which a terminated run counts as failed.
-
-    Dagster would call the run canceled. A partition of a canceled run looks as it did before: green if it had a result.
-    """
-
-    chosen: dg.Executor
-
-    @property
-    def retries(self) -> Any:
-        return self.chosen.retries
-
-    @property
-    def step_dependency_config(self) -> Any:
-        return self.chosen.step_dependency_config
-
-    def execute(
-        self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan
-    ) -> Iterator[dg.DagsterEvent]:
-        try:
-            yield from self.chosen.execute(plan_context, execution_plan)
-        except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
-            instance, run_id = plan_context.instance, plan_context.run_id
-            run = instance.get_run_by_id(run_id)
-            if run is not None and run.status is dg.DagsterRunStatus.CANCELING:
-                instance.add_run_tags(run_id, {MAX_RETRIES_TAG: "0"})  # an instance may retry failed runs
-                instance.report_run_failed(run, TERMINATED)
-            raise
-
-
 def build_executor() -> dg.ExecutorDefinition:
     """The executor of all jobs. Raises ConfigError when its package is not installed."""
     chosen = _chosen()
     schema: Any = chosen.config_schema
     create: Any = chosen.executor_creation_fn
-    return dg.ExecutorDefinition(
-        chosen.name, schema, chosen.get_requirements, lambda context: _Terminable(create(context))
-    )
+
+    def terminable(context: dg.InitExecutorContext) -> dg.Executor:
+        made = create(context)
+        made.execute = partial(_execute, made.execute)
+        return made
+
+    return dg.ExecutorDefinition(chosen.name, schema, chosen.get_requirements, terminable)
+
+
+def _execute(
+    execute: Callable[..., Iterator[dg.DagsterEvent]], context: PlanOrchestrationContext, plan: ExecutionPlan
+) -> Iterator[dg.DagsterEvent]:
+    """Execute a run, and record it as failed if it is terminated.
+
+    Dagster would call it canceled. A partition of a canceled run looks as it did before: green if it had a result.
+    """
+    try:
+        yield from execute(context, plan)
+    except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+        run = context.instance.get_run_by_id(context.run_id)
+        if run is not None and run.status is dg.DagsterRunStatus.CANCELING:
+            context.instance.add_run_tags(
+                run.run_id, {MAX_RETRIES_TAG: "0"}
+            )  # an instance may retry failed runs
+            context.instance.report_run_failed(run, TERMINATED)
+        raise
 
 
 def _chosen() -> dg.ExecutorDefinition:
