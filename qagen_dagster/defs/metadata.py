@@ -16,6 +16,9 @@ from qagen_dagster.store import Store
 Metadata = dict[
     str, Any
 ]  # a label and its value: plain ones are what Dagster makes of them, others say their kind
+# Assets with checks do not use Dagster's own label of row counts: its place beside the check results would leave so
+# little room that the UI writes the results over the name of the partition.
+QUESTION_COUNT = "question_count"
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows shorter Markdown in a narrow cell and the rest in a dialog 1,100 pixels wide
 _NARROW = 3  # columns that fit the cell

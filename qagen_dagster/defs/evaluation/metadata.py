@@ -10,7 +10,14 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.cost import cost
-from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, stored_file
+from qagen_dagster.defs.metadata import (
+    QUESTION_COUNT,
+    Metadata,
+    bar_chart,
+    chart,
+    markdown_table,
+    stored_file,
+)
 from qagen_dagster.loop.evaluation.published_set import earlier_reports
 from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.workspace import Workspace
@@ -60,7 +67,7 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
     return {
-        "dagster/row_count": len(report.questions),
+        QUESTION_COUNT: len(report.questions),
         "failed": report.failed,
         "embedder": report.model,
         "recall": _recall_chart(report.metrics),
@@ -107,7 +114,7 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
 
 def _numbers(report: EvaluationReport[Any]) -> Metadata:
     return {
-        "dagster/row_count": len(report.questions),
+        QUESTION_COUNT: len(report.questions),
         "failed": report.failed,
         **{name: value for name, value in report.metrics.items() if name != "failed"},
         "profile": report.profile,
@@ -159,7 +166,15 @@ def _closed_order(one: ClosedBookAnswer) -> tuple[int, str]:
 def _band(one: BaselineAnswer) -> str:
     if one.f1 is None:
         return "no answer"
-    return "exact match" if one.exact else "0.5 or more" if one.f1 >= 0.5 else "below 0.5" if one.f1 else "0"
+    return (
+        "exact match"
+        if one.exact
+        else "F1 0.5 or more"
+        if one.f1 >= 0.5
+        else "F1 below 0.5"
+        if one.f1
+        else "F1 of 0"
+    )
 
 
 def _grounded(one: BaselineAnswer) -> str:

@@ -9,7 +9,15 @@ from html import escape
 import dagster as dg
 
 from qagen_dagster.defs.cost import cost
-from qagen_dagster.defs.metadata import CHART, Metadata, bar_chart, chart, markdown_table, stored_file
+from qagen_dagster.defs.metadata import (
+    CHART,
+    QUESTION_COUNT,
+    Metadata,
+    bar_chart,
+    chart,
+    markdown_table,
+    stored_file,
+)
 from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
@@ -26,7 +34,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
     shown: Metadata = {
-        "dagster/row_count": len(answers),
+        QUESTION_COUNT: len(answers),
         "overall_grade": _letter(report),
         "grounded": report.grounded,
         "ungrounded": report.ungrounded,

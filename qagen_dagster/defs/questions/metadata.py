@@ -9,7 +9,15 @@ import dagster as dg
 
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
-from qagen_dagster.defs.metadata import Metadata, bar_chart, cell, markdown_table, pictures, review_page
+from qagen_dagster.defs.metadata import (
+    QUESTION_COUNT,
+    Metadata,
+    bar_chart,
+    cell,
+    markdown_table,
+    pictures,
+    review_page,
+)
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
@@ -95,7 +103,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     """Counts, the questions, those removed and why, and in visual mode crops of the visuals asked about."""
     combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     shown: Metadata = {
-        "dagster/row_count": len(validated.questions),
+        QUESTION_COUNT: len(validated.questions),
         "questions": _questions(validated.questions),
         "removed": len(validated.removed),
         **rejections.told(space, combination, validated.removed, "removed"),
@@ -109,7 +117,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
 def of_published(combination: Combination, published: Published) -> Metadata:
     """The published questions, where their files are, which of them changed, and how to review them."""
     return {
-        "dagster/row_count": len(published.eval_set.questions),
+        QUESTION_COUNT: len(published.eval_set.questions),
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
         **review_of(combination),

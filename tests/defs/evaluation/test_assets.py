@@ -63,7 +63,7 @@ def test_a_set_is_evaluated_shown_and_checked(runs: dict[str, Any]) -> None:
     run: dg.ExecuteInProcessResult = runs["first"]
     assert run.success
     closed, found, answered = (metadata(run, name) for name in EVALUATIONS)
-    assert closed["dagster/row_count"] == found["dagster/row_count"] == answered["dagster/row_count"] == 4
+    assert closed["question_count"] == found["question_count"] == answered["question_count"] == 4
     assert (closed["leaked_share"], closed["leaked"], closed["undecided"], closed["tried"]) == (0, 0, 0, 0)
     assert found["fused_document_recall_at_5"] == 1
     assert 0 < found["fused_evidence_recall_at_5"] <= 1
@@ -217,7 +217,7 @@ def test_the_worst_answers_come_first(space: Workspace) -> None:
     assert [row[2:4] for row in rows] == [["", ""], ["0.40", "no"], ["1.00", "yes"]]
     assert shown["failed"] == 1
     ((_, texts),) = _charts(shown["answers"])
-    assert {"exact match", "below 0.5", "no answer"} <= set(texts)
+    assert {"exact match", "F1 below 0.5", "no answer"} <= set(texts)
 
 
 @pytest.mark.parametrize(
