@@ -69,7 +69,6 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
 )
 
-JUDGED_FROM = 12_000  # characters: the quotes, what is near them, and what a search finds; the validator sees the document
 _SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
 
 
@@ -290,7 +289,7 @@ class DocumentRun:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
         document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
         attempt = state.qa.attempts + 1
-        judge = None if model is None else Judge(model, document_id, attempt, quoted, JUDGED_FROM)
+        judge = None if model is None else Judge(model, document_id, attempt, quoted)
         source = self.source.deriving(candidate.computation)
         found = grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
         if model is not None and model.ended is not None:

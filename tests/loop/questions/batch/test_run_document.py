@@ -18,13 +18,16 @@ from qagen_dagster.errors import (
     ResumeError,
     TransientModelError,
 )
-from qagen_dagster.loop.questions.batch import run_document as run_document_module
+from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quoted_lines
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
@@ -364,7 +367,7 @@ def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
 
 
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_document_module, "JUDGED_FROM", 100)
+    monkeypatch.setattr(llm, "BESIDE_QUOTES", 100)
     play = BatchPlay([[("multi_hop", Fate.FALSE)]])
     judge = FakeModel(
         lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"
@@ -374,6 +377,15 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: p
     (asked,) = judge.requests
     assert "passages that were quoted for it" in told(asked)
     assert all(one.quote in told(asked) for one in pair.evidence)
+    again = AnswerToGrade(
+        pair.id,
+        pair.question,
+        pair.answer,
+        pair.generation_metadata.attempt_number,
+        quoted=quoted_lines(pair.evidence),
+    )
+    Grader(Method.HYBRID, judge).grade(Source("\n".join(context_of().view.lines)), pair.document_id, again)
+    assert judge.requests[1:] == [asked], "the report finds the verdict in the ledger"
 
 
 def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
