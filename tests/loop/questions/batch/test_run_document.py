@@ -158,7 +158,8 @@ def test_an_answer_is_asked_for_again_with_the_reason() -> None:
     assert len(seen) == 2
     assert FALSE not in seen[0]
     assert f"- {FALSE}\n" in seen[1]
-    assert "(confidence 0.00 is below 0.70)" in seen[1]
+    assert "(every sentence must be grounded)" in seen[1]
+    assert "confidence" not in seen[1].partition(FALSE)[2]
 
 
 def test_after_five_rounds_what_is_missing_is_said_by_type() -> None:
