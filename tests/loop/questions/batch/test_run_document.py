@@ -21,6 +21,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quoted_lines
+from qagen_dagster.loop.questions.batch import run_document as run_document_module
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
@@ -400,3 +401,22 @@ def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
     assert set(answering[1:]) == {"submit_grounded_answer"}
     alone = [request for role, request in play.log if role == "answerer"][1:]
     assert all(question(Fate.LATE, 2) in one or question(Fate.SILENT, 3) in one for one in alone)
+
+
+@pytest.mark.parametrize(("kind", "near"), [(HOP, True), (QuestionType.AGGREGATION, False)])
+def test_the_answerer_sees_what_is_near_the_lines_that_the_generator_names(
+    kind: QuestionType, near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A count needs the whole document. What a few passages do not answer is asked again alone."""
+    monkeypatch.setattr(run_document_module, "PASSAGE", 10)
+    play = BatchPlay([[(kind.value, Fate.GOOD), (kind.value, Fate.HONEST)]], server=True, lines=(4,))
+    result = run(play, limits=limits_of({kind: 2}))
+    assert len(result.accepted) == 1
+    shown = [json.loads(request) for role, request in play.log if role == "answerer"]
+    assert [one["tools"][0]["name"] for one in shown] == [
+        "submit_grounded_answers",
+        *(["submit_grounded_answer"] if near else []),
+    ]
+    text = json.dumps(shown[0]["messages"])
+    assert "5| Never open the cell" in text
+    assert ("| The probe measures" in text) is not near
