@@ -136,13 +136,18 @@ def _ask_many(asked: Asked) -> Reply:
     }
     left = iter([key for key in facts if key not in taken][:: max(1, len(facts) // 20)])
     asks = [
-        {"question": f"What was the mean yield of the {plot} plot under {crop}?", "question_type": "factual"}
+        {
+            "question": f"What was the mean yield of the {plot} plot under {crop}?",
+            "question_type": "factual",
+            "lines": [facts[plot, crop][0]],
+        }
         for _, (plot, crop) in zip(range(wanted.get("factual", 0)), left, strict=False)
     ]
     for _ in range(wanted.get("comparison", 0)):
         low, high = sorted((next(left), next(left)), key=lambda key: facts[key][2])
         text = "How many kg more was the mean yield of the {} plot under {} than of the {} plot under {}?"
-        asks.append({"question": text.format(*high, *low), "question_type": "comparison"})
+        lines = [facts[key][0] for key in (high, low)]
+        asks.append({"question": text.format(*high, *low), "question_type": "comparison", "lines": lines})
     return _call("submit_questions", questions=asks)
 
 

@@ -58,7 +58,7 @@ class Strategy(StrEnum):
 
 
 class BatchOptions(Record):
-    """The batch strategy; defaults are those of "QAGRedo Algorithm Report", section 10.
+    """The batch strategy; defaults are those of "QAGRedo Algorithm Report", section 10, but for `similarity`.
 
     Attributes:
         complexity: preset of question types.
@@ -75,7 +75,7 @@ class BatchOptions(Record):
     mix: Annotated[dict[QuestionType, Annotated[int, Field(ge=1, le=1000)]] | None, Field(min_length=1)] = (
         None
     )
-    similarity: Share = 0.85
+    similarity: Share = 0.93
     min_question_confidence: Share = 0.7
     question_regenerations: Annotated[int, Field(ge=0, le=20)] = 2
     min_answer_confidence: Share = 0.7

@@ -44,10 +44,10 @@ def is_reference_list(title: str) -> bool:
 
 
 def long_ones(found: Sequence[BackMatter], lines: Sequence[str]) -> tuple[BackMatter, ...]:
-    """The back matter that is not worth showing; nothing if the document is mostly that."""
+    """The back matter that is not worth showing; nothing if less than a quarter of the document would be left."""
     sizes = {one: sum(map(len, lines[one.start - 1 : one.end])) for one in found}
     kept = tuple(one for one in found if sizes[one] >= _LONG)
-    return kept if 2 * sum(sizes[one] for one in kept) <= sum(map(len, lines)) else ()
+    return kept if 4 * sum(sizes[one] for one in kept) <= 3 * sum(map(len, lines)) else ()
 
 
 def back_matter(document: Document, lines: Sequence[str]) -> tuple[BackMatter, ...]:

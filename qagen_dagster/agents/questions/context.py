@@ -71,6 +71,10 @@ class QAContext:
         """Whether `opening` shows the model the whole document."""
         return self.opening(spec).endswith(CLOSE)
 
+    def shows_all(self, spec: ModelSpec) -> bool:
+        """Whether `opening` leaves out nothing, not even back matter: there is nothing that a tool could find."""
+        return self.opens_whole(spec) and not self.view.long_back_matter
+
     def _own_words(self) -> list[str]:
         """The document's title and other metadata, one per line."""
         document, meta = self.view.document, self.view.document.metadata

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.records.document import Visual
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.excerpt import block, enclose, label_key, one_line, shown_label
 from qagen_dagster.toolkit.list_visual_content import visual_row
@@ -53,7 +53,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
             )
         )
         or "(none yet)",
-        "also_seen": block(f"- {note}" for note in history.also_seen[-_SHOWN_NOTES:]) or "(nothing)",
+        "also_seen": block(f"- {note}" for note in _notes(history)) or "(nothing)",
     }
     if context.mode is Mode.VISUAL:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
@@ -63,6 +63,11 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         used += [place for evidence in history.rejected_evidence for place in evidence]
         values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
     return values
+
+
+def _notes(history: History) -> list[str]:
+    """The newest notes, each once: a corrected submission repeats those of the refused one."""
+    return list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
 
 
 def _visuals(visuals: Sequence[Visual], history: History) -> str:

@@ -89,7 +89,9 @@ def type_prompt() -> Prompt:
 
 
 def answer_record(mode: Mode) -> type[BlindAnswer]:
-    """What the blind step submits. It judges the question, too, where it is told the purpose."""
+    """What the blind step submits. It judges the question, too, where it is told the purpose: a visual question is always
+    compared by a model, which judges it then.
+    """
     return JudgingAnswer if mode is Mode.TEXTUAL else BlindAnswer
 
 
@@ -104,14 +106,21 @@ def answer_blind(context: QAContext, model: Model, question: str, attempt: int) 
 
 
 def run_blind(
-    context: QAContext, model: Model, prompt: Prompt, question: str, terminal: Terminal, attempt: int
+    context: QAContext,
+    model: Model,
+    prompt: Prompt,
+    question: str,
+    terminal: Terminal,
+    attempt: int,
+    *,
+    tools: bool = True,
 ) -> tuple[AgentRun, tuple[CallSummary, ...]]:
-    """Run the validator on what is asked with the document's tools, and account for its calls. Raises ModelError."""
+    """Run the validator on what is asked, by default with the document's tools, and account for its calls. Raises ModelError."""
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
         prompt=prompt,
-        tools=tuple(context.tools),
+        tools=tuple(context.tools) if tools else (),
         terminals=(terminal,),
         limits=Limits(max_turns=25, max_tool_calls=50),
     )

@@ -33,6 +33,7 @@ BUDGETS = (
     24_000,
     6_000,
 )  # characters shown; a smaller one is tried if the model rejects a larger one
+BESIDE_QUOTES = 5_000  # characters shown beside the quotes of an answer that has some
 NO_JUDGE = "no judge is bound"
 
 
@@ -41,14 +42,19 @@ class Judge:
     """The model that judges an answer, and what only a judge needs to know of the answer.
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
-    lines of the answer's evidence, which the judge of a long document sees. At most `most` characters of the document are shown.
+    lines of the answer's evidence: with it the judge of a long document sees these, what is near them, and what a search finds.
     """
 
     model: Model
     document_id: str = ""
     attempt: int = 1
     quoted: Sequence[Lines] = ()
-    most: int | None = None
+
+    def most(self, source: Source) -> int:
+        """The number of characters of the document to show."""
+        lines = source.text.split("\n") if self.quoted else ()
+        quotes = sum(len(line) for first, last in self.quoted for line in lines[first - 1 : last])
+        return min(BUDGETS[0], quotes + BESIDE_QUOTES) if self.quoted else BUDGETS[0]
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ def ask(question: str, answer: str, source: Source, judge: Judge | None) -> Judg
         return Judged(None, NO_JUDGE)
     model = _Recorder(judge.model)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
-    most = judge.most or BUDGETS[0]
+    most = judge.most(source)
     for budget in (most, *(less for less in BUDGETS if less < min(most, len(source.text)))):
         part = shown(source, question, answer, budget, judge.quoted)
         values = {"scope": part.scope, "document": part.document, "question": question, "answer": answer}

@@ -28,7 +28,6 @@ from qagen_dagster.loop.estimate.rough_guess import (
     written,
 )
 from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
-from qagen_dagster.loop.questions.batch.run_document import JUDGED_FROM
 from qagen_dagster.loop.questions.batch.together import MOST
 from qagen_dagster.loop.questions.controls.hops import SEVERAL
 from qagen_dagster.models.base import ModelSpec
@@ -143,5 +142,6 @@ def _validation(
 
 def _judged(size: float, spec: ModelSpec) -> Use:
     ends = (Terminal("-", GroundingVerdict).spec(),)
-    given = prompt_tokens(llm.prompt(), ends) + min(size, JUDGED_FROM) / TOKEN_CHARACTERS + SUBMIT_TOKENS
+    shown = min(size, llm.BESIDE_QUOTES) / TOKEN_CHARACTERS
+    given = prompt_tokens(llm.prompt(), ends) + shown + SUBMIT_TOKENS
     return one_call(given, written(VERDICT_TOKENS, spec), spec)

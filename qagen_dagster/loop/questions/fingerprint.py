@@ -21,8 +21,8 @@ from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "7"  # increase when the same responses would give another result
-BATCH_VERSION = "8"  # the same for the batch strategy, including the grading of its answers
+LOOP_VERSION = "8"  # increase when the same responses would give another result
+BATCH_VERSION = "9"  # the same for the batch strategy, including the grading of its answers
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # limits, like the target
 

@@ -61,7 +61,7 @@ def grades(report: GroundingReport) -> list[bool | None]:
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
     workspace: PlayedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(llm, "BUDGETS", (100,))
+    monkeypatch.setattr(llm, "BESIDE_QUOTES", 100)
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
     grade_set(space, COMBINATION, RUN)

@@ -57,13 +57,15 @@ class BatchPlay:
         rewrites: Callable[[str], str] = lambda _question: "",
         first: int | None = None,
         server: bool = False,
+        lines: Sequence[int] = (),
     ) -> None:
         """`first` numbers the questions of every round from it on, so that rounds repeat each other.
 
-        `server`: the validator is a model on a server, which is shown the document.
+        `server`: the validator is a model on a server, which is shown the document. `lines`: where the generator says that the
+        answers rest.
         """
         self._rounds, self._before = rounds, before
-        self._impossible, self._rewrites, self._first = impossible, rewrites, first
+        self._impossible, self._rewrites, self._first, self._lines = impossible, rewrites, first, lines
         validator = "openai" if server else "scripted"
         self.log: list[tuple[str, str]] = []
         self.models = QAModels(
@@ -94,7 +96,7 @@ class BatchPlay:
         before = sum(len(one) for one in self._rounds[: request.sample - 1])
         this = self._rounds[request.sample - 1] if request.sample <= len(self._rounds) else ()
         questions = [
-            {"question": question(fate, number), "question_type": kind}
+            {"question": question(fate, number), "question_type": kind, "lines": list(self._lines)}
             for number, (kind, fate) in enumerate(this, self._first or before + 1)
         ]
         gone = [{"question_type": kind, "reason": why} for kind, why in self._impossible]

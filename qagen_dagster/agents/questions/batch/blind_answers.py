@@ -45,7 +45,8 @@ def answer(context: QAContext, model: Model, questions: Sequence[str], attempt: 
     asked = block(f"{number}. {one}" for number, one in enumerate(shuffled, 1))
     prompt = many_prompt().before(validator.blind_prompt(Mode.TEXTUAL))
     terminal = Terminal("submit_answers", SubmitAnswers)
-    run, calls = validator.run_blind(context, model, prompt, asked, terminal, attempt)
+    tools = not context.shows_all(model.spec)
+    run, calls = validator.run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
     given = SubmitAnswers.model_validate(run.end.result).answers if isinstance(run.end, Finish) else ()
     found = {
         shuffled[one.number - 1]: JudgingAnswer.model_validate(one.model_dump(exclude={"number"}))

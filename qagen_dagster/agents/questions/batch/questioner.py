@@ -158,7 +158,7 @@ def _of_use(drafts: Sequence[DraftQuestion], wanted: Mapping[QuestionType, int])
         text = reply_text.untagged(draft.question)[0]
         if text and left.get(draft.question_type, 0):
             left[draft.question_type] -= 1
-            kept.append(DraftQuestion(question=text, question_type=draft.question_type))
+            kept.append(draft.model_copy(update={"question": text}))
     return tuple(kept)
 
 

@@ -22,6 +22,7 @@ from qagen_dagster.toolkit.excerpt import enclose, neutralise
 ROUNDS = 5  # most rounds of questions; each shows other parts of a long document
 BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next if a text is too long for a model
 PART = 3_000  # characters
+PASSAGE = 500  # characters of a part that is shown around a line
 NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
@@ -50,16 +51,19 @@ class Part:
 
 
 class Reading:
-    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts."""
+    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts.
 
-    def __init__(self, view: DocumentView) -> None:
-        self._view = view
+    A line longer than PART is split; a shorter one stays whole, even if `part`, the size of parts, is smaller.
+    """
+
+    def __init__(self, view: DocumentView, part: int = PART) -> None:
+        self._view, self._part = view, part
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         starts = {section.start_line for section in self._view.document.sections}
         edges = {edge for one in self._view.back_matter for edge in (one.start, one.end + 1)}
-        return tuple(_parts(unpadded(self._view.lines), starts, edges))
+        return tuple(_parts(unpadded(self._view.lines), starts, edges, self._part))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
         """The parts to show in a round (from 1): all but long back matter, or the whole body, if they fit `budget` characters;
@@ -98,6 +102,15 @@ class Reading:
         near = [index for index in scores if scores[index] > 0]
         near.sort(key=lambda index: (index not in self._body, -scores[index]))
         return tuple(sorted(near[:most]))
+
+    def around(self, lines: Iterable[int]) -> tuple[int, ...]:
+        """The parts that hold these lines, with those before and after each."""
+        wanted = set(lines)
+        found = [
+            i for i, one in enumerate(self.parts) if not wanted.isdisjoint(range(one.start, one.end + 1))
+        ]
+        near = {index for i in found for index in (i - 1, i, i + 1)}
+        return tuple(sorted(near & set(range(len(self.parts)))))
 
     def show(self, chosen: tuple[int, ...]) -> str:
         """The numbered lines of the chosen parts between delimiters; `[...]` stands for what is left out."""
@@ -170,15 +183,15 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
 
 
-def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int]) -> Iterator[Part]:
-    """A part always begins at a line in `edges`; at one in `section_starts`, if the previous part is at least half full."""
+def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int], most: int) -> Iterator[Part]:
+    """Parts of about `most` characters. A part always begins at a line in `edges`; at one in `section_starts`, if the previous part is at least half full."""
     rows: list[str] = []
     start = size = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        begins = number in edges or (number in section_starts and size > PART // 2)
-        if rows and (begins or size + len(line) > PART):
+        begins = number in edges or (number in section_starts and size > most // 2)
+        if rows and (begins or size + len(line) > most):
             yield Part(start, number - 1, tuple(rows))
             rows, size = [], 0
         *whole, rest = _pieces(line)

@@ -13,6 +13,7 @@ from qagen_dagster.records.questions.submissions import Computation, Step
 _NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)  # elsewhere it may be a pronoun
 _LONGEST = 200  # characters of an item in a message
+BETWEEN = "; "  # items of a computation in words
 
 
 def wrong(computation: Computation, answer: str, told: str | None) -> str:
@@ -31,7 +32,7 @@ def wrong(computation: Computation, answer: str, told: str | None) -> str:
 
 def described(computation: Computation) -> str:
     """The computation in words."""
-    return "; then ".join(map(_told, (*computation.steps, computation)))
+    return f"{BETWEEN}then ".join(map(_told, (*computation.steps, computation)))
 
 
 def _fault(step: Step, told: str | None) -> str:
@@ -56,7 +57,7 @@ def _told(step: Step) -> str:
 
 
 def _listed(step: Step) -> str:
-    return "; ".join(" ".join(item.split())[:_LONGEST] for item in step.items)
+    return BETWEEN.join(" ".join(item.split())[:_LONGEST] for item in step.items)
 
 
 def _is_told(item: str, told: str | None, step: Step) -> bool:

@@ -22,6 +22,7 @@ class Draft(Record):
     question: str
     question_type: QuestionType
     parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
+    lines: tuple[int, ...] = ()  # where the passages begin that its answer rests on, as the generator says
 
 
 class DuplicateDraft(Record):

@@ -61,13 +61,9 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
     told = "; ".join(grade.issues) or "the document does not say this"
     if not whole:
         return told
-    enough = grade.confidence >= least
-    rule = (
-        "every sentence must be grounded"
-        if enough
-        else f"confidence {grade.confidence:.2f} is below {least:.2f}"
-    )
-    return f"{told} ({rule})"
+    if grade.is_grounded is False:
+        return f"{told} (every sentence must be grounded)"
+    return f"{told} (confidence {grade.confidence:.2f} is below {least:.2f})"
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:

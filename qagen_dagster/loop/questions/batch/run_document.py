@@ -7,7 +7,7 @@ from functools import cached_property
 
 from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
-from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
+from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE, Reading
 from qagen_dagster.agents.questions.generator import REFUSED
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import (
@@ -69,7 +69,6 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
 )
 
-JUDGED_FROM = 12_000  # characters: the quotes, what is near them, and what a search finds; the validator sees the document
 _SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
 
 
@@ -114,6 +113,10 @@ class DocumentRun:
     @cached_property
     def reading(self) -> Reading:
         return Reading(self.work.context.view)
+
+    @cached_property
+    def _narrow(self) -> Reading:
+        return Reading(self.work.context.view, PASSAGE)
 
     @cached_property
     def source(self) -> Source:
@@ -174,6 +177,7 @@ class DocumentRun:
                 question=question.question,
                 question_type=question.question_type,
                 parts=found.parts,
+                lines=question.lines,
             )
             if duplicate is None:
                 drafts.append(draft)
@@ -227,14 +231,30 @@ class DocumentRun:
 
     def _prepare(self, step: Prepare, state: BatchState) -> Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
-        words = " ".join(one.question for one in step.drafts)
-        task = self._task(state, step.drafts[0].parts, words, 0)
-        found = answerer.answer_many(self.work.context, self._answerer, self.reading, asked, task)
-        answers = zip(step.drafts, found.candidates, strict=True)
+        near = self._near(step.drafts)
+        if near:
+            task, reading = _sampled(state, [near], 0), self._narrow
+        else:
+            words = " ".join(one.question for one in step.drafts)
+            task, reading = self._task(state, step.drafts[0].parts, words, 0), self.reading
+        found = answerer.answer_many(self.work.context, self._answerer, reading, asked, task)
+        # What a few passages do not answer is asked again alone, with more of them.
+        kept = [
+            None if near and one is not None and one.gate is RejectionReason.UNANSWERABLE else one
+            for one in found.candidates
+        ]
+        answers = zip(step.drafts, kept, strict=True)
         return Prepared(
             answers=tuple(PreparedAnswer(number=one.number, candidate=given) for one, given in answers),
             calls=found.calls,
         )
+
+    def _near(self, drafts: tuple[Draft, ...]) -> tuple[int, ...]:
+        """What is near the lines that the generator names, in narrow parts; empty if it names none, or for a count, which needs all."""
+        counts = any(one.question_type is QuestionType.AGGREGATION for one in drafts)
+        if counts or not all(one.lines for one in drafts):
+            return ()
+        return self._narrow.around(line for one in drafts for line in one.lines)
 
     def _check(self, step: Dedupe | AnswerBlind | Validate | Mend, state: BatchState) -> BatchEvent:
         match step:
@@ -290,7 +310,7 @@ class DocumentRun:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
         document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
         attempt = state.qa.attempts + 1
-        judge = None if model is None else Judge(model, document_id, attempt, quoted, JUDGED_FROM)
+        judge = None if model is None else Judge(model, document_id, attempt, quoted)
         source = self.source.deriving(candidate.computation)
         found = grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
         if model is not None and model.ended is not None:

@@ -75,12 +75,14 @@ def _share_chain(one: Candidate, other: Candidate) -> bool:
 
 
 def _names_answer(question: str, asked: Candidate) -> bool:
-    """Whether `question` has a name, a number, a date, or half of the words that the answer adds to the question asked."""
+    """Whether `question` has half of the names, numbers and dates, or more than half of the words, that the answer adds to the
+    question asked. One name of a long list tells little.
+    """
     added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
     told = added & set(content_stems(question))
-    return 2 * len(told) > len(added) or bool(
-        _new_facts(asked.answer, asked.question) - _new_facts(asked.answer, question)
-    )
+    new = _new_facts(asked.answer, asked.question)
+    left = new & _new_facts(asked.answer, question)
+    return 2 * len(told) > len(added) or (bool(new) and 2 * len(left) <= len(new))
 
 
 def _new_facts(answer: str, question: str) -> set[str]:

@@ -90,7 +90,7 @@ def test_back_matter_gives_way_to_the_body_where_not_all_fits_and_this_is_said(r
 
 def test_a_body_that_fits_is_shown_whole_without_the_back_matter() -> None:
     reading = Reading(view_of(LONG, sections=ARTICLE))
-    chosen = reading.choose(1, 100_000)
+    chosen = reading.choose(1, 71_500)
     assert set(shown_lines(reading.show(chosen))) == {
         *range(1, 401),
         *range(412, 1001),
@@ -118,8 +118,16 @@ def test_where_everything_fits_short_back_matter_is_shown_too_but_no_long_one() 
     )
 
 
-def test_a_document_that_is_mostly_back_matter_is_shown_with_it() -> None:
-    assert Reading(view_of(LONG, sections=ARTICLE)).choose(1, 1_000_000) == ()
+@pytest.mark.parametrize(("start", "shown"), [(1001, 1200), (501, 3000)])
+def test_back_matter_is_left_out_unless_little_else_is_left(start: int, shown: int) -> None:
+    """A short paper with letters of reviewers is shown without them; a list of literature is shown whole."""
+    sections = (
+        Section(title="Trials", level=1, start_line=1),
+        Section(title="References", level=1, start_line=start),
+        Section(title="Appendix", level=1, start_line=2801),
+    )
+    reading = Reading(view_of(LONG, sections=sections))
+    assert len(shown_lines(reading.show(reading.choose(1, 1_000_000)))) == shown
 
 
 def test_a_question_is_looked_for_in_the_body_first() -> None:
@@ -193,3 +201,14 @@ def test_no_line_with_words_is_lost(texts: list[str], round_: int, budget: int) 
 def test_a_budget_is_kept(budget: int) -> None:
     reading = Reading(view_of(LONG * 3))
     assert len(reading.show(reading.choose(2, budget))) <= budget * 1.1 + 100
+
+
+def test_what_is_around_lines_is_shown_in_narrow_parts_with_their_neighbours() -> None:
+    reading = Reading(view_of(LONG), 200)
+    chosen = reading.around((1, 1500))
+    lines = shown_lines(reading.show(chosen))
+    assert {1, 1499, 1500, 1501} <= set(lines)
+    assert len(reading.show(chosen)) < 5 * 250
+    assert reading.around((99_999,)) == ()
+    paragraph = Reading(view_of("A. " * 200 + "\nB."), 100)
+    assert "goes on" not in paragraph.show(paragraph.around((1,))), "a line stays whole"

@@ -88,8 +88,9 @@ def test_a_refusal_names_the_rule_that_decided() -> None:
     assert grade.confidence == 0.75
     told = fault_of(grade, 0.7) or ""
     assert told.endswith("(every sentence must be grounded)")
-    assert "0.70" not in told
-    assert (fault_of(grade, 0.8) or "").endswith("(confidence 0.75 is below 0.80)")
+    assert fault_of(grade, 0.8) == told
+    unsure = tally([SentenceGrade(sentence="s", status=good)], "m").model_copy(update={"confidence": 0.6})
+    assert (fault_of(unsure, 0.7) or "").endswith("(confidence 0.60 is below 0.70)")
 
 
 def test_an_undecided_answer_that_code_has_computed_is_no_fault() -> None:

@@ -18,6 +18,9 @@ from qagen_dagster.errors import (
     ResumeError,
     TransientModelError,
 )
+from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quoted_lines
 from qagen_dagster.loop.questions.batch import run_document as run_document_module
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
@@ -25,6 +28,7 @@ from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
@@ -155,7 +159,8 @@ def test_an_answer_is_asked_for_again_with_the_reason() -> None:
     assert len(seen) == 2
     assert FALSE not in seen[0]
     assert f"- {FALSE}\n" in seen[1]
-    assert "(confidence 0.00 is below 0.70)" in seen[1]
+    assert "(every sentence must be grounded)" in seen[1]
+    assert "confidence" not in seen[1].partition(FALSE)[2]
 
 
 def test_after_five_rounds_what_is_missing_is_said_by_type() -> None:
@@ -364,7 +369,7 @@ def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
 
 
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_document_module, "JUDGED_FROM", 100)
+    monkeypatch.setattr(llm, "BESIDE_QUOTES", 100)
     play = BatchPlay([[("multi_hop", Fate.FALSE)]])
     judge = FakeModel(
         lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"
@@ -374,6 +379,15 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: p
     (asked,) = judge.requests
     assert "passages that were quoted for it" in told(asked)
     assert all(one.quote in told(asked) for one in pair.evidence)
+    again = AnswerToGrade(
+        pair.id,
+        pair.question,
+        pair.answer,
+        pair.generation_metadata.attempt_number,
+        quoted=quoted_lines(pair.evidence),
+    )
+    Grader(Method.HYBRID, judge).grade(Source("\n".join(context_of().view.lines)), pair.document_id, again)
+    assert judge.requests[1:] == [asked], "the report finds the verdict in the ledger"
 
 
 def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
@@ -387,3 +401,22 @@ def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
     assert set(answering[1:]) == {"submit_grounded_answer"}
     alone = [request for role, request in play.log if role == "answerer"][1:]
     assert all(question(Fate.LATE, 2) in one or question(Fate.SILENT, 3) in one for one in alone)
+
+
+@pytest.mark.parametrize(("kind", "near"), [(HOP, True), (QuestionType.AGGREGATION, False)])
+def test_the_answerer_sees_what_is_near_the_lines_that_the_generator_names(
+    kind: QuestionType, near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A count needs the whole document. What a few passages do not answer is asked again alone."""
+    monkeypatch.setattr(run_document_module, "PASSAGE", 10)
+    play = BatchPlay([[(kind.value, Fate.GOOD), (kind.value, Fate.HONEST)]], server=True, lines=(4,))
+    result = run(play, limits=limits_of({kind: 2}))
+    assert len(result.accepted) == 1
+    shown = [json.loads(request) for role, request in play.log if role == "answerer"]
+    assert [one["tools"][0]["name"] for one in shown] == [
+        "submit_grounded_answers",
+        *(["submit_grounded_answer"] if near else []),
+    ]
+    text = json.dumps(shown[0]["messages"])
+    assert "5| Never open the cell" in text
+    assert ("| The probe measures" in text) is not near

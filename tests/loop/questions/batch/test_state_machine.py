@@ -234,7 +234,7 @@ def test_the_best_of_several_answers_is_settled_on() -> None:
     settled = next_step(state, limits, wanted)
     assert isinstance(settled, Settle)
     assert (settled.candidate.answer, settled.candidate.gate) == ("answer 1", RejectionReason.UNGROUNDED)
-    assert settled.candidate.gate_detail.endswith("(confidence 0.60 is below 0.70)")
+    assert settled.candidate.gate_detail.endswith("(every sentence must be grounded)")
 
 
 def test_what_could_not_be_measured_is_not_held_against_an_answer() -> None:

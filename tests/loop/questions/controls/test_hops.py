@@ -65,9 +65,17 @@ def control(
     quotes: tuple[str, ...] = QUOTES,
     mode: Mode = Mode.TEXTUAL,
     verdict: VerdictRecord = PASSED,
+    *,
+    computation: str = "",
+    lines: tuple[int, ...] = (1, 3, 5),
 ) -> Judged | Controlled:
-    places = tuple(Evidence(quote=quote, start_line=4, end_line=4) for quote in quotes)
-    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=places, question_type=kind)
+    places = tuple(
+        Evidence(quote=quote, start_line=line, end_line=line)
+        for line, quote in zip(lines, quotes, strict=False)
+    )
+    candidate = Candidate(
+        question=QUESTION, answer=ANSWER, evidence=places, question_type=kind, computation=computation
+    )
     context = context_of() if mode is Mode.TEXTUAL else visual_context()
     work = DocumentWork(
         Combination(corpus="probes", scenario="service", mode=mode), context, LIMITS, "f" * 16
@@ -138,6 +146,37 @@ def test_a_needless_quote_beside_one_with_both_sides_does_not_count(
     quotes = ("The probe has a cable.", quote)
     found = control(Reader({1: answer(ANSWER), 2: NOT}, quotes), kind, quotes)
     assert fault(found) is reason
+
+
+COUNT = "count of Benin; Niger; Mali = 30"
+STATED = ("Benin failed.", "Niger and Mali failed.", "In total 30 failed.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "computation", "quotes", "reason"),
+    [
+        ("aggregation", COUNT, ("Benin failed.", "Niger and Mali failed.", "All failed."), None),
+        ("comparison", "difference of 120; 90 = 30", QUOTES, None),
+        ("aggregation", COUNT, STATED, RejectionReason.NOT_MULTI_HOP),
+        ("aggregation", "count of Benin = 30", QUOTES, RejectionReason.NOT_MULTI_HOP),
+        ("multi_hop", "difference of 120; 90 = 30", QUOTES, RejectionReason.NOT_MULTI_HOP),
+    ],
+)
+def test_a_result_that_code_computed_and_no_quote_states_needs_no_control(
+    kind: str, computation: str, quotes: tuple[str, ...], reason: RejectionReason | None
+) -> None:
+    """A right count is not refused because the document names its items twice. A total that a quote states is looked up."""
+    reader = Reader(dict.fromkeys((1, 2, 3), answer(ANSWER)), quotes)
+    assert fault(control(reader, kind, quotes, computation=computation)) is reason
+    assert bool(reader.hidden) is (reason is not None)
+
+
+def test_quotes_that_follow_each_other_are_one_passage() -> None:
+    both = Reader({}, QUOTES[:2])
+    assert fault(control(both, quotes=QUOTES[:2], lines=(4, 5))) is None
+    assert both.hidden == [], "one passage proves nothing"
+    apart = Reader({1: answer(ANSWER), 2: NOT}, QUOTES[:2])
+    assert fault(control(apart, quotes=QUOTES[:2], lines=(4, 6))) is RejectionReason.NOT_MULTI_HOP
 
 
 def test_no_call_is_made_where_nothing_is_claimed_or_nothing_can_be_hidden() -> None:
