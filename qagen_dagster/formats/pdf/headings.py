@@ -14,7 +14,7 @@ from qagen_dagster.records.document import PageSpan, Section
 
 FILE_NAME = re.compile(
     r"(?i)^(microsoft \w+ - |untitled|slide 1|document\d*$)"
-    r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?)$"
+    r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?|txt)$"
 )
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")

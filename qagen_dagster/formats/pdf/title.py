@@ -28,7 +28,7 @@ _NO_TITLE = re.compile(
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
-_NOTE_MARK = re.compile(r"\s?[\u2217\u2020\u2021\u22c6]+$|(?:\s|(?<=[a-z]))\*$")
+_NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[a-z]))\*$")
 _PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
