@@ -72,14 +72,18 @@ def _largest(text: PdfText, end: int) -> str:
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
     above = next((n for n in range(1, end) if is_prose(lines[n - 1]) and is_prose(lines[n])), end)
-    shown = [n for n in range(end) if len(lines[n]) > 3 and not _NO_TITLE.match(lines[n])]
+    shown = [n for n in range(end) if len(lines[n]) > 2 and not _NO_TITLE.match(lines[n])]
     if len(shown) < _FIRST and len(text.pages) == 1:
         return ""
     usable = [n for n in shown if n < above or fonts[n].size > _HUGE * body]
     sizes = sorted({fonts[n].size for n in usable if fonts[n].size > _LARGE * body}, reverse=True)[:3]
-    runs = [_run_of(next(n for n in usable if fonts[n].size == size), lines, fonts) for size in sizes]
-    runs = [run for run in runs if _may_be_title(run) and not _is_journal(run, lines)]
-    return next((run for run in runs if " " in run or len(run) > _LOGO_CHARS), runs[0] if runs else "")
+    starts = (next(n for n in usable if fonts[n].size == size) for size in sizes)
+    runs = [(n, _run_of(n, lines, fonts)) for n in starts]
+    runs = [(n, run) for n, run in runs if _may_be_title(run) and not _is_journal(run, lines)]
+    sure = (
+        run for n, run in runs if " " in run or len(run) > _LOGO_CHARS or (not n and any(lines[1:2]))
+    )
+    return next(sure, runs[0][1] if runs else "")
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
@@ -135,7 +139,7 @@ def _above_author(lines: Sequence[str]) -> str:
 def _may_be_title(shown: str) -> bool:
     """Whether the words can be a title: no heading, caption, stamp or sentence of the text."""
     if (
-        not 4 <= len(shown) <= _MAX_TITLE
+        not 3 <= len(shown) <= _MAX_TITLE
         or _NO_TITLE.match(shown)
         or shown[0] in _PUNCTUATION
         or NAMED.fullmatch(shown)
