@@ -29,6 +29,7 @@ _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
 _NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[a-z]))\*$")
+_UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")  # letters without words, but not of Chinese
 _PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
@@ -41,7 +42,8 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     words = set(_WORD.findall("\n".join(text.lines[:end]).casefold()))
     first = text.pages[0].end_line
     root = _root(pdf)
-    if root and _confirms(words, root) and not FILE_NAME.search(root) and not NAMED.fullmatch(root):
+    section = any(root in line and NUMBERED.match(line) for line in text.lines[:end])
+    if root and not section and _confirms(words, root) and not FILE_NAME.search(root) and not NAMED.fullmatch(root):
         return root[:_MAX_TITLE]
     printed = "".join("".join(text.lines[:end]).split())
     if (
@@ -51,6 +53,8 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     ):
         return said[:_MAX_TITLE]
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
+    if _UNREADABLE.search(shown):
+        shown = ""
     return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or (
         said[:_MAX_TITLE] if named and _confirms(words, said, _LIKELY) else None
     )
