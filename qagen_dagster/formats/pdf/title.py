@@ -17,6 +17,7 @@ _CONFIRMED = 0.75  # of the words of a title, to be found on these pages
 _LIKELY = 0.5  # enough where the print shows no title
 _LARGE = 1.15  # times the size of the running text
 _HUGE = 1.6  # times the size of the running text, below some of which a smaller line is a heading
+_NEARLY = 0.79
 _LOGO_CHARS = 12
 _FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
 _LINES = 5  # of a title at most
@@ -98,14 +99,16 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
     )
     if sum(map(bool, (lines[n] for n in same))) > _LINES:
         same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
-    shown = [lines[n] for n in same if lines[n]]
+    # A logo or small capitals at its start may print a line a little smaller or larger than the next.
+    above = takewhile(lambda n: _is_like(n, start, lines, fonts, _NEARLY), range(start - 1, -1, -1))
+    shown = [lines[n] for n in sorted({*above, *same}) if lines[n]]
     return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
 
 
-def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font]) -> bool:
+def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = 0.97) -> bool:
     """Whether a line may go on a title that begins at another one; it may be a dash."""
     size = fonts[start].size
-    return 0.97 * size <= fonts[n].size <= 1.03 * size and (
+    return share * size <= fonts[n].size <= size / share and (
         len(lines[n]) < 4 or not _NO_TITLE.match(lines[n])
     )
 
