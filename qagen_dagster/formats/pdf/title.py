@@ -125,11 +125,11 @@ def _set_apart(text: PdfText, end: int) -> str:
     for n, below in pairwise(shown[:_FIRST]) if len(shown) >= _FIRST else ():
         line, font, after = text.lines[n], text.fonts[n], text.fonts[below]
         stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
-        alone = below > n + 1 and not (n and text.lines[n - 1])
+        alone = not (n and text.lines[n - 1]) and font not in text.fonts[:n]
         if alone and font != after and stands_out:
             return (
                 line.replace(" | ", " ")
-                if " " in line and not NUMBERED.match(line) and _may_be_title(line)
+                if " " in line and not line[0].isdigit() and _may_be_title(line)
                 else ""
             )
     return ""
