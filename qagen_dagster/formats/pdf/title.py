@@ -17,7 +17,7 @@ _CONFIRMED = 0.75  # of the words of a title, to be found on these pages
 _LIKELY = 0.5  # enough where the print shows no title
 _LARGE = 1.15  # times the size of the running text
 _HUGE = 1.6  # times the size of the running text, below some of which a smaller line is a heading
-_NEARLY = 0.79
+_NEARLY = 0.85  # times the size of the next line of a title, where a logo begins one of them
 _LOGO_CHARS = 12
 _FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
 _LINES = 5  # of a title at most
@@ -29,8 +29,9 @@ _NO_TITLE = re.compile(
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
-_NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[a-z]))\*$")
-_UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")  # letters without words, but not of Chinese
+_NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[^\W\d_]{3}))\*$")
+# Letters that are lost, or spaced apart so that the words are; Chinese has no such words.
+_UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 _PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
@@ -38,13 +39,13 @@ _WORD = re.compile(r"[^\W_]+")
 def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     """The title, None if nothing shows one. `said` is the title of the properties, which are often those of a template."""
     said = " ".join(said.replace("\0", " ").split())
-    named = len(said) > 3 and any(map(str.isalpha, said)) and not FILE_NAME.search(said)
+    named = len(said) > 3 and any(map(str.isalpha, said)) and _names_document(said)
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     words = set(_WORD.findall("\n".join(text.lines[:end]).casefold()))
     first = text.pages[0].end_line
     root = _root(pdf)
     section = any(root in line and NUMBERED.match(line) for line in text.lines[:end])
-    if root and not section and _confirms(words, root) and not FILE_NAME.search(root) and not NAMED.fullmatch(root):
+    if root and not section and _confirms(words, root) and _names_document(root):
         return root[:_MAX_TITLE]
     printed = "".join("".join(text.lines[:end]).split())
     if (
@@ -67,6 +68,10 @@ def _root(pdf: Pdf) -> str:
     return roots[0] if len(roots) == 1 and " " in roots[0] else ""
 
 
+def _names_document(title: str) -> bool:
+    return not FILE_NAME.search(title) and not NAMED.fullmatch(title)
+
+
 def _confirms(words: set[str], title: str, share: float = _CONFIRMED) -> bool:
     wanted = [word.casefold() for word in _WORD.findall(title)]
     return sum(word in words for word in wanted) >= max(1.0, share * len(wanted))
@@ -85,9 +90,9 @@ def _largest(text: PdfText, end: int) -> str:
     starts = (next(n for n in usable if fonts[n].size == size) for size in sizes)
     runs = [(n, _run_of(n, lines, fonts)) for n in starts]
     runs = [(n, run) for n, run in runs if _may_be_title(run) and not _is_journal(run, lines)]
-    sure = (
-        run for n, run in runs if " " in run or len(run) > _LOGO_CHARS or (not n and any(lines[1:2]))
-    )
+    # A word at the top of the page is a title if smaller print follows at once, such as a subtitle.
+    titled = any(lines[1:2]) and all(n != 1 for n, _ in runs)
+    sure = (run for n, run in runs if " " in run or len(run) > _LOGO_CHARS or (titled and not n))
     return next(sure, runs[0][1] if runs else "")
 
 
@@ -99,8 +104,10 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
     )
     if sum(map(bool, (lines[n] for n in same))) > _LINES:
         same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
-    # A logo or small capitals at its start may print a line a little smaller or larger than the next.
-    above = takewhile(lambda n: _is_like(n, start, lines, fonts, _NEARLY), range(start - 1, -1, -1))
+    above = takewhile(
+        lambda n: _is_like(n, start, lines, fonts, _NEARLY) and not _is_journal(lines[n], lines),
+        range(start - 1, -1, -1),
+    )
     shown = [lines[n] for n in sorted({*above, *same}) if lines[n]]
     return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
 
@@ -109,7 +116,7 @@ def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], sh
     """Whether a line may go on a title that begins at another one; it may be a dash."""
     size = fonts[start].size
     return share * size <= fonts[n].size <= size / share and (
-        len(lines[n]) < 4 or not _NO_TITLE.match(lines[n])
+        len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n]))
     )
 
 
