@@ -43,6 +43,7 @@ _NO_PART_OF_A_NAME = re.compile(
     r"(?i)^(?:by|von|par|por|di|authors?:) |[<\u27e8][^>\u27e9]*[>\u27e9]|\([^)]*@[^)]*\)|\S+@\S+|\^\(?[\da-z,\u2217*\u2020\u2021]+\)?"
     r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6]*[\d\u2217*\u2020\u2021\u22c6]"
 )
+_MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # of a name; with more it is probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -124,6 +125,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
 
 def _names(line: str) -> list[str]:
     """The names of which a line consists; none if it has something else."""
+    if len(line) > _MAX_NAMES:
+        return []
     parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub("", line).strip(" ,")) if part]
     return parts if all(map(_is_person, parts)) else []
 
