@@ -24,7 +24,7 @@ _ABSTRACT_END = re.compile(
 _MAX_ABSTRACT_LINES = 60
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
 _WORDS_OF_A_NAME = 5
-_NO_NAME = re.compile(r"[@/`%#&\u00a9]")  # in an address, code or a note of rights
+_NO_NAME = re.compile(r"[@/%#&\u00a9]")  # in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
 _PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
 _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
@@ -47,6 +47,7 @@ _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # of a name; with more it is probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
 _NO_LETTER = re.compile(r"[\W_]+")
+_NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # lines below the title, in which its authors stand
 
@@ -115,7 +116,7 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     )
     names = [_names(line) for line in front]
     first = list(takewhile(bool, names))
-    if any(names[len(first) :]):
+    if any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
         return ()
     found = tuple(name for some in first for name in some)
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()

@@ -24,7 +24,7 @@ _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|\$|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
+    r"|\$\w+[:$]|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
 )
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
@@ -57,7 +57,7 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
     if _UNREADABLE.search(shown):
         shown = ""
-    return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or (
+    return _NOTE_MARK.sub("", _LOGO.sub("", shown.replace(" | ", " "))) or (
         said[:_MAX_TITLE] if named and _confirms(words, said, _LIKELY) else None
     )
 
@@ -109,7 +109,7 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
         range(start - 1, -1, -1),
     )
     shown = [lines[n] for n in sorted({*above, *same}) if lines[n]]
-    return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
+    return " ".join(shown) if len(shown) <= _LINES else ""
 
 
 def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = 0.97) -> bool:
@@ -134,11 +134,7 @@ def _set_apart(text: PdfText, end: int) -> str:
         stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
         alone = not (n and text.lines[n - 1]) and font not in text.fonts[:n]
         if alone and font != after and stands_out:
-            return (
-                line.replace(" | ", " ")
-                if " " in line and not line[0].isdigit() and _may_be_title(line)
-                else ""
-            )
+            return line if " " in line and not line[0].isdigit() and _may_be_title(line) else ""
     return ""
 
 
@@ -159,6 +155,7 @@ def _may_be_title(shown: str) -> bool:
         or NAMED.fullmatch(shown)
         or CAPTION.match(shown)
         or ". . " in shown  # an entry of contents
+        or shown.count(" | ") > 2  # a row of a table
     ):
         return False
     sentence = len(shown) > 60 and shown[-1] in ".,;:" and shown.split()[-1].islower()

@@ -220,6 +220,7 @@ def test_authors_in_one_string(said: str, names: tuple[str, ...]):
         ),
         (["by Ann Author", "Eve C. Third, author@mills.example"], ("Ann Author", "Eve C. Third")),
         (["Ann Author"], ()),
+        (["Ann Authora, Bob Writerb", "aMills of Kest, ann@kest.example; bPonds of Kest"], ()),
         (["Old Mills and New", "10 May 2020"], ()),
         (["Mill Users Guide", "University of Kest"], ()),
         (["Ann Author Bob Writer", "University of Kest"], ()),

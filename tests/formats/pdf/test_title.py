@@ -85,6 +85,7 @@ def test_a_drop_cap_is_no_title() -> None:
         "Contents",
         "Inhaltsverzeichnis",
         "Table of Contents",
+        "$Date: 2006-11-09 $",
         "Index . . . . . 9",
         "Abstract",
         "www.kestwick.example",
@@ -284,3 +285,13 @@ def test_a_bold_title_may_stand_directly_above_its_author() -> None:
         write(drawn, BODY, y=130)
 
     assert title(paper) == "Mills of the Upper Kest"
+
+
+def test_the_head_of_a_table_is_no_title_but_a_dollar_sign_may_begin_one() -> None:
+    def listed(drawn: pymupdf.Page) -> None:
+        for n, cell in enumerate(["Miller", "Given name", "Wheel", "Pond"]):
+            drawn.insert_text((60 + 120 * n, 80), cell, fontsize=13, fontname="hebo")
+        write(drawn, BODY, y=260)
+
+    assert title(listed, page()) is None
+    assert title(page("$KEST/mills Makefile")) == "$KEST/mills Makefile"
