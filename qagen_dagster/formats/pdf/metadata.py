@@ -24,7 +24,7 @@ _ABSTRACT_END = re.compile(
 _MAX_ABSTRACT_LINES = 60
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
 _WORDS_OF_A_NAME = 5
-_NO_NAME = re.compile(r"[@/%#&\u00a9]")  # in an address, code or a note of rights
+_NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
 _PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
 _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")

@@ -198,6 +198,7 @@ def test_metadata_from_the_page():
         ("user1", ()),
         ("words", ()),
         ("Ann Author, http://mills.example/contact", ()),
+        ("[width=5cm]logo Ann Author", ()),
         ("Ovid", ("Ovid",)),
         (
             "Ann Author <ann@mills.example>, Bob Writer[5pt] and Eve Third",
