@@ -19,11 +19,14 @@ _FRAGMENT = re.compile(
 )
 _BOX_NAMES = b'"xywhflags:'
 _ODD = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
+    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
 )
 _BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+# Accents that TeX prints as signs of their own before a letter; a tilde only within a word, elsewhere it may be part of an address.
+_ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
+_COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
 _LIGATURE = re.compile("(?<=[a-zA-Z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
 _LIGATURES = dict(
     zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
@@ -149,9 +152,16 @@ def clean(text: str) -> str:
         text = re.sub("\xad[ \xa0]*$", "-", text, flags=re.MULTILINE)
     if any(sign in text for sign in _LIGATURES):
         text = _LIGATURE.sub(lambda one: _LIGATURES[one[0]], text)
+    text = _ACCENT.sub(_composed, text)
     text = _BULLET.sub("\u2022", text)
     text = _PRESENTATION.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     return text.translate(_repairs())
+
+
+def _composed(accent: re.Match[str]) -> str:
+    sign, letter = filter(None, accent.groups())
+    whole = unicodedata.normalize("NFC", letter.replace("\u0131", "i") + _COMBINING[sign])
+    return whole if len(whole) == 1 else accent[0]
 
 
 def _unescaped(joined: str) -> str:

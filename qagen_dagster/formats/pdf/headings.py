@@ -14,7 +14,7 @@ from qagen_dagster.records.document import PageSpan, Section
 
 FILE_NAME = re.compile(
     r"(?i)^(microsoft \w+ - |untitled|slide 1|document\d*$)"
-    r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?)$"
+    r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?|txt)$"
 )
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
@@ -23,7 +23,7 @@ _DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]
 NAMED = re.compile(
     r"(?i)(?:abstract|summary|introduction|background|related works?|(?:materials and )?methods?|results?|discussion|"
     r"conclusions?|conclusions? and future work|limitations|ethics statement|acknowledge?ments?|references|"
-    r"bibliography|appendix|appendices|contents|preface|zusammenfassung|einleitung|inhaltsverzeichnis|literatur|table des mati\u00e8res|r\u00e9sum\u00e9)"
+    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhaltsverzeichnis|literatur|table des mati\u00e8res|r\u00e9sum\u00e9)"
 )
 CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")

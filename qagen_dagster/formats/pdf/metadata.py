@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.formats.pdf.text import PdfText, is_prose
 from qagen_dagster.formats.pdf.title import title_of
 from qagen_dagster.records.document import Metadata
 
@@ -23,6 +24,32 @@ _ABSTRACT_END = re.compile(
 _MAX_ABSTRACT_LINES = 60
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
 _WORDS_OF_A_NAME = 5
+_NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
+_CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
+_PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
+_NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
+_NO_PERSON = re.compile(
+    r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
+    r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
+    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
+    r"journal|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
+    r"december)\b"
+)
+_AFFILIATION = re.compile(
+    r"(?i)\b(?:universi\w+|dep(?:artmen)?t|institut\w*|laborator\w+|college|facult\w+|orcid)\b|@"
+)
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;&|]|\b(?:and|und|et|y|e)\b)\s*")
+_NO_PART_OF_A_NAME = re.compile(
+    r"(?i)^(?:by|von|par|por|di|authors?:) |[<\u27e8][^>\u27e9]*[>\u27e9]|\([^)]*@[^)]*\)|\S+@\S+|\^\(?[\da-z,\u2217*\u2020\u2021]+\)?"
+    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6]*[\d\u2217*\u2020\u2021\u22c6]"
+)
+_MAX_NAMES = 300  # characters of a line of names
+_LONG_WORDS = 3  # of a name; with more it is probably several names
+_MAILBOX = re.compile(r"[\w.+-]{1,64}@")
+_NO_LETTER = re.compile(r"[\W_]+")
+_NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
+_ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
+_FRONT = 12  # lines below the title, in which its authors stand
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
@@ -31,9 +58,10 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
     lines = text.lines[: first.end_line]
+    title = title_of(pdf, text, said.get("title", ""))
     return Metadata(
-        title=title_of(pdf, text, said.get("title", "")),
-        authors=_authors(said.get("author", ""), text.lines[:end]),
+        title=title,
+        authors=_authors(said.get("author", ""), text.lines[:end]) or _authors_below(title or "", lines),
         date=_date(said.get("creationDate", "")),
         doi=_doi(said, lines, pdf),
         abstract=_abstract(text.lines[:end]),
@@ -58,13 +86,59 @@ def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
         people = sum(1 < len(part.split()) <= _WORDS_OF_A_NAME and part[:1].isupper() for part in parts)
         names += parts if people * 2 > len(parts) else [one.strip(", ")]
     return tuple(
-        name for name in names if _is_name(name) and (" " in name or any(name in line for line in lines))
+        name
+        for name in names
+        if _is_name(name) and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
     )
 
 
 def _is_name(said: str) -> bool:
     """Whether it is short enough, and no address."""
-    return 0 < len(said.split()) <= _WORDS_OF_A_NAME and "@" not in said
+    return 0 < len(said.split()) <= _WORDS_OF_A_NAME and not _NO_NAME.search(said)
+
+
+def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
+    """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
+
+    More names further below, between affiliations, make the list incomplete: then there are none.
+    """
+    shown = [line for line in lines if line]
+    wanted = _letters(title)
+    ends = (
+        n for n in range(1, len(shown) + 1)
+        if wanted.endswith(_letters(shown[n - 1])) and wanted in _letters("".join(shown[max(0, n - 6) : n]))
+    )  # fmt: skip
+    below = next(ends, len(shown)) if wanted else len(shown)
+    front = list(
+        takewhile(
+            lambda line: not _ENDS_FRONT.match(line) and not is_prose(line), shown[below : below + _FRONT]
+        )
+    )
+    names = [_names(line) for line in front]
+    first = list(takewhile(bool, names))
+    if any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
+        return ()
+    found = tuple(name for some in first for name in some)
+    addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
+    mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
+    return found if mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
+
+
+def _names(line: str) -> list[str]:
+    """The names of which a line consists; none if it has something else."""
+    if len(line) > _MAX_NAMES:
+        return []
+    parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub("", line).strip(" ,")) if part]
+    return parts if all(map(_is_person, parts)) else []
+
+
+def _is_person(said: str) -> bool:
+    long = sum(len(word) > 2 and word[0].isupper() for word in said.split())
+    return bool(_NAME.fullmatch(said)) and not _NO_PERSON.search(said) and long <= _LONG_WORDS
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTER.sub("", text).casefold()
 
 
 def _date(said: str) -> str | None:

@@ -17,18 +17,21 @@ _CONFIRMED = 0.75  # of the words of a title, to be found on these pages
 _LIKELY = 0.5  # enough where the print shows no title
 _LARGE = 1.15  # times the size of the running text
 _HUGE = 1.6  # times the size of the running text, below some of which a smaller line is a heading
+_NEARLY = 0.85  # times the size of the next line of a title, where a logo begins one of them
 _LOGO_CHARS = 12
 _FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
 _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|\$|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
+    r"|\$\w+[:$]|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
 )
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
-_NOTE_MARK = re.compile(r"\s?[\u2217\u2020\u2021\u22c6]+$|(?:\s|(?<=[a-z]))\*$")
+_NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[^\W\d_]{3}))\*$")
+# Letters that are lost, or spaced apart so that the words are; Chinese has no such words.
+_UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 _PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
@@ -36,12 +39,13 @@ _WORD = re.compile(r"[^\W_]+")
 def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     """The title, None if nothing shows one. `said` is the title of the properties, which are often those of a template."""
     said = " ".join(said.replace("\0", " ").split())
-    named = len(said) > 3 and any(map(str.isalpha, said)) and not FILE_NAME.search(said)
+    named = len(said) > 3 and any(map(str.isalpha, said)) and _names_document(said)
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     words = set(_WORD.findall("\n".join(text.lines[:end]).casefold()))
     first = text.pages[0].end_line
     root = _root(pdf)
-    if root and _confirms(words, root) and not FILE_NAME.search(root) and not NAMED.fullmatch(root):
+    section = any(root in line and NUMBERED.match(line) for line in text.lines[:end])
+    if root and not section and _confirms(words, root) and _names_document(root):
         return root[:_MAX_TITLE]
     printed = "".join("".join(text.lines[:end]).split())
     if (
@@ -51,7 +55,9 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     ):
         return said[:_MAX_TITLE]
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
-    return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or (
+    if _UNREADABLE.search(shown):
+        shown = ""
+    return _NOTE_MARK.sub("", _LOGO.sub("", shown.replace(" | ", " "))) or (
         said[:_MAX_TITLE] if named and _confirms(words, said, _LIKELY) else None
     )
 
@@ -60,6 +66,10 @@ def _root(pdf: Pdf) -> str:
     """The only entry of the outline at its highest level; empty if there are several."""
     roots = [title for level, title, _ in pdf.outline if level == 1]
     return roots[0] if len(roots) == 1 and " " in roots[0] else ""
+
+
+def _names_document(title: str) -> bool:
+    return not FILE_NAME.search(title) and not NAMED.fullmatch(title)
 
 
 def _confirms(words: set[str], title: str, share: float = _CONFIRMED) -> bool:
@@ -72,14 +82,18 @@ def _largest(text: PdfText, end: int) -> str:
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
     above = next((n for n in range(1, end) if is_prose(lines[n - 1]) and is_prose(lines[n])), end)
-    shown = [n for n in range(end) if len(lines[n]) > 3 and not _NO_TITLE.match(lines[n])]
+    shown = [n for n in range(end) if len(lines[n]) > 2 and not _NO_TITLE.match(lines[n])]
     if len(shown) < _FIRST and len(text.pages) == 1:
         return ""
     usable = [n for n in shown if n < above or fonts[n].size > _HUGE * body]
     sizes = sorted({fonts[n].size for n in usable if fonts[n].size > _LARGE * body}, reverse=True)[:3]
-    runs = [_run_of(next(n for n in usable if fonts[n].size == size), lines, fonts) for size in sizes]
-    runs = [run for run in runs if _may_be_title(run) and not _is_journal(run, lines)]
-    return next((run for run in runs if " " in run or len(run) > _LOGO_CHARS), runs[0] if runs else "")
+    starts = (next(n for n in usable if fonts[n].size == size) for size in sizes)
+    runs = [(n, _run_of(n, lines, fonts)) for n in starts]
+    runs = [(n, run) for n, run in runs if _may_be_title(run) and not _is_journal(run, lines)]
+    # A word at the top of the page is a title if smaller print follows at once, such as a subtitle.
+    titled = any(lines[1:2]) and all(n != 1 for n, _ in runs)
+    sure = (run for n, run in runs if " " in run or len(run) > _LOGO_CHARS or (titled and not n))
+    return next(sure, runs[0][1] if runs else "")
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
@@ -90,15 +104,19 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
     )
     if sum(map(bool, (lines[n] for n in same))) > _LINES:
         same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
-    shown = [lines[n] for n in same if lines[n]]
-    return " ".join(shown).replace(" | ", " ") if len(shown) <= _LINES else ""
+    above = takewhile(
+        lambda n: _is_like(n, start, lines, fonts, _NEARLY) and not _is_journal(lines[n], lines),
+        range(start - 1, -1, -1),
+    )
+    shown = [lines[n] for n in sorted({*above, *same}) if lines[n]]
+    return " ".join(shown) if len(shown) <= _LINES else ""
 
 
-def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font]) -> bool:
+def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = 0.97) -> bool:
     """Whether a line may go on a title that begins at another one; it may be a dash."""
     size = fonts[start].size
-    return 0.97 * size <= fonts[n].size <= 1.03 * size and (
-        len(lines[n]) < 4 or not _NO_TITLE.match(lines[n])
+    return share * size <= fonts[n].size <= size / share and (
+        len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n]))
     )
 
 
@@ -114,13 +132,9 @@ def _set_apart(text: PdfText, end: int) -> str:
     for n, below in pairwise(shown[:_FIRST]) if len(shown) >= _FIRST else ():
         line, font, after = text.lines[n], text.fonts[n], text.fonts[below]
         stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
-        alone = below > n + 1 and not (n and text.lines[n - 1])
+        alone = not (n and text.lines[n - 1]) and font not in text.fonts[:n]
         if alone and font != after and stands_out:
-            return (
-                line.replace(" | ", " ")
-                if " " in line and not NUMBERED.match(line) and _may_be_title(line)
-                else ""
-            )
+            return line if " " in line and not line[0].isdigit() and _may_be_title(line) else ""
     return ""
 
 
@@ -135,12 +149,13 @@ def _above_author(lines: Sequence[str]) -> str:
 def _may_be_title(shown: str) -> bool:
     """Whether the words can be a title: no heading, caption, stamp or sentence of the text."""
     if (
-        not 4 <= len(shown) <= _MAX_TITLE
+        not 3 <= len(shown) <= _MAX_TITLE
         or _NO_TITLE.match(shown)
         or shown[0] in _PUNCTUATION
         or NAMED.fullmatch(shown)
         or CAPTION.match(shown)
         or ". . " in shown  # an entry of contents
+        or shown.count(" | ") > 2  # a row of a table
     ):
         return False
     sentence = len(shown) > 60 and shown[-1] in ".,;:" and shown.split()[-1].islower()

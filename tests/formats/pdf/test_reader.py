@@ -196,6 +196,9 @@ def test_metadata_from_the_page():
         ),
         ("Writer, Bob", ("Writer, Bob",)),
         ("user1", ()),
+        ("words", ()),
+        ("Ann Author, http://mills.example/contact", ()),
+        ("[width=5cm]logo Ann Author", ()),
         ("Ovid", ("Ovid",)),
         (
             "Ann Author <ann@mills.example>, Bob Writer[5pt] and Eve Third",
@@ -207,6 +210,33 @@ def test_metadata_from_the_page():
 )
 def test_authors_in_one_string(said: str, names: tuple[str, ...]):
     assert parse(pdf("The Art of Mills\nby Ovid\nwords", author=said)).metadata.authors == names
+
+
+@pytest.mark.parametrize(
+    ("below", "names"),
+    [
+        (
+            ["Ann Author^1 and Bob van der Writer^2", "University of Kest"],
+            ("Ann Author", "Bob van der Writer"),
+        ),
+        (["by Ann Author", "Eve C. Third, author@mills.example"], ("Ann Author", "Eve C. Third")),
+        (["Ann Author"], ()),
+        (["Ann Authora, Bob Writerb", "aMills of Kest, ann@kest.example; bPonds of Kest"], ()),
+        (["Old Mills and New", "10 May 2020"], ()),
+        (["Mill Users Guide", "University of Kest"], ()),
+        (["Ann Author Bob Writer", "University of Kest"], ()),
+        (["Ann Author", "University of Kest", "Bob Writer", "Institute of Mills"], ()),
+    ],
+)
+def test_authors_below_the_title_are_read_if_something_shows_that_they_are_persons(
+    below: list[str], names: tuple[str, ...]
+):
+    def paper(page: pymupdf.Page) -> None:
+        write(page, ["The Art of Mills"], y=60, size=20)
+        write(page, below, y=100, size=12)
+        write(page, ["Most of what stands on a page is such a line of running text as this one."] * 9, y=260)
+
+    assert parse(pdf(paper)).metadata.authors == names
 
 
 def test_metadata_from_the_properties():

@@ -192,6 +192,13 @@ def test_letters_are_repaired():
     assert clean("bell\x07 zero\u200bwidth\ufeff lone \ud800") == "bell zerowidth lone \ufffd"
     assert clean("\uf0b7 item\na\uf8eb b\n\uf0a7") == "\u2022 item\na\ufffd b\n\u2022"
     assert clean("a\x1by, \x1cne and su\x1ecient\x1f") == "affy, fine and sufficientffl"  # of TeX's fonts
+    assert (
+        clean("L\xa8oh, Cap\xb4\u0131tulo, informa\xb8c\u02dcao") == "L\xf6h, Cap\xedtulo, informa\xe7\xe3o"
+    )  # as above
+    assert (
+        clean("it\xb4s at ftp.kest.example/\u02dcann, \xa8 and \xb8b")
+        == "it\xb4s at ftp.kest.example/\u02dcann, \xa8 and \xb8b"
+    )
     assert clean("\ufefb") == "\u0644\u0627"  # an Arabic ligature
 
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 import pymupdf
 import pytest
 
+from qagen_dagster.formats.base import ParseOptions, Source
+from qagen_dagster.formats.pdf.fragments import Font
+from qagen_dagster.formats.pdf.open import opened
+from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.formats.pdf.title import title_of
+from qagen_dagster.records.document import PageSpan
 from tests.formats.pdf.samples import Draw, parse, pdf, write
 
 BODY = ["Most of what stands on a page is such a line of running text as this one here."] * 9
@@ -78,6 +84,8 @@ def test_a_drop_cap_is_no_title() -> None:
     [
         "Contents",
         "Inhaltsverzeichnis",
+        "Table of Contents",
+        "$Date: 2006-11-09 $",
         "Index . . . . . 9",
         "Abstract",
         "www.kestwick.example",
@@ -208,3 +216,82 @@ def test_a_long_word_is_a_title_but_a_short_one_above_names_is_not() -> None:
 
     assert title(cover("Wassermuehlenverzeichnis")) == "Wassermuehlenverzeichnis"
     assert title(cover("KESTWICK")) == "Mills of the Upper Kest"
+
+
+def test_the_name_of_a_text_file_is_no_title_although_the_page_shows_it() -> None:
+    def printed(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Notes on mills.txt"], y=40, size=8)
+        write(drawn, BODY, y=260)
+
+    assert title(printed, said="Notes on mills.txt") is None
+
+
+@pytest.mark.parametrize("mark", ["^1", "*"])
+def test_note_marks_at_its_end_are_no_part_of_a_title(mark: str) -> None:
+    assert title(page(f"The Mills of KESTWICK{mark}")) == "The Mills of KESTWICK"
+    assert title(page("Search with A*")) == "Search with A*"
+
+
+def test_a_word_above_its_subtitle_is_a_title_although_an_author_is_printed_larger_than_the_text() -> None:
+    def manual(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Gri"], y=80, size=20)
+        write(drawn, ["A program that draws mills"], y=98, size=10)
+        write(drawn, ["Ann Author"], y=300, size=14)
+
+    assert title(manual, page()) == "Gri"
+
+
+@pytest.mark.parametrize("large", ["T h e M i l l s", "The M\ufffdlls of the Kest"])
+def test_a_title_without_readable_words_is_none(large: str) -> None:
+    text = PdfText(
+        lines=[large, "", *BODY],
+        fonts=[Font(200), Font(), *[Font(100)] * len(BODY)],
+        pages=[PageSpan(page=1, start_line=1, end_line=2 + len(BODY))],
+    )
+    with opened(Source("mills.pdf", pdf(page())), ParseOptions()) as document:
+        assert title_of(document, text, "") is None
+        text.lines[0] = "The Mills"
+        assert title_of(document, text, "") == "The Mills"
+
+
+def test_a_numbered_section_is_no_title_although_it_is_the_root_of_the_outline() -> None:
+    def manual(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=20)
+        write(drawn, ["1 About this document"], y=140, size=14)
+        write(drawn, BODY, y=260)
+
+    entries: list[list[object]] = [[1, "About this document", 1], [2, "Wheels", 1], [2, "Ponds", 2]]
+    assert title(manual, page(), toc=entries) == "Mills of the Upper Kest"
+
+
+def test_a_logo_that_begins_the_last_line_of_a_title_does_not_cut_off_the_others() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Information Systems", "for Mills of the Kest with"], y=80, size=20)
+        write(drawn, ["TeX Classes"], y=104 + 24, size=22)
+        write(drawn, BODY, y=260)
+
+    assert title(cover) == "Information Systems for Mills of the Kest with TeX Classes"
+
+
+def test_a_title_ends_above_a_named_heading_of_its_size() -> None:
+    assert title(page("Mills of the Upper Kest", "Introduction")) == "Mills of the Upper Kest"
+
+
+def test_a_bold_title_may_stand_directly_above_its_author() -> None:
+    def paper(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Letters of the Kest, No. 5"], y=40, size=11)
+        drawn.insert_text((60, 80), "Mills of the Upper Kest", fontsize=11, fontname="hebo")
+        write(drawn, ["Ann Author"], y=94, size=11)
+        write(drawn, BODY, y=130)
+
+    assert title(paper) == "Mills of the Upper Kest"
+
+
+def test_the_head_of_a_table_is_no_title_but_a_dollar_sign_may_begin_one() -> None:
+    def listed(drawn: pymupdf.Page) -> None:
+        for n, cell in enumerate(["Miller", "Given name", "Wheel", "Pond"]):
+            drawn.insert_text((60 + 120 * n, 80), cell, fontsize=13, fontname="hebo")
+        write(drawn, BODY, y=260)
+
+    assert title(listed, page()) is None
+    assert title(page("$KEST/mills Makefile")) == "$KEST/mills Makefile"
