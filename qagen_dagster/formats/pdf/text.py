@@ -29,6 +29,7 @@ _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
+_APART = 8  # tenths of the letter size between close columns
 _LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
@@ -171,14 +172,18 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
 
 
 def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
-    """Whether several lines have parts that stand apart; in ruled tables these may be close to each other."""
-    count = sum([BAR in text for text, _ in lines])
+    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
+    if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
+        return True
+    before = False
     for _, row in lines:
-        if count >= _LINES_OF_CELLS:
-            return True
-        count += len(row) > 1 and any(
-            10 * (f.x0[n] - f.x1[last]) > 7 * f.size[n] for last, n in pairwise(row)
-        )
+        if row:
+            apart = len(row) > 1 and any(
+                10 * (f.x0[n] - f.x1[last]) > _APART * f.size[n] for last, n in pairwise(row)
+            )
+            if before and apart:
+                return True
+            before = apart
     return False
 
 

@@ -58,6 +58,11 @@ class Rows:
         self._edges = edges
         self._parts = parts
         self._each = len(parts) >= each
+        self._spans = {n: _span(f, edges, n) for part in parts for line in part for n in line}
+        self._column = {
+            n: first if last > first else bisect(edges, f.x0[n] + f.x1[n] >> 1)
+            for n, (first, last) in self._spans.items()
+        }
 
     def all(self) -> list[list[TableRow]]:
         """By part, its rows."""
@@ -74,7 +79,9 @@ class Rows:
         most = max(counts)
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
             return most > 1
-        if self._is_spaced(part) or any(self._is_wide(n) for line in part if len(line) > 1 for n in line):
+        if self._is_spaced(part) or any(
+            self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
+        ):
             return True
         if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
             return True
@@ -86,42 +93,33 @@ class Rows:
     def _is_spaced(self, part: list[list[int]]) -> bool:
         """Whether the lines of the first column are too far apart for those of one cell."""
         f = self._f
-        names = [n for line in part for n in line if self._column(n) == 0]
+        names = [n for line in part for n in line if self._column[n] == 0]
         gaps = [f.y0[below] - f.y1[above] - f.size[below] for above, below in pairwise(names)]
         return bool(gaps) and 10 * min(gaps) > -2 * f.size[names[0]]
 
     def _numbers(self, part: list[list[int]], column: int) -> int:
         """How many lines have a number in a column."""
-        shown = [" ".join([self._f.text[n] for n in line if self._column(n) == column]) for line in part]
+        shown = [" ".join([self._f.text[n] for n in line if self._column[n] == column]) for line in part]
         return sum(_NUMBER.fullmatch(text) is not None for text in shown)
 
     def _width(self, part: list[list[int]], column: int) -> float:
         """The average width of the fragments in a column, in letter sizes."""
         f = self._f
         return fmean(
-            (f.x1[n] - f.x0[n]) / f.size[n] for line in part for n in line if self._column(n) == column
+            (f.x1[n] - f.x0[n]) / f.size[n] for line in part for n in line if self._column[n] == column
         )
 
     def _counts(self, part: list[list[int]]) -> list[int]:
         counts = [0] * (len(self._edges) + 1)
         for line in part:
-            for column in {self._column(n) for n in line}:
+            for column in {self._column[n] for n in line}:
                 counts[column] += 1
         return counts
-
-    def _column(self, n: int) -> int:
-        first, last = _span(self._f, self._edges, n)
-        return first if last > first else bisect(self._edges, self._f.x0[n] + self._f.x1[n] >> 1)
-
-    def _is_wide(self, n: int) -> bool:
-        """Whether the fragment reaches over several columns."""
-        first, last = _span(self._f, self._edges, n)
-        return first < last
 
     def _row(self, inside: list[int]) -> TableRow:
         row: TableRow = [[] for _ in range(len(self._edges) + 1)]
         for n in inside:
-            column, last = self._column(n), _span(self._f, self._edges, n)[1]
+            column, last = self._column[n], self._spans[n][1]
             beside = row[column] and self._f.x1[row[column][-1]] <= self._f.x0[n]
             row[column + 1 if beside and column < last else column].append(n)
         return row

@@ -89,7 +89,7 @@ def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
 
 
 def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
-    """Lines with the same ends, at least two of them."""
+    """Lines with the same ends: more than two, or two with room for a short table."""
     groups: list[list[_Line]] = []
     for line in level:
         if line.end - line.start < _SHORTEST:
@@ -100,7 +100,7 @@ def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
                 break
         else:
             groups.append([line])
-    return [group for group in groups if len(group) > 1]
+    return [one for one in groups if len(one) > 2 or (len(one) > 1 and one[1].at - one[0].at < _HIGHEST)]
 
 
 class _Finder:
@@ -113,11 +113,13 @@ class _Finder:
         self._at = [line.at for line in self._upright]  # ascending
         self._ruled = {line.at for line in group}
         self._level = self._with_open_ends()
-        self._inside = [
-            n
-            for n in range(len(f.text))
-            if self._left - _ENDS <= f.x0[n] + f.x1[n] >> 1 <= self._right + _ENDS
-        ]
+        self._inside = sorted(
+            [
+                (top + bottom >> 1, n)
+                for n, (x0, top, x1, bottom) in enumerate(zip(f.x0, f.y0, f.x1, f.y1, strict=True))
+                if self._left - _ENDS <= x0 + x1 >> 1 <= self._right + _ENDS
+            ]
+        )
 
     def _with_open_ends(self) -> list[int]:
         """The positions of the lines, and where upright lines end between or beyond them, as in an open last row."""
@@ -149,11 +151,10 @@ class _Finder:
     def _part(self, top: int, bottom: int) -> list[list[int]]:
         """The lines of fragments between two ruling lines."""
         f = self._f
-        inside = [n for n in self._inside if top < f.y0[n] + f.y1[n] >> 1 < bottom]
         lines: list[list[int]] = []
         middle = high = 0
-        for n in sorted(inside, key=lambda n: f.y0[n] + f.y1[n]):
-            centre, tall = f.y0[n] + f.y1[n] >> 1, f.y1[n] - f.y0[n]
+        for centre, n in self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]:
+            tall = f.y1[n] - f.y0[n]
             if lines and 10 * (centre - middle) <= 4 * min(tall, high):
                 lines[-1].append(n)
             else:
