@@ -168,7 +168,8 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
         tables = _whole(ruled_tables(fragments, rules), rows)
     if tables:
         lines = _with_tables(f, rows, fragments, tables)
-    return PageLines(fragments, merge_lettering(f, lines) if f.figures else lines, tables)
+    cells = {n for table in tables for row in table.rows for cell in row for n in cell}
+    return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
 
 def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
