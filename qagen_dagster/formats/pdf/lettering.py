@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -31,8 +31,11 @@ _MAX_LINE = 1_000  # characters of lettering on one line
 _Line = tuple[str, Row]
 
 
-def merge_lettering(f: Fragments, lines: list[_Line]) -> list[_Line]:
-    """The lines, with the loose lettering above each figure's caption merged into a line before the caption."""
+def merge_lettering(f: Fragments, lines: list[_Line], cells: Container[int] = ()) -> list[_Line]:
+    """The lines, with the loose lettering above each figure's caption merged into a line before the caption.
+
+    Fragments of tables, `cells`, are none.
+    """
     captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
     if not captions:
         return lines
@@ -40,7 +43,7 @@ def merge_lettering(f: Fragments, lines: list[_Line]) -> list[_Line]:
     found: list[_Line] = []
     done = 0
     for caption in captions:
-        start = _start(f, lines, caption, done, page)
+        start = _start(f, lines, caption, done, page, cells)
         run = [line for line in lines[start:caption] if line[1]]
         if len(run) > 1 and _is_loose(f, run):
             found += lines[done:start]
@@ -68,13 +71,16 @@ def _page(f: Fragments, lines: Sequence[_Line]) -> _Page:
     return _Page(sizes.most_common(1)[0][0] if sizes else 0, near)
 
 
-def _start(f: Fragments, lines: Sequence[_Line], caption: int, least: int, page: _Page) -> int:
+def _start(
+    f: Fragments, lines: Sequence[_Line], caption: int, least: int, page: _Page, cells: Container[int]
+) -> int:
     """The first line of the run of non-text lines above a caption."""
     foot = f.y0[lines[caption][1][0]]
     n = caption
     while n > least:
         text, row = lines[n - 1]
-        if row and (max(f.y1[one] for one in row) > foot + 30 or _is_text(f, text, row, page)):
+        below = row and max(f.y1[one] for one in row) > foot + 30
+        if row and (below or row[0] in cells or _is_text(f, text, row, page)):
             break
         n -= 1
     last = lines[n - 1][1] if n else []

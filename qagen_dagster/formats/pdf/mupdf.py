@@ -38,11 +38,10 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
-_BOX = re.compile(rb'<vector bbox="([^"]+)')
-_MAX_CONTENT = (
-    60_000  # compressed bytes of a page above which it is a drawing and not searched for ruling lines
-)
-_FEW_PATHS, _MANY_PATHS = 3, 1_500  # of a page on which ruling lines are looked for
+_PAD = (2.5, 4.0)  # points that the library adds around thin strokes of Ghostscript, which scales its content
+_VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
+_MAX_CONTENT = 60_000  # compressed bytes of a page; one with more is a drawing without ruled tables
+_FEW_PATHS, _MANY_PATHS = 2, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
@@ -250,13 +249,17 @@ class Printed:
         if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
             return []
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        sides = b",".join(_BOX.findall(printed)).replace(b" ", b",")
+        vectors = _VECTOR.findall(printed)
+        sides = b",".join([box for box, _ in vectors]).replace(b" ", b",")
         sides = array("f", json.loads(b"[%b]" % sides))  # rounded as by the library
-        return [
-            (int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE))
-            for x0, y0, x1, y1 in zip(*[iter(sides)] * 4, strict=True)
-            if x1 - x0 <= _RULE or y1 - y0 <= _RULE
-        ]
+        found: list[tuple[int, int, int, int]] = []
+        for x0, y0, x1, y1, (_, stroke) in zip(*[iter(sides)] * 4, vectors, strict=True):
+            pad = min(x1 - x0, y1 - y0) / 2
+            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
+                x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
+            if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
+                found.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+        return found
 
 
 class Page:

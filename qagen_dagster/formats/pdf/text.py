@@ -13,14 +13,14 @@ from typing import NamedTuple
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.checkboxes import mark_checkboxes
-from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of, split
 from qagen_dagster.formats.pdf.lettering import merge_lettering
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
-from qagen_dagster.formats.pdf.ruling import Box, Ruled, ruled_tables
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
+from qagen_dagster.formats.pdf.tables.empty_cells import BAR, SIGNS, with_empty_cells
+from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
@@ -29,6 +29,7 @@ _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
+_APART = 8  # tenths of the letter size between close columns
 _LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
@@ -158,8 +159,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
     """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
     lines = _flowing(f, rows)
-    cells = sum([BAR in text for text, _ in lines])
-    rules: Sequence[Box] = ruling_lines() if cells >= _LINES_OF_CELLS else []
+    rules: Sequence[Box] = ruling_lines() if _has_cells(f, lines) else []
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
@@ -168,7 +168,24 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
         tables = _whole(ruled_tables(fragments, rules), rows)
     if tables:
         lines = _with_tables(f, rows, fragments, tables)
-    return PageLines(fragments, merge_lettering(f, lines) if f.figures else lines, tables)
+    cells = {n for table in tables for row in table.rows for cell in row for n in cell}
+    return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
+
+
+def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
+    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
+    if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
+        return True
+    before = False
+    for _, row in lines:
+        if row:
+            apart = len(row) > 1 and any(
+                10 * (f.x0[n] - f.x1[last]) > _APART * f.size[n] for last, n in pairwise(row)
+            )
+            if before and apart:
+                return True
+            before = apart
+    return False
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:

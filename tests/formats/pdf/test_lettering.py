@@ -123,3 +123,15 @@ def test_looking_for_tables_prints_nothing(capfd: pytest.CaptureFixture[str]):
 
     FORMAT.visuals(source(pdf(draw)), None, OPTIONS)
     assert capfd.readouterr() == ("", "")
+
+
+def test_rows_of_a_ruled_table_above_a_figure_are_no_lettering():
+    def draw(page: pymupdf.Page) -> None:
+        page_with(*LABELS[2:])(page)
+        for y in (150, 166, 214):
+            page.draw_line((60, y), (300, y), width=0.6)
+        for n, row in enumerate([("Gauge", "Depth"), ("Port", "12.0"), ("Pier", "14.5"), ("Sill", "16.0")]):
+            page.insert_text((66, 161 + 16 * n), row[0], fontsize=9)
+            page.insert_text((220, 161 + 16 * n), row[1], fontsize=9)
+
+    assert "Gauge | Depth\nPort | 12.0\nPier | 14.5\nSill | 16.0" in parse(pdf(draw)).text

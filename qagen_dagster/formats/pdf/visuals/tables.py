@@ -21,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
     union,
 )
 from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Rect, Table
-from qagen_dagster.formats.pdf.ruling import Ruled
+from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
 MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long

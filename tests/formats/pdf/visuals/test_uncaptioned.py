@@ -8,7 +8,7 @@ import pymupdf
 import pytest
 
 from qagen_dagster.formats.pdf.layout import Piece, text_of
-from qagen_dagster.formats.pdf.ruling import Ruled
+from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder
 from tests.formats.pdf.visuals.test_boxes import accounts, heads

@@ -6,7 +6,7 @@ import pymupdf
 
 from qagen_dagster.formats.pdf.fragments import fragments_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.ruling import Ruled, ruled_tables
+from qagen_dagster.formats.pdf.tables.ruling import Ruled, ruled_tables
 from tests.formats.pdf.samples import Draw, columns, lines, parse, pdf, write
 
 PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sends its readings by radio."]
@@ -270,3 +270,116 @@ def test_columns_of_prose_below_a_head_between_rules_are_no_table():
         columns(page)
 
     assert not tables(draw)
+
+
+def test_thin_lines_of_scaled_content_are_ruling_lines():
+    def draw(page: pymupdf.Page) -> None:
+        put(page, 114, (64, "Station"), (204, "Purpose"))
+        put(page, 134, (64, "Port Carrick"), (204, "Warns the harbour master of high water at night"))
+        put(page, 145, (204, "and in fog"))
+        put(page, 156, (64, "Gannet Point"), (204, "Measures the tide"))
+        page.clean_contents()
+        (content,) = page.get_contents()
+        ruled = "".join(f"600 {8420 - 10 * y} m 4600 {8420 - 10 * y} l S\n" for y in (100, 120, 164))
+        scaled = f"q 0.1 0 0 0.1 0 0 cm 4 w\n{ruled}Q\n"
+        page.parent.update_stream(content, scaled.encode() + page.read_contents())
+
+    assert lines(pdf(draw)) == [
+        "Station | Purpose",
+        "Port Carrick | Warns the harbour master of high water at night and in fog",
+        "Gannet Point | Measures the tide",
+    ]
+
+
+def test_columns_that_stand_close_to_each_other_are_cells():
+    def draw(page: pymupdf.Page) -> None:
+        for n, (code, meaning) in enumerate(
+            [("Code", "Meaning"), ("1000", "Tide read"), ("2000", "Tide too low")]
+        ):
+            put(page, 112 + 16 * n, (66, code), (98, meaning))
+            rule(page, 100 + 16 * n, 60, 200)
+        rule(page, 148, 60, 200)
+        for x in (60, 94, 200):
+            page.draw_line((x, 100), (x, 148), width=0.6)
+
+    assert lines(pdf(draw)) == ["Code | Meaning", "1000 | Tide read", "2000 | Tide too low"]
+
+
+def test_names_and_their_meaning_between_two_lines_are_rows():
+    def draw(page: pymupdf.Page) -> None:
+        write(page, PROSE, y=60)
+        rule(page, 104, 60, 300)
+        put(page, 116, (64, "depth"), (130, "Height of the water over the sill"))
+        put(page, 127, (64, "rain"), (130, "Rain since midnight, read at the"))
+        put(page, 138, (130, "house of the keeper"))
+        put(page, 149, (64, "light"), (130, "Hours of light"))
+        put(page, 160, (64, "temperature"), (130, "Mean of day and night"))
+        rule(page, 166, 60, 300)
+        write(page, PROSE, y=200)
+
+    said = parse(pdf(draw)).text.split("\n\n")
+    assert said[1].split("\n") == [
+        "depth | Height of the water over the sill",
+        "rain | Rain since midnight, read at the house of the keeper",
+        "light | Hours of light",
+        "temperature | Mean of day and night",
+    ]
+    assert len(tables(draw)) == 1
+
+
+def test_numbered_lines_of_a_program_between_two_lines_are_no_table():
+    def draw(page: pymupdf.Page) -> None:
+        rule(page, 104)
+        for n, code in enumerate(["read the gauge", "while dark:", "light the lamp", "close", "end"]):
+            put(page, 116 + 11 * n, (64, str(n)), (90, code))
+        rule(page, 166)
+
+    assert tables(draw) == []
+
+
+def test_a_cell_of_many_lines_is_one_row():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 132, 148, 240):
+            rule(page, y)
+        for x in (60, 150, 460):
+            page.draw_line((x, 100), (x, 240), width=0.6)
+        put(page, 112, (64, "Command"), (154, "What it does"))
+        put(page, 128, (64, "read"), (154, "Reads the gauge"))
+        put(page, 144, (64, "send"), (154, "Sends what was read"))
+        for n in range(7):
+            put(page, 160 + 11 * n, (154, f"it waits {n},"))
+        put(page, 160, (64, "wait"))
+        put(page, 171, (64, "or stop"))
+
+    assert lines(pdf(draw))[-1] == "wait or stop | " + " ".join(f"it waits {n}," for n in range(7))
+
+
+def test_lines_far_apart_in_the_first_column_are_rows():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 170, 240, 310):
+            rule(page, y)
+        for x in (60, 250, 460):
+            page.draw_line((x, 100), (x, 310), width=0.6)
+        for n in range(9):
+            top = 114 + 22 * (n % 3) + 70 * (n // 3)
+            put(page, top, (64, f"the command with the number {n}"), (254, f"what the command {n} does"))
+
+    assert lines(pdf(draw)) == [
+        f"the command with the number {n} | what the command {n} does" for n in range(9)
+    ]
+
+
+def test_a_head_in_the_middle_of_a_ruled_column_and_a_double_line_make_no_empty_column():
+    def draw(page: pymupdf.Page) -> None:
+        for n in range(6):
+            rule(page, 100 + 16 * n)
+        for x in (60, 300, 303, 380, 460):
+            page.draw_line((x, 100), (x, 180), width=0.6)
+        put(page, 112, (190, "Station"), (310, "Year"), (390, "Depth"))
+        for n in range(4):
+            put(page, 128 + 16 * n, (64, f"Gauge {n}"), (310, f"200{n}"), (390, f"1{n}.5"))
+
+    assert lines(pdf(draw)) == [
+        "Station | Year | Depth",
+        *[f"Gauge {n} | 200{n} | 1{n}.5" for n in range(4)],
+    ]
