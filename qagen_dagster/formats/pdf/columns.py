@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -28,6 +30,9 @@ class _Item(NamedTuple):
     chars: int  # letters of wide scripts count double
 
 
+_ORDER = attrgetter("order")
+
+
 @dataclass
 class _Band:
     """Items that overlap in height, and the horizontal ranges that they cover."""
@@ -49,7 +54,7 @@ def _item(f: Fragments, n: int) -> _Item:
     trim = (f.y1[n] - f.y0[n]) // 5
     text = f.text[n]
     chars = len(text)
-    if not f.ascii and max(text) > _WIDE:
+    if not (f.ascii or text.isascii()) and max(text) > _WIDE:
         chars += sum([char > _WIDE for char in text])
     return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
 
@@ -90,24 +95,30 @@ class _Cutter:
             if bands and item.top < bands[-1].bottom:
                 band = bands[-1]
                 band.items.append(item)
-                band.bottom = max(band.bottom, item.bottom)
+                band.spans.append((item.x0, item.x1))
+                if item.bottom > band.bottom:
+                    band.bottom = item.bottom
             else:
-                bands.append(_Band(item.top, item.bottom, [item], []))
+                bands.append(_Band(item.top, item.bottom, [item], [(item.x0, item.x1)]))
         for band in bands:
-            spans = [(item.x0, item.x1) for item in band.items]
-            band.spans = self._union(spans) if len(spans) > 1 else spans
+            if len(band.spans) > 1:
+                band.spans = self._union(band.spans)
         return bands
 
     def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The horizontal ranges covered; gaps narrower than a letter do not count."""
         covered: list[tuple[int, int]] = []
         gap = self.size * 4 // 5
-        for left, right in sorted(spans):
-            if covered and left < covered[-1][1] + gap:
-                if right > covered[-1][1]:
-                    covered[-1] = (covered[-1][0], right)
-            else:
-                covered.append((left, right))
+        spans = sorted(spans)
+        start, end = spans[0]
+        for left, right in spans:
+            if left >= end + gap:
+                covered.append((start, end))
+                start = left
+            elif right <= end:
+                continue
+            end = right
+        covered.append((start, end))
         return covered
 
     def _groups(self, bands: list[_Band]) -> list[tuple[list[_Band], list[tuple[int, int]]]]:
@@ -127,7 +138,7 @@ class _Cutter:
     def _columns(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[_Item]]:
         """The items split at the gutters that separate columns of prose; one list if there are none."""
         columns: list[list[_Item]] = []
-        rest = sorted(items, key=lambda item: item.order)
+        rest = sorted(items, key=_ORDER)
         for _, edge in spans[:-1]:
             left = [item for item in rest if item.x0 < edge]
             right = [item for item in rest if item.x0 >= edge]
@@ -166,8 +177,9 @@ class _Cutter:
         """Runs of lines drawn one after the other, each close below the previous one in the same column."""
         cells: list[list[_Item]] = []
         column = -1
-        for item in sorted(items, key=lambda item: item.order):
-            place = next((n for n, span in enumerate(spans) if item.x0 < span[1]), len(spans))
+        ends = [end for _, end in spans]
+        for item in sorted(items, key=_ORDER):
+            place = bisect(ends, item.x0)
             last = cells[-1][-1] if cells else None
             if last and place == column and -item.size < item.top - last.bottom < item.size * 0.8:
                 cells[-1].append(item)
@@ -209,12 +221,12 @@ def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
     """Cells grouped into table rows by overlapping height, from the top down."""
     parts: list[list[list[_Item]]] = []
     bottom = 0
-    for cell in sorted(cells, key=lambda cell: min(item.top for item in cell)):
-        top = min(item.top for item in cell)
+    tops = [min([item.top for item in cell]) for cell in cells]
+    for top, cell in sorted(zip(tops, cells, strict=True), key=itemgetter(0)):
         if parts and top < bottom:
             parts[-1].append(cell)
         else:
             parts.append([cell])
             bottom = top
-        bottom = max([item.bottom for item in cell] + [bottom])
+        bottom = max(bottom, *[item.bottom for item in cell])
     return parts

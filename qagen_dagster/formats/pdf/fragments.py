@@ -13,11 +13,12 @@ from operator import add, gt
 from typing import NamedTuple, cast
 
 # Bytes and few groups, for speed: a page has some fifty fragments.
-_FRAGMENT = re.compile(
-    rb'"bbox":\{([^}]+)\},"font":\{"name":("[^"]*","family":[^}]+)\},'
-    rb'"x":[^,]+,"y":([^,]+),"text":"([^"]*)"\}'
-)
-_BOX_NAMES = b'"xywhflags:'
+_LINE = rb'"wmode":.,"bbox":\{([^f]+)"flags[^{]+\{"name":("[^"]*"[^}]+)[^y]+y":([^,]+),"text":"(%b)"\}'
+_PLAIN = re.compile(_LINE % rb'[^"]*')
+_ESCAPED = re.compile(_LINE % rb'[^"\\]*(?:\\.[^"\\]*)*')
+_BOX_NAMES = b'"xywh:'
+_COMMON = bytes(range(0x20, 0x7F))  # characters that need no repair
+_CONTROL = rb"\u"  # begins the escape of a control character
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
@@ -27,7 +28,7 @@ _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 # Accents that TeX prints as signs of their own before a letter; a tilde only within a word, elsewhere it may be part of an address.
 _ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
 _COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
-_LIGATURE = re.compile("(?<=[a-zA-Z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
+_LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = dict(
     zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
 )  # of TeX's fonts
@@ -67,15 +68,14 @@ class Fragments:
 
 def fragments_of(printed: bytes) -> Fragments:
     """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
-    if escaped := b"\\" in printed:
-        printed = printed.replace(rb"\\", b"\0").replace(rb"\"", b"\1")  # which are themselves escaped
-    found = _FRAGMENT.findall(printed)
+    escaped = b"\\" in printed
+    found = (_ESCAPED if escaped else _PLAIN).findall(printed)
     # All texts are repaired at once, for speed: a line end cannot occur inside one.
-    joined = b"\n".join([one[-1] for one in found]).decode("utf-8", "replace")
+    raw = b"\n".join([one[-1] for one in found])
+    joined = _unescaped(raw) if escaped else raw.decode("utf-8", "replace")
     ascii = joined.isascii()
-    if escaped:
-        joined = _unescaped(joined)
-    if odd := (escaped or not ascii) and _ODD.search(joined) is not None:
+    rare = raw.translate(None, _COMMON).decode("utf-8", "replace")
+    if odd := _CONTROL in raw or _ODD.search(rare) is not None:
         joined = clean(joined)
     texts = list(map(str.strip, joined.split("\n")))
     if "" in texts:
@@ -84,9 +84,10 @@ def fragments_of(printed: bytes) -> Fragments:
     if not found:
         return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
     boxes, font, base, _ = zip(*found, strict=True)
-    sides = cast("list[int]", json.loads(b"[%b]" % b",".join(boxes).translate(None, _BOX_NAMES)))
-    left, top, wide, high = sides[::5], sides[1::5], sides[2::5], sides[3::5]
-    fonts = list(map(_font, font))
+    sides = cast("list[int]", json.loads(b"[%b]" % b"".join(boxes)[:-1].translate(None, _BOX_NAMES)))
+    left, top, wide, high = sides[::4], sides[1::4], sides[2::4], sides[3::4]
+    kinds = {one: _font(one) for one in set(font)}
+    fonts = [kinds[one] for one in font]
     # A fragment taller than wide, or a first line that hangs below its baseline, needs the closer look.
     upright = True not in map(gt, high, wide) and 2 * int(base[0]) >= 2 * top[0] + high[0]
     return Fragments(
@@ -101,7 +102,7 @@ def fragments_of(printed: bytes) -> Fragments:
         ascii,
         odd and _is_rtl(joined[:_SAMPLE]),
         upright,
-        "Fig" in joined or "FIG" in joined or "Abb" in joined,
+        b"Fig" in raw or b"FIG" in raw or b"Abb" in raw,
     )
 
 
@@ -164,21 +165,13 @@ def _composed(accent: re.Match[str]) -> str:
     return whole if len(whole) == 1 else accent[0]
 
 
-def _unescaped(joined: str) -> str:
+def _unescaped(raw: bytes) -> str:
     """Unescape lines of JSON string contents; an escaped line end becomes a space."""
-    if "\\" in joined:
-        return "\n".join([_unescaped_one(text) for text in joined.split("\n")])
-    return joined.replace("\1", '"').replace("\0", "\\")
-
-
-def _unescaped_one(text: str) -> str:
-    if "\\" not in text:
-        return _unescaped(text)
-    try:
-        text = text.replace("\1", r"\"").replace("\0", r"\\")
-        return str(json.loads(f'"{text}"', strict=False)).replace("\n", " ")
-    except ValueError:
-        return text.replace("\\", "")
+    shown = raw.decode("utf-8", "replace")
+    if _CONTROL not in raw:
+        return shown.replace(r"\\", "\0").replace(r"\"", '"').replace("\0", "\\")
+    texts = cast("list[str]", json.loads('["' + shown.replace("\n", '","') + '"]', strict=False))
+    return "\n".join([text.replace("\n", " ") for text in texts])
 
 
 @cache

@@ -42,8 +42,10 @@ def _turned(fragments: Fragments) -> dict[int, str]:
     f = fragments
     suspects = [
         n
-        for n, (x0, y0, x1, y1, base) in enumerate(zip(f.x0, f.y0, f.x1, f.y1, f.base, strict=True))
-        if y1 - y0 > x1 - x0 or base + base < y0 + y1
+        for n, (x0, y0, x1, y1, base, text) in enumerate(
+            zip(f.x0, f.y0, f.x1, f.y1, f.base, f.text, strict=True)
+        )
+        if (y1 - y0 > x1 - x0 or base + base < y0 + y1) and len(text) > 1
     ]
     ways = {n: _direction(f, n) for n in suspects}
     return {n: way for n, way in ways.items() if way}
@@ -51,8 +53,6 @@ def _turned(fragments: Fragments) -> dict[int, str]:
 
 def _direction(f: Fragments, n: int) -> str:
     width, height = f.x1[n] - f.x0[n], f.y1[n] - f.y0[n]
-    if len(f.text[n]) < 2:
-        return ""
     if height > max(1.5 * width, 1.6 * f.size[n]):
         return "up" if f.base[n] * 2 > f.y0[n] + f.y1[n] else "down"
     return "over" if f.base[n] < f.y0[n] + height * 0.3 and width > height else ""

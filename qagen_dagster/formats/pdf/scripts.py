@@ -87,18 +87,17 @@ def _char(code: re.Match[str]) -> str:
 
 def _is_suspect(f: Fragments) -> bool:
     """Whether a line with a number is taller than others of its font, and no line without a number is as tall."""
-    pairs = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
-    kinds = set(pairs)
+    kinds = set(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
     usual = dict(sorted(kinds, reverse=True))
     tall = {(font, high) for font, high in kinds if high >= usual[font] + _TALLER}
     if not tall:
         return False
-    ordinary = {
-        pair
-        for pair, text in zip(pairs, f.text, strict=True)
-        if pair in tall and not (_DIGIT.search(text) and _NUMBER.search(text))
-    }
-    return tall != ordinary
+    for kind, text in zip(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True), f.text, strict=True):
+        if kind in tall and not (_DIGIT.search(text) and _NUMBER.search(text)):
+            tall.discard(kind)
+            if not tall:
+                return False
+    return True
 
 
 @cache
@@ -128,20 +127,23 @@ def _marked(runs: list[_Run]) -> str:
 
 def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     """Raised ("^"), lowered ("_") and ordinary parts of a line."""
-    parts: list[tuple[str, str]] = []
-    size = float(runs[0][2])
-    for place, (raised, family, printed, text) in enumerate(runs):
-        text = text.translate(table) if (table := _table(family)) else text
-        small = float(printed) <= _SMALL * size
-        kind = "" if not small else "^" if raised else "_"
-        if not place and len(runs) > 1 and text.isdigit() and size <= _SMALL * float(runs[1][2]):
-            parts.append(("^", f"{text} "))  # a footnote's own mark
-        elif parts and (parts[-1][0] == kind or not text.strip()):
-            parts[-1] = (parts[-1][0], parts[-1][1] + text)
+    parts: list[tuple[str, list[str]]] = []
+    size, last = float(runs[0][2]), None
+    for raised, family, printed, text in runs:
+        if table := _table(family):
+            text = text.translate(table)
+        now = float(printed)
+        kind = "" if now > _SMALL * size else "^" if raised else "_"
+        if kind == last or (parts and not text.strip()):
+            parts[-1][1].append(text)
+        elif not parts and text.isdigit() and len(runs) > 1 and size <= _SMALL * float(runs[1][2]):
+            last = "^"
+            parts.append((last, [f"{text} "]))  # a footnote's own mark
         else:
-            parts.append((kind, text))
-        size = size if small else float(printed)
-    return parts
+            last = kind
+            parts.append((kind, [text]))
+        size = size if kind else now
+    return [(kind, "".join(texts)) for kind, texts in parts]
 
 
 def _raised(shown: str, before: str) -> str:

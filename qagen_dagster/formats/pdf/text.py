@@ -37,6 +37,7 @@ _AHEAD_BYTES = 1_000_000
 _SAMPLED = 300  # lines that show the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
+_SAMPLED_LINES = 6  # of the middle of a page, in which a few words show that it is meaningful
 _SAMPLE = 400  # characters of a page checked for meaningful text
 
 
@@ -71,10 +72,12 @@ class PdfText:
 def is_prose(line: str) -> bool:
     """Whether a line belongs to a paragraph by its length and its words."""
     short = len(line) < _PROSE_CHARS
-    if (short and len(line) + sum(char > WIDE for char in line) < _PROSE_CHARS) or "@" in line or BAR in line:
+    if short and (line.isascii() or len(line) + sum([char > WIDE for char in line]) < _PROSE_CHARS):
         return False
-    words = line.split()
-    return sum(word[0].islower() or word[0] > WIDE for word in words) * 2 >= len(words)
+    if "@" in line or BAR in line:
+        return False
+    firsts = [word[0] for word in line.split()]
+    return sum([first.islower() or first > WIDE for first in firsts]) * 2 >= len(firsts)
 
 
 def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
@@ -234,12 +237,14 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
     """The lines of rows, with empty cells where cells show columns."""
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
+    blanks: list[int] = []
     has_cells = False
     limit = _FAR  # a line that begins lower gets a blank line before it
     for row in rows:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
         if top > limit:
+            blanks.append(len(lines))
             lines.append(_BLANK)
         if len(row) == 1:
             lines.append((texts[first], row))
@@ -249,12 +254,15 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
         limit = bottom + (bottom - top) * 7 // 10
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
-    return [line for n, line in enumerate(lines) if line[1] or not _is_torn(lines[n - 1 : n + 2])]
+    for n in reversed(blanks):
+        if _is_torn(lines[n - 1], lines[n + 1]):
+            del lines[n]
+    return lines
 
 
-def _is_torn(lines: list[Line]) -> bool:
-    """Whether a sentence goes on after the blank line in the middle, as in double-spaced text."""
-    above, below = lines[0][0], lines[-1][0]
+def _is_torn(before: Line, after: Line) -> bool:
+    """Whether a sentence goes on after the blank line between two lines, as in double-spaced text."""
+    above, below = before[0], after[0]
     return (
         len(above) >= _SENTENCE
         and above[-1] not in _ENDS
@@ -321,7 +329,10 @@ def _read(
 
 def _is_noise(texts: list[str]) -> bool:
     """Whether the text is meaningless, as when a file does not map its glyphs to characters."""
-    if _WORDS.search(texts[len(texts) // 2]) or _has_words(" ".join(texts[:12])[:_SAMPLE]):
+    middle = len(texts) // 2
+    if _WORDS.search("\n".join(texts[middle : middle + _SAMPLED_LINES])) or _has_words(
+        " ".join(texts[:12])[:_SAMPLE]
+    ):
         return False
     shown = _FILLING.sub("", "".join(texts))
     return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
