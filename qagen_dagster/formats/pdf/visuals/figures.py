@@ -32,6 +32,7 @@ _LARGE_CHARS = 24  # of a label in the size of the prose
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 _LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
 _LEGEND = 0.5  # share of the drawing's width that a legend may have
+_DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
 _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
@@ -237,12 +238,29 @@ def is_written(shape: Shape, text: Text) -> bool:
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
     inside = [one for one in text.pieces if contains(shape.box, one.box)]
+    if not shape.pictures and _is_frame(shape, inside):
+        return True
     plain = len(shape.boxes) <= _FRAME
     if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
+
+
+def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
+    """Whether little is drawn in a frame, and most lines begin at its left side."""
+    x0, y0, x1, y1 = shape.box
+    wide, high = x1 - x0, y1 - y0
+    across = [box for box in shape.boxes if box[2] - box[0] > 0.9 * wide]
+    drawn = [box for box in shape.boxes if box not in across and box[3] - box[1] < 0.9 * high]
+    framed = any(box[3] - box[1] > 0.9 * high for box in across)
+    if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
+        return False
+    starts: dict[int, float] = {}
+    for one in inside:
+        starts[one.line] = min(one.box[0], starts.get(one.line, x1))
+    return sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
 
 
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
