@@ -255,14 +255,12 @@ def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
     """Whether little is drawn in a frame, and most lines begin at its left side."""
     x0, y0, x1, y1 = shape.box
     wide, high = x1 - x0, y1 - y0
-    inner = expanded(shape.box, -_EDGE)
-    drawn = [
-        box
-        for box in shape.boxes
-        if box[2] - box[0] < 0.9 * wide and box[3] - box[1] < 0.9 * high and touch(box, inner)
-    ]
-    framed = any(area(box) > 0.8 * area(shape.box) for box in shape.boxes)
-    if drawn and (not framed or area(union(drawn)) > _DRAWN * area(shape.box)):
+    inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
+    if not inner:
+        return True  # a side of a frame, or all sides in short lines
+    drawn = [box for box in inner if box[2] - box[0] < 0.9 * wide and box[3] - box[1] < 0.9 * high]
+    framed = any(area(box) > 0.8 * area(shape.box) for box in inner)
+    if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
         return False
     starts: dict[int, float] = {}
     for one in inside:
