@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,9 +33,12 @@ _LARGE_CHARS = 24  # of a label in the size of the prose
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 _LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
 _LEGEND = 0.5  # share of the drawing's width that a legend may have
+_EDGE = 4.0  # points between a frame and what is drawn in it
+_DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
 _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
+_PART = re.compile(r"\([a-z]\) \w")  # of a figure
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 
 
@@ -237,12 +241,31 @@ def is_written(shape: Shape, text: Text) -> bool:
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
     inside = [one for one in text.pieces if contains(shape.box, one.box)]
+    if not shape.pictures and _is_frame(shape, inside):
+        return True
     plain = len(shape.boxes) <= _FRAME
     if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
+
+
+def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
+    """Whether little is drawn in a frame, and most lines begin at its left side."""
+    x0, y0, x1, y1 = shape.box
+    wide, high = x1 - x0, y1 - y0
+    inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
+    if not inner:
+        return True  # a side of a frame, or all sides in short lines
+    drawn = [box for box in inner if box[2] - box[0] < 0.9 * wide and box[3] - box[1] < 0.9 * high]
+    framed = any(area(box) > 0.8 * area(shape.box) for box in inner)
+    if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
+        return False
+    starts: dict[int, float] = {}
+    for one in inside:
+        starts[one.line] = min(one.box[0], starts.get(one.line, x1))
+    return sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
 
 
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
@@ -254,14 +277,40 @@ def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
     return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
 
 
-def with_surroundings(box: Rect, shown: Shown, text: Text) -> Rect:
-    """The box of a drawing without a caption, with its labels, titles and legends."""
-    drawn, box = box, with_labels(box, text, expanded(box, 30), set())
+def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Rect]]:
+    """Rows of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
+
+    On pages where parts of figures have captions of their own, each shape is a row.
+    """
+    rows: list[list[Rect]] = []
+    apart = any(_PART.match(piece.text) for piece in text.pieces)
+    for box in sorted((one.box for one in shapes), key=lambda box: box[0]):
+        row = next((row for row in rows if not apart and _is_next(row[-1], box, text)), None)
+        if row is None:
+            rows.append([box])
+        else:
+            row.append(box)
+    return rows
+
+
+def _is_next(left: Rect, right: Rect, text: Text) -> bool:
+    gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
+    return (
+        gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1])
+        and 0 <= gap[2] - gap[0] < min(left[2] - left[0], right[2] - right[0])
+        and not any(touch(piece.box, gap) for piece in text.prose)
+    )
+
+
+def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
+    """The box of the panels of a drawing without a caption, with their labels, titles and legends."""
+    drawn = union(panels)
+    box = with_labels(drawn, text, expanded(drawn, 30), set())
     wide = _with_legend(box, drawn, shown, text)
     most = _LEGEND * (box[2] - box[0])
     if box[0] - wide[0] < most and wide[2] - box[2] < most:
         box = wide
-    return union((box, *titles(box, [box, drawn], text, text.pieces)))
+    return union((box, *titles(box, [box, drawn, *panels], text, text.pieces)))
 
 
 def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:

@@ -24,7 +24,15 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
-from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shown, is_written, shown_on, with_surroundings
+from qagen_dagster.formats.pdf.visuals.figures import (
+    Repeats,
+    Shape,
+    Shown,
+    is_written,
+    panels_of,
+    shown_on,
+    with_surroundings,
+)
 from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder
@@ -282,23 +290,19 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
 
 def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
-    found: list[tuple[VisualType, Rect]] = []
-    for shape in shown.shapes:
-        wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
-        sides = (max(wide, high), min(wide, high))
-        least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
-        if (
-            sides[0] < least[0]
-            or sides[1] < least[1]
-            or sides[0] > _BANNER * sides[1]
-            or is_written(shape, text)
-        ):
-            continue
-        if shape.pictures:
-            found.append((VisualType.IMAGE, _uncut(shape.box, text)))
-        elif shape.items >= 12 and (shape.curves or shape.items >= 24):
-            found.append((VisualType.DIAGRAM, with_surroundings(shape.box, shown, text)))
-    return found
+    large = [one for one in shown.shapes if _is_large(one) and not is_written(one, text)]
+    images = [(VisualType.IMAGE, _uncut(one.box, text)) for one in large if one.pictures]
+    rows = panels_of([one for one in large if not one.pictures], text)
+    drawings = [(VisualType.DIAGRAM, with_surroundings(row, shown, text)) for row in rows]
+    return sorted([*images, *drawings], key=lambda one: (one[1][1], one[1][0]))
+
+
+def _is_large(shape: Shape) -> bool:
+    wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
+    sides = (max(wide, high), min(wide, high))
+    least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
+    drawn = shape.pictures or (shape.items >= 12 and (shape.curves or shape.items >= 24))
+    return bool(drawn) and sides[0] >= least[0] and sides[1] >= least[1] and sides[0] <= _BANNER * sides[1]
 
 
 def _uncut(box: Rect, text: Text) -> Rect:

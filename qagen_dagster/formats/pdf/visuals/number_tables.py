@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 from qagen_dagster.formats.pdf.layout import Piece, Text, union
 from qagen_dagster.formats.pdf.mupdf import Rect
@@ -16,8 +17,7 @@ _HEADING = 40  # characters of a heading of rows between the heads of a table an
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
-_COMMAND = re.compile(r"(?:>{1,3}|R>) [A-Za-z]")
-_MARK = re.compile(r"[#*%;/]{1,3}")  # of an empty line of output in a program
+_DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
@@ -27,7 +27,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    rows = [row for row in rows_of(within) if _content(row)]
+    rows = rows_of(within)
     for row, below in pairwise([*rows, [], []]):
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
@@ -38,8 +38,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         if (
             near
             and lone < _MAX_LONE
-            and not (len(_content(row)) == 1 and _begins_another(run, row[0], below))
-            and not (len(row) == 1 and _COMMAND.match(row[0].text))
+            and not (len(row) == 1 and _begins_another(run, row[0], below))
             and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         ):
             run.append(row)
@@ -48,11 +47,6 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         found += _closed(run, rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
-
-
-def _content(row: Sequence[Piece]) -> list[Piece]:
-    """The row without the marks of comments before it."""
-    return [one for one in row if not _MARK.fullmatch(one.text)]
 
 
 def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
@@ -86,6 +80,8 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     full = [row for row in run if _numbers(row) >= 2]
     if len(full) < 3 or len(full) * 10 < 4 * len(run):
         return []
+    if _is_printed([one for row in run for one in row]):
+        return []
     if any(_CONTENTS.search(one.text) for row in run for one in row):
         return []
     rights = [one.box[2] for row in full for one in row if one.text != "$" and _NUMBER.fullmatch(one.text)]
@@ -96,6 +92,16 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     box, heads = _with_heads(run, rows)
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _is_printed(pieces: Sequence[Piece]) -> bool:
+    """Whether all letters are equally wide: this is the output of a program, which is text and often wrapped."""
+    words = [one for one in pieces if len(one.text) > 2 and " " not in one.text]
+    pitches = [(one.box[2] - one.box[0]) / (len(one.text) * one.size) for one in words]
+    usual = median(pitches or [0.0])
+    equal = sum(abs(one - usual) < 0.02 * usual for one in pitches)
+    shapes = {_DIGIT.sub("0", one.text) for one in words}
+    return len(shapes) > 2 and equal > 0.95 * len(words)
 
 
 def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:

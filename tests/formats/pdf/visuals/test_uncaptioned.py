@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pymupdf
@@ -20,6 +21,11 @@ def plot(page: Any, x: float, y: float) -> None:
     page.draw_rect(pymupdf.Rect(x, y, x + 240, y + 160))
     for n in range(30):
         page.draw_line((x + 8 * n, y + 150 - 4 * n), (x + 8 * n + 8, y + 146 - 4 * n))
+
+
+def program(page: Any) -> None:
+    for n, line in enumerate(("draw(pier, quay)", "moor(boats)")):
+        page.insert_text((66, 190 + 14 * n), line, fontsize=9)
 
 
 def centred(page: Any, middle: float, y: float, text: str, size: float) -> None:
@@ -74,6 +80,65 @@ def test_a_program_in_a_frame_with_round_corners_is_no_drawing() -> None:
     ):
         page.insert_text((66, 172 + 12 * n), line, fontsize=9)
     prose(page, 60, 280, 535, 360)
+    assert visuals_of(document) == ()
+
+
+def test_a_frame_around_a_program_and_its_small_output_is_no_drawing() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 160, 535, 300), radius=0.05)
+    program(page)
+    for n in range(16):
+        page.draw_line((430 + 4 * n, 200), (434 + 4 * n, 230 + n))
+    prose(page, 60, 330, 535, 410)
+    assert visuals_of(document) == ()
+
+
+def test_a_frame_of_short_lines_around_a_program_is_no_drawing() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for n in range(20):
+        for x in (60, 535):
+            page.draw_line((x, 160 + 7 * n), (x, 167 + 7 * n))
+    for y in (160, 300):
+        page.draw_line((60, y), (535, y))
+    program(page)
+    prose(page, 60, 330, 535, 410)
+    assert visuals_of(document) == ()
+
+
+def test_panels_side_by_side_are_one_drawing_with_the_texts_below_each() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for x in (60, 340):
+        plot(page, x, 200)
+        centred(page, x + 120, 390, "month", 11)
+    prose(page, 60, 420, 535, 500)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (60, 200, 580, 392), slack=4)
+
+
+def test_panels_with_captions_of_their_own_are_apart() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for x, caption_of in ((60, "(a) Rain at the pier"), (340, "(b) Wind at the quay")):
+        plot(page, x, 200)
+        page.insert_text((x + 40, 376), caption_of, fontsize=9)
+    prose(page, 60, 420, 535, 500)
+    assert len(visuals_of(document)) == 2
+
+
+def test_the_output_of_a_program_is_no_table() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    rows = ["Harbour     Boats   Depth    Rain"]
+    rows += [f"pier {name}  {840 + 7 * n}     {12.5 + n}    {1_204 + n}" for n, name in enumerate("ABCDE")]
+    for n, row in enumerate(rows):
+        for match in re.finditer(r"\S+(?: \S+)?", row):
+            page.insert_text(
+                (60 + 5.4 * match.start(), 186 + 12 * n), match.group(), fontname="cour", fontsize=9
+            )
+    prose(page, 60, 300, 535, 380)
     assert visuals_of(document) == ()
 
 
