@@ -128,12 +128,12 @@ def _names(line: str) -> list[str]:
     """The names of which a line consists; none if it has something else."""
     if len(line) > _MAX_NAMES:
         return []
-    parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub("", line).strip(" ,")) if part]
+    parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub(",", line).strip(" ,")) if part]
     return parts if all(map(_is_person, parts)) else []
 
 
 def _is_person(said: str) -> bool:
-    long = sum(len(word) > 2 and word[0].isupper() for word in said.split())
+    long = sum(len(word.rstrip(".")) > 1 and word[0].isupper() for word in said.split())
     return bool(_NAME.fullmatch(said)) and not _NO_PERSON.search(said) and long <= _LONG_WORDS
 
 

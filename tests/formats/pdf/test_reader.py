@@ -220,6 +220,8 @@ def test_authors_in_one_string(said: str, names: tuple[str, ...]):
             ("Ann Author", "Bob van der Writer"),
         ),
         (["by Ann Author", "Eve C. Third, author@mills.example"], ("Ann Author", "Eve C. Third")),
+        (["Ann Author^(1,2) Bo Wu^3", "University of Kest"], ("Ann Author", "Bo Wu")),
+        (["Ann Author Bo Wu", "University of Kest"], ()),
         (["Ann Author"], ()),
         (["Ann Authora, Bob Writerb", "aMills of Kest, ann@kest.example; bPonds of Kest"], ()),
         (["Old Mills and New", "10 May 2020"], ()),
