@@ -32,7 +32,7 @@ _NO_PERSON = re.compile(
     r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
     r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
     r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
-    r"journal|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
+    r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\b"
 )
 _AFFILIATION = re.compile(
@@ -41,7 +41,7 @@ _AFFILIATION = re.compile(
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;&|]|\b(?:and|und|et|y|e)\b)\s*")
 _NO_PART_OF_A_NAME = re.compile(
     r"(?i)^(?:by|von|par|por|di|authors?:) |[<\u27e8][^>\u27e9]*[>\u27e9]|\([^)]*@[^)]*\)|\S+@\S+|\^\(?[\da-z,\u2217*\u2020\u2021]+\)?"
-    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6]*[\d\u2217*\u2020\u2021\u22c6]"
+    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
 )
 _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # of a name; with more it is probably several names
@@ -119,6 +119,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     if any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
         return ()
     found = tuple(name for some in first for name in some)
+    if len(_MAILBOX.findall("\n".join(front))) > len(found):
+        return ()
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
     return found if mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
