@@ -47,6 +47,9 @@ _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # of a name; with more it is probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
 _NO_LETTER = re.compile(r"[\W_]+")
+_GOES_ON = re.compile(
+    r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
+)  # or ends with a mark
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # lines below the title, in which its authors stand
@@ -100,7 +103,8 @@ def _is_name(said: str) -> bool:
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
 
-    More names further below, between affiliations, make the list incomplete: then there are none.
+    More names further below, between affiliations, make the list incomplete, and a line below a single name may be
+    an institute: then there are none.
     """
     shown = [line for line in lines if line]
     wanted = _letters(title)
@@ -116,7 +120,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     )
     names = [_names(line) for line in front]
     first = list(takewhile(bool, names))
-    if any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
+    joined = all(_GOES_ON.search(line) for line in front[: len(first) - 1])
+    if not joined or any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
         return ()
     found = tuple(name for some in first for name in some)
     if len(_MAILBOX.findall("\n".join(front))) > len(found):
