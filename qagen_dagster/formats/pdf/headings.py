@@ -10,7 +10,7 @@ from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.lettering import MARK
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
-from qagen_dagster.records.document import PageSpan, Section
+from qagen_dagster.records.document import Section
 
 FILE_NAME = re.compile(
     r"(?i)^(microsoft \w+ - |untitled|slide 1|document\d*$)"
@@ -79,23 +79,27 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 
 
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
-    """The outline's entries, each at the line that repeats its title, else at the top of its page."""
-    found: list[Section] = []
+    """The outline's entries, each once, at the next line that repeats its title, else at the top of its page."""
+    found: dict[tuple[int, str], Section] = {}
+    last = 0
     for level, title, page in pdf.outline:
         span = text.pages[page] if 0 <= page < len(text.pages) else None
         if span is None or span.end_line < span.start_line:
             continue
         if title and not FILE_NAME.search(title) and not CAPTION.match(title):
-            line = _find(title, text.lines, span)
-            found.append(Section(title=title[:_MAX_TITLE], level=level, start_line=line))
-    return found
+            start, end = span.start_line, span.end_line
+            later = max(start, last + 1)
+            last = _find(title, text.lines, later, end) or _find(title, text.lines, start, end) or start
+            section = Section(title=title[:_MAX_TITLE], level=level, start_line=last)
+            found.setdefault((last, title), section)
+    return list(found.values())
 
 
-def _find(title: str, lines: list[str], span: PageSpan) -> int:
-    """The line that equals `title`, ends with it after a number, or begins it; only letters are compared."""
+def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
+    """The line that equals `title`, ends with it after a number, or begins it, 0 if none; only letters are compared."""
     wanted, end, start = _letters(title), title[-3:], title[:6].casefold()
     begun = 0
-    for number in range(span.start_line, span.end_line + 1):
+    for number in range(start_line, end_line + 1):
         shown = lines[number - 1]
         if len(shown) >= 2 * len(title) + 20:
             continue
@@ -103,11 +107,11 @@ def _find(title: str, lines: list[str], span: PageSpan) -> int:
             letters = _letters(shown)
             if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
                 return number
-        elif not begun and number < span.end_line and start in shown.casefold():
+        elif not begun and number < end_line and start in shown.casefold():
             letters = _letters(shown + lines[number])
             if wanted and letters.endswith(wanted) and len(letters) - len(wanted) < 14:
                 begun = number
-    return begun or span.start_line
+    return begun
 
 
 def _letters(text: str) -> str:

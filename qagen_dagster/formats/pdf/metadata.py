@@ -32,7 +32,7 @@ _NO_PERSON = re.compile(
     r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
     r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
     r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
-    r"journal|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
+    r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\b"
 )
 _AFFILIATION = re.compile(
@@ -41,12 +41,15 @@ _AFFILIATION = re.compile(
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;&|]|\b(?:and|und|et|y|e)\b)\s*")
 _NO_PART_OF_A_NAME = re.compile(
     r"(?i)^(?:by|von|par|por|di|authors?:) |[<\u27e8][^>\u27e9]*[>\u27e9]|\([^)]*@[^)]*\)|\S+@\S+|\^\(?[\da-z,\u2217*\u2020\u2021]+\)?"
-    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6]*[\d\u2217*\u2020\u2021\u22c6]"
+    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
 )
 _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # of a name; with more it is probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
 _NO_LETTER = re.compile(r"[\W_]+")
+_GOES_ON = re.compile(
+    r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
+)  # or ends with a mark
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # lines below the title, in which its authors stand
@@ -100,7 +103,8 @@ def _is_name(said: str) -> bool:
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
 
-    More names further below, between affiliations, make the list incomplete: then there are none.
+    More names further below, between affiliations, make the list incomplete, and a line below a single name may be
+    an institute: then there are none.
     """
     shown = [line for line in lines if line]
     wanted = _letters(title)
@@ -116,9 +120,12 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     )
     names = [_names(line) for line in front]
     first = list(takewhile(bool, names))
-    if any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
+    joined = all(_GOES_ON.search(line) for line in front[: len(first) - 1])
+    if not joined or any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
         return ()
     found = tuple(name for some in first for name in some)
+    if len(_MAILBOX.findall("\n".join(front))) > len(found):
+        return ()
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
     return found if mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
@@ -128,12 +135,12 @@ def _names(line: str) -> list[str]:
     """The names of which a line consists; none if it has something else."""
     if len(line) > _MAX_NAMES:
         return []
-    parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub("", line).strip(" ,")) if part]
+    parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub(",", line).strip(" ,")) if part]
     return parts if all(map(_is_person, parts)) else []
 
 
 def _is_person(said: str) -> bool:
-    long = sum(len(word) > 2 and word[0].isupper() for word in said.split())
+    long = sum(len(word.rstrip(".")) > 1 and word[0].isupper() for word in said.split())
     return bool(_NAME.fullmatch(said)) and not _NO_PERSON.search(said) and long <= _LONG_WORDS
 
 

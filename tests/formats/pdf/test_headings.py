@@ -128,3 +128,25 @@ def test_running_heads_are_no_headings() -> None:
         return draw
 
     assert titles(headed(0), headed(1), headed(2)) == ["Wheel A", "Wheel B", "Wheel C"]
+
+
+def test_entries_of_the_outline_with_one_title_stand_at_one_line_each() -> None:
+    entries: list[list[object]] = [
+        [1, "Wheels", 1],
+        [2, "Results", 1],
+        [1, "Ponds", 1],
+        [2, "Results", 1],
+        [1, "Wheels", 1],  # of a list that repeats the outline
+    ]
+    drawn = page("1 Wheels", BODY, "1.1 Results", BODY, "2 Ponds", BODY, "2.1 Results", BODY)
+    document = pymupdf.open("pdf", pdf(drawn))
+    document.set_toc(entries)
+    found = parse(document.tobytes())
+    lines = found.text.split("\n")
+    shown = [(one.title, lines[one.start_line - 1]) for one in found.sections]
+    assert shown == [
+        ("Wheels", "1 Wheels"),
+        ("Results", "1.1 Results"),
+        ("Ponds", "2 Ponds"),
+        ("Results", "2.1 Results"),
+    ]
