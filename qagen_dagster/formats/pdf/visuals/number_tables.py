@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, union
+from qagen_dagster.formats.pdf.layout import Piece, Text, contains, union
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.tables import rows_of
 
@@ -17,7 +17,7 @@ _HEADING = 40  # characters of a heading of rows between the heads of a table an
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
-_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
@@ -80,8 +80,6 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     full = [row for row in run if _numbers(row) >= 2]
     if len(full) < 3 or len(full) * 10 < 4 * len(run):
         return []
-    if _is_printed([one for row in run for one in row]):
-        return []
     if any(_CONTENTS.search(one.text) for row in run for one in row):
         return []
     rights = [one.box[2] for row in full for one in row if one.text != "$" and _NUMBER.fullmatch(one.text)]
@@ -90,6 +88,8 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
         return []
     run += _rest(run, rows)
     box, heads = _with_heads(run, rows)
+    if _is_printed([one for row in rows for one in row if contains(box, one.box)]):
+        return []
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
 
@@ -100,8 +100,8 @@ def _is_printed(pieces: Sequence[Piece]) -> bool:
     pitches = [(one.box[2] - one.box[0]) / (len(one.text) * one.size) for one in words]
     usual = median(pitches or [0.0])
     equal = sum(abs(one - usual) < 0.02 * usual for one in pitches)
-    shapes = {_DIGIT.sub("0", one.text) for one in words}
-    return len(shapes) > 2 and equal > 0.95 * len(words)
+    shapes = {_DIGITS.sub("0", one.text) for one in words}
+    return len(shapes) > 1 and equal > 0.95 * len(words)
 
 
 def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:

@@ -142,6 +142,20 @@ def test_the_output_of_a_program_is_no_table() -> None:
     assert visuals_of(document) == ()
 
 
+def test_digits_of_one_width_are_no_output_of_a_program() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((200, 186), "Boats in", fontsize=9)
+    page.insert_text((300, 186), "Rain of", fontsize=9)
+    for n in range(1, 6):
+        page.insert_text((60, 186 + 12 * n), f"pier no. {n}", fontsize=9)
+        page.insert_text((200, 186 + 12 * n), str(84 * 10**n), fontsize=9)
+        page.insert_text((300, 186 + 12 * n), str(317 * 10**n), fontsize=9)
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert table.type.value == "table"
+
+
 def test_a_picture_does_not_cut_the_texts_between_its_parts() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
