@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
-from qagen_dagster.agents.questions.batch.reading import BUDGETS
+from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.grounding.methods import llm
@@ -29,10 +29,11 @@ from qagen_dagster.loop.estimate.rough_guess import (
 )
 from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.batch.together import MOST
-from qagen_dagster.loop.questions.controls.hops import SEVERAL
+from qagen_dagster.loop.questions.controls.hops import OF_VALUES, SEVERAL
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.limits.limiter import TOKEN_CHARACTERS
 from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.batch import (
     SubmitAnswers,
     SubmitGroundedAnswer,
@@ -44,6 +45,8 @@ from qagen_dagster.records.questions.submissions import GroundingVerdict
 AGAIN = 0.1  # share of the answers that are asked for again, alone
 UNDECIDED = 0.7  # share of the answers that code leaves to the judge
 QUESTION_TOKENS = 40  # a question as it is written or shown
+NAMED_LINES = 2  # of a question, by its generator
+COMPUTED = 0.7  # share of the comparisons and totals whose result code computes, so that no passage is hidden
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def guess(task: Task, limits: BatchLimits, size: float, models: dict[Role, Model
     )
     found = {
         Role.GENERATOR.value: _questions(task, document, models[Role.GENERATOR], rounds, wanted),
-        Role.ANSWERER.value: _answers(document, models[Role.ANSWERER], rounds, mended),
+        Role.ANSWERER.value: _answers(document, models[Role.ANSWERER], rounds, mended, wanted),
         Role.VALIDATOR.value: _validation(task, size, models[Role.VALIDATOR], rounds, mended, wanted),
         Role.DEDUPLICATOR.value: pair.times(compared),
     }
@@ -104,13 +107,14 @@ def _questions(task: Task, document: float, spec: ModelSpec, rounds: _Round, wan
     return one_call(given + document, said, spec).times(rounds.count)
 
 
-def _answers(document: float, spec: ModelSpec, rounds: _Round, mended: float) -> Use:
-    given = (
-        CARD_TOKENS
-        + document
-        + prompt_tokens(answerer.prompt(), (Terminal("-", SubmitGroundedAnswers).spec(),))
-    )
+def _answers(document: float, spec: ModelSpec, rounds: _Round, mended: float, wanted: Wanted) -> Use:
+    """A round without counts shows the answerer what is near the lines that a model on a server names."""
     each = rounds.asked / rounds.requests
+    near = each * NAMED_LINES * 3 * PASSAGE / TOKEN_CHARACTERS
+    counts = any(kind is QuestionType.AGGREGATION for kind, _ in wanted)
+    shown = document if counts or spec.provider in FREE_PROVIDERS else min(document, near)
+    ends = (Terminal("-", SubmitGroundedAnswers).spec(),)
+    given = CARD_TOKENS + shown + prompt_tokens(answerer.prompt(), ends)
     together = one_call(given + QUESTION_TOKENS * each, written(SUBMIT_TOKENS * each, spec), spec)
     passages = min(document, BUDGETS[2] / TOKEN_CHARACTERS)
     alone_ends = (Terminal("-", SubmitGroundedAnswer).spec(),)
@@ -126,7 +130,8 @@ def _validation(
     task: Task, size: float, spec: ModelSpec, rounds: _Round, mended: float, wanted: Wanted
 ) -> Use:
     blind, judged = rough_guess.validation(task, size, spec)
-    several = sum(count for kind, count in wanted if kind in SEVERAL) / sum(count for _, count in wanted)
+    hides = {kind: 1 - COMPUTED if kind in OF_VALUES else 1.0 for kind in SEVERAL}
+    several = sum(hides.get(kind, 0) * count for kind, count in wanted) / sum(count for _, count in wanted)
     compared = judged.times(rounds.tries + mended)
     hidden = rough_guess.hidden_passages(task, spec).times(several * PASS_RATE * rounds.tries)
     if spec.provider in FREE_PROVIDERS or size > spec.opening_characters:

@@ -77,8 +77,8 @@ class SubmitQA(Record):
     question_type: Annotated[
         str,
         Field(
-            description="multi_hop only if the answer needs two passages that stand apart (lines that follow each other are one passage, "
-            "and so are the rows of a table with its head); else one of factual, definition, numeric, temporal, causal, comparison, procedural, structure (layout, arrows, "
+            description="multi_hop only if the answer needs two passages: two sentences, which may follow each other, or more "
+            "(the rows of a table with its head are one passage); else one of factual, definition, numeric, temporal, causal, comparison, procedural, structure (layout, arrows, "
             "parts); or another word the scenario uses."
         ),
     ] = "factual"

@@ -30,7 +30,6 @@ GOOD: dict[str, Any] = {
 LOST = GOOD | {"evidence": [{"quote": "Calibrate the probe every 60 days."}]}
 FALSE = GOOD | {"answer": "every 60 days"}
 HOP = GOOD | {"question_type": "multi_hop"}
-ADJACENT = HOP | {"evidence": [*GOOD["evidence"], {"quote": "Never open the cell", "start_line": 5}]}
 SUM = GOOD | {
     "question": "How many days pass in three calibration intervals of the CT-15 probe?",
     "answer": "270 days",
@@ -88,7 +87,6 @@ def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
         ),
         (FALSE, RejectionReason.ANSWER_NOT_SUPPORTED, "60 stands in no evidence quote"),
         (HOP, RejectionReason.NOT_MULTI_HOP, "one passage is the whole evidence"),
-        (ADJACENT, RejectionReason.NOT_MULTI_HOP, "lines that follow each other are one passage"),
         (
             WRONG_SUM,
             RejectionReason.ANSWER_NOT_SUPPORTED,

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.questions.history import unused_parts
+from qagen_dagster.agents.questions.history import History, prompt_values, unused_parts
 from qagen_dagster.records.questions.results import Evidence
+from tests.support.documents import context_of
 
 
 def place(start: int, end: int) -> Evidence:
@@ -33,3 +34,10 @@ def test_references_count_as_used() -> None:
 def test_short_gaps_are_named_only_where_there_is_nothing_else() -> None:
     assert unused_parts([place(5, 6), place(30, 31)], 40) == "7-29"
     assert unused_parts([place(5, 6)], 9) == "1-4, 7-9"
+
+
+def test_a_note_that_is_made_twice_is_shown_once() -> None:
+    """A corrected submission repeats the notes of the refused one."""
+    notes = ("Line 4 says how often.", "Line 6 names Ida Holm.", "line 4 says  how often.")
+    shown = prompt_values(context_of(), History(also_seen=notes))["also_seen"]
+    assert shown.splitlines() == ["- line 4 says  how often.", "- Line 6 names Ida Holm."]

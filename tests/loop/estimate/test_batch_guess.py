@@ -51,8 +51,16 @@ def test_a_validator_that_does_not_see_the_whole_document_answers_one_question_a
 
 
 def test_hidden_passages_are_counted_for_types_that_need_several() -> None:
-    plain, hops = guessed(), guessed(kind=QuestionType.COMPARISON)
+    """Fewer for comparisons: where code computes the result, nothing is hidden."""
+    plain, hops = guessed(), guessed(kind=QuestionType.SYNTHESIS)
     assert hops["validator"].calls == pytest.approx(plain["validator"].calls + 6 * 2.5)
+    compared = guessed(kind=QuestionType.COMPARISON)["validator"].calls
+    assert plain["validator"].calls < compared < plain["validator"].calls + 6
+
+
+def test_the_answerer_of_a_count_sees_the_whole_document() -> None:
+    near, whole = guessed(kind=QuestionType.COMPARISON), guessed(kind=QuestionType.AGGREGATION)
+    assert whole["answerer"].input_tokens > near["answerer"].input_tokens + DOCUMENT / 2
 
 
 def test_a_judge_is_counted_where_there_is_one() -> None:

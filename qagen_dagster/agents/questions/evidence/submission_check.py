@@ -8,7 +8,6 @@ from __future__ import annotations
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported, without_subject
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
-from qagen_dagster.agents.questions.evidence.passages import passages
 from qagen_dagster.agents.questions.evidence.self_contained import pointer
 from qagen_dagster.agents.questions.evidence.surroundings import headings
 from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table, widened
@@ -144,11 +143,10 @@ class EvidenceCheck:
             kind, beside = "computed", f"{beside}\n{described(computation)}"
         if visual_mode:
             return None
-        apart = passages(self._context.view.lines, evidence)
-        if submission.question_type == _SEVERAL and len(apart) == 1 and not self._graded:
+        if submission.question_type == _SEVERAL and len(evidence) == 1 and not self._graded:
             return (
                 RejectionReason.NOT_MULTI_HOP,
-                f"the type is {_SEVERAL}, but one passage is the whole evidence (lines that follow each other are one passage)",
+                f"the type is {_SEVERAL}, but one passage is the whole evidence",
             )
         document = "\n".join(self._context.view.lines)
         why = without_subject(submission.question, f"{text}\n{beside}", document) or unsupported(

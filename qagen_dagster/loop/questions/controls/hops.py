@@ -5,10 +5,12 @@ A passage is needed if the validator does not find the answer in the other ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.evidence import computation
-from qagen_dagster.agents.questions.evidence.passages import passages
+from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table
 from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.loop.questions.controls.same_fact import same_fact
 from qagen_dagster.loop.questions.events import Controlled, Judged
@@ -17,13 +19,13 @@ from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import Candidate, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
 
 SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
 )
 NEEDED = 2  # passages
-_OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
+OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
 
 
 def control(
@@ -36,20 +38,20 @@ def control(
     looked up in one place, even if the document says some items twice: no model is asked.
     """
     places = step.candidate.evidence
-    apart = passages(work.context.view.lines, places)
+    passages = _passages(work, places)
     if (
         isinstance(judged, Controlled)
         or judged.verdict is None
         or validator.rejection(judged.verdict) is not None
     ):
         return judged
-    if not applies(work, step.candidate.question_type) or len(apart) < NEEDED:
+    if not applies(work, step.candidate.question_type) or len(passages) < NEEDED:
         return judged
     if _is_worked_out(step.candidate):
         return judged
     needed: list[set[int]] = []
     given = ""
-    for hidden in apart:
+    for hidden in passages:
         found = _without(step, work, models, hidden)
         submitted = found.submitted
         same, failure, calls = False, found.failure, found.calls
@@ -83,14 +85,26 @@ def _is_worked_out(candidate: Candidate) -> bool:
     results = {abs(one.value) for one in amounts(result)}
     stated = {abs(one.value) for place in candidate.evidence for one in amounts(place.quote)}
     several = computation.BETWEEN in steps
-    return candidate.question_type in _OF_VALUES and several and bool(results) and not results & stated
+    return candidate.question_type in OF_VALUES and several and bool(results) and not results & stated
 
 
 def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
     """Whether the passage alone has the values that are compared or added up: at least two that the question does not name."""
     named = {one.value for one in amounts(candidate.question)}
     values = {one.value for number in passage for one in amounts(candidate.evidence[number].quote)}
-    return candidate.question_type in _OF_VALUES and len(values - named) >= NEEDED
+    return candidate.question_type in OF_VALUES and len(values - named) >= NEEDED
+
+
+def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
+    """The numbers of the quotes of each passage: each quote is one, but the rows of a table and its head are one together."""
+    lines = work.context.view.lines
+    heads = [None if one.start_line is None else head_of_table(lines, one.start_line) for one in places]
+    found: dict[tuple[int, int], set[int]] = {}
+    for number, place in enumerate(places):
+        own = (place.start_line or 0, place.end_line or 0)
+        above = next((head for head in heads if head and own[0] <= head[1] and head[0] <= own[1]), None)
+        found.setdefault(heads[number] or above or (-1, number), set()).add(number)
+    return list(found.values())
 
 
 def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[int]) -> AnswerRun:

@@ -45,6 +45,8 @@ def test_the_document_is_shown_once_for_all_blind_answers() -> None:
     assert len(result.accepted) == 4
     shown = [(one.tools[-1].name, told(one)) for one in seen if f"| {LINES[3]}" in told(one)]
     assert [name for name, _ in shown] == ["submit_answers", "submit_answer"]
+    tools = [[tool.name for tool in one.tools] for one in seen if one.tools[-1].name == "submit_answers"]
+    assert tools == [["submit_answers"]], "nothing is left that a tool could find"
     assert question(Fate.UNHEARD, 22) in shown[1][1]
 
 

@@ -67,7 +67,7 @@ def control(
     verdict: VerdictRecord = PASSED,
     *,
     computation: str = "",
-    lines: tuple[int, ...] = (1, 3, 5),
+    lines: tuple[int, ...] = (4, 4, 4),
 ) -> Judged | Controlled:
     places = tuple(
         Evidence(quote=quote, start_line=line, end_line=line)
@@ -171,12 +171,11 @@ def test_a_result_that_code_computed_and_no_quote_states_needs_no_control(
     assert bool(reader.hidden) is (reason is not None)
 
 
-def test_quotes_that_follow_each_other_are_one_passage() -> None:
-    both = Reader({}, QUOTES[:2])
-    assert fault(control(both, quotes=QUOTES[:2], lines=(4, 5))) is None
-    assert both.hidden == [], "one passage proves nothing"
-    apart = Reader({1: answer(ANSWER), 2: NOT}, QUOTES[:2])
-    assert fault(control(apart, quotes=QUOTES[:2], lines=(4, 6))) is RejectionReason.NOT_MULTI_HOP
+def test_sentences_that_follow_each_other_are_passages_of_their_own() -> None:
+    """In a document with one paragraph a line, all sentences of a paragraph stand on one line."""
+    reader = Reader({1: answer(ANSWER), 2: NOT}, QUOTES[:2])
+    assert fault(control(reader, quotes=QUOTES[:2], lines=(4, 4))) is RejectionReason.NOT_MULTI_HOP
+    assert reader.hidden == [1, 2]
 
 
 def test_no_call_is_made_where_nothing_is_claimed_or_nothing_can_be_hidden() -> None:
