@@ -16,6 +16,7 @@ from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, cached_property
+from mmap import ACCESS_READ, mmap
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
@@ -44,6 +45,7 @@ _MAX_CONTENT = 60_000  # compressed bytes of a page; one with more is a drawing 
 _FEW_PATHS, _MANY_PATHS = 2, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
+_SHEET = 1 << 19  # bytes of prints that are read without asking the system
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -201,19 +203,24 @@ class _Paper:
         else:
             with tempfile.TemporaryFile() as file:
                 self._file = os.dup(file.fileno())
+        os.ftruncate(self._file, _SHEET)
+        self._shown = mmap(self._file, _SHEET, access=ACCESS_READ)
         self._out = _mupdf.FzOutput(f"/dev/fd/{self._file}", 1)
 
     def print(self, printer: Any, structured: Any, *options: int) -> bytes:
         """What a printer writes of a page."""
         out = self._out.m_internal
-        _mupdf.ll_fz_seek_output(out, 0, os.SEEK_SET)
+        if (start := _mupdf.ll_fz_tell_output(out)) > _SHEET // 2:
+            _mupdf.ll_fz_seek_output(out, start := 0, os.SEEK_SET)
         printer(out, structured, *options)
         _mupdf.ll_fz_flush_output(out)
-        return os.pread(self._file, _mupdf.ll_fz_tell_output(out), 0)
+        end = _mupdf.ll_fz_tell_output(out)
+        return self._shown[start:end] if end <= _SHEET else os.pread(self._file, end - start, start)
 
     def close(self) -> None:
         """Free the memory."""
         self._out.fz_close_output()
+        self._shown.close()
         os.close(self._file)
 
 
