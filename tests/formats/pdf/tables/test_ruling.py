@@ -383,3 +383,30 @@ def test_a_head_in_the_middle_of_a_ruled_column_and_a_double_line_make_no_empty_
         "Station | Year | Depth",
         *[f"Gauge {n} | 200{n} | 1{n}.5" for n in range(4)],
     ]
+
+
+def test_cells_of_several_columns_that_go_on_in_the_next_line_are_one_row():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 200):
+            rule(page, y)
+        for x in (60, 130, 295, 460):
+            page.draw_line((x, 100), (x, 200), width=0.6)
+        put(page, 112, (64, "Gauge"), (134, "By day"), (299, "By night"))
+        put(
+            page,
+            128,
+            (64, "Port"),
+            (134, "It is read by the keeper of the har-"),
+            (299, "It sends the depth to the office"),
+        )
+        put(page, 139, (134, "bour at noon."), (299, "every hour."))
+        put(page, 160, (64, "Pier"), (134, "Not read."), (299, "Not read."))
+        put(page, 181, (64, "Sill"), (134, "It is read at low water and at high"), (299, "Not read."))
+        put(page, 192, (134, "water."))
+
+    assert lines(pdf(draw)) == [
+        "Gauge | By day | By night",
+        "Port | It is read by the keeper of the har- bour at noon. | It sends the depth to the office every hour.",
+        "Pier | Not read. | Not read.",
+        "Sill | It is read at low water and at high water. | Not read.",
+    ]
