@@ -243,14 +243,14 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
     for row in rows:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
-        if top > limit:
+        text = texts[first] if len(row) == 1 else _joined(f, row)
+        if top > limit and not (
+            top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
+        ):
             blanks.append(len(lines))
             lines.append(_BLANK)
-        if len(row) == 1:
-            lines.append((texts[first], row))
-        else:
-            lines.append((_joined(f, row), row))
-            has_cells = has_cells or len(row) > 2
+        lines.append((text, row))
+        has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
@@ -258,6 +258,12 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
         if _is_torn(lines[n - 1], lines[n + 1]):
             del lines[n]
     return lines
+
+
+def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
+    """Whether a line of cells and the one above it are rows of one table, whose last cells overlap."""
+    text, row = above
+    return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
 
 
 def _is_torn(before: Line, after: Line) -> bool:

@@ -275,3 +275,13 @@ def test_rows_that_grow_wider_one_after_the_other():
         ["i", "j", "k", "l", "m"],
     ]
     assert table(rows) == ["a | b | c", "| d | e", "| f | g | h", "i | j | k | l | m"]
+
+
+def test_rows_of_cells_with_space_between_them_stay_together():
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 60), "What the keeper read on the first days of the month:", fontsize=10)
+        for n, row in enumerate([("Day", "Depth"), ("1", "12.0"), ("2", "14.5"), ("3", "16.0")]):
+            page.insert_text((60, 100 + 28 * n), row[0], fontsize=10)
+            page.insert_text((200, 100 + 28 * n), row[1], fontsize=10)
+
+    assert parse(pdf(draw)).text.endswith("\n\nDay | Depth\n1 | 12.0\n2 | 14.5\n3 | 16.0")

@@ -143,12 +143,23 @@ class Rows:
         return step < 4 * min(f.size[n] for n in (*above, *below))
 
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
-        """Whether the row is only the next line of a cell that reaches the right edge of its column."""
+        """Whether the row is only the next line of cells that reach the right edges of their columns.
+
+        If these are several, each is longer than a value.
+        """
         f = self._f
         filled = [column for column, cell in enumerate(row) if cell]
-        column = filled[0]
-        if len(filled) > 1 or column == 0 or not above[0] or not above[column]:
+        if filled[0] == 0 or not above[0]:
             return False
-        last, first = above[column][-1], row[column][0]
-        left, right = ([*self._edges, self._right])[column - 1 : column + 1]
-        return abs(f.x0[first] - f.x0[above[column][0]]) < SAME and f.x1[last] > right - (right - left) // 4
+        for column in filled:
+            if not above[column]:
+                return False
+            last, first, start = above[column][-1], row[column][0], above[column][0]
+            left, right = ([*self._edges, self._right])[column - 1 : column + 1]
+            if (
+                abs(f.x0[first] - f.x0[start]) >= SAME
+                or f.x1[last] <= right - (right - left) // 4
+                or (len(filled) > 1 and f.x1[last] - f.x0[start] < 2 * _VALUE * f.size[start])
+            ):
+                return False
+        return True

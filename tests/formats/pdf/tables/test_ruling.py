@@ -337,38 +337,6 @@ def test_numbered_lines_of_a_program_between_two_lines_are_no_table():
     assert tables(draw) == []
 
 
-def test_a_cell_of_many_lines_is_one_row():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 116, 132, 148, 240):
-            rule(page, y)
-        for x in (60, 150, 460):
-            page.draw_line((x, 100), (x, 240), width=0.6)
-        put(page, 112, (64, "Command"), (154, "What it does"))
-        put(page, 128, (64, "read"), (154, "Reads the gauge"))
-        put(page, 144, (64, "send"), (154, "Sends what was read"))
-        for n in range(7):
-            put(page, 160 + 11 * n, (154, f"it waits {n},"))
-        put(page, 160, (64, "wait"))
-        put(page, 171, (64, "or stop"))
-
-    assert lines(pdf(draw))[-1] == "wait or stop | " + " ".join(f"it waits {n}," for n in range(7))
-
-
-def test_lines_far_apart_in_the_first_column_are_rows():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 170, 240, 310):
-            rule(page, y)
-        for x in (60, 250, 460):
-            page.draw_line((x, 100), (x, 310), width=0.6)
-        for n in range(9):
-            top = 114 + 22 * (n % 3) + 70 * (n // 3)
-            put(page, top, (64, f"the command with the number {n}"), (254, f"what the command {n} does"))
-
-    assert lines(pdf(draw)) == [
-        f"the command with the number {n} | what the command {n} does" for n in range(9)
-    ]
-
-
 def test_a_head_in_the_middle_of_a_ruled_column_and_a_double_line_make_no_empty_column():
     def draw(page: pymupdf.Page) -> None:
         for n in range(6):
