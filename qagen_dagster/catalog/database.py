@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -38,6 +38,8 @@ TABLES = (
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
+# Of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
+_PART_BYTES = 1 << 20
 _REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
 
 
@@ -58,13 +60,13 @@ def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_S
 
 def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file; raw rows are kept in the folder `scratch` meanwhile."""
-    raw = _write_raw(source, scratch)
+    _write_raw(source, scratch)
     # With more threads it takes more memory and more CPU, and about the same time.
     with duckdb.connect(file, config={**CONFIG, "threads": 1}) as connection:
         connection.begin()  # not one commit per statement
         create(connection)
         for table in (*TABLES, _REMOVED):
-            _raw_view(connection, table, raw[table])
+            _raw_view(connection, table, scratch)
         for rows in (sql("load_calls"), sql("load"), sql("load_history")):
             connection.execute(rows)
             connection.commit()
@@ -105,16 +107,36 @@ def _publish(fresh: Path, target: Path) -> None:
             os.close(folder)
 
 
-def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
-    """Write a file of JSON lines per table, which DuckDB loads far faster than single inserts."""
-    paths = {table: scratch / f"{table}.jsonl" for table in (*TABLES, _REMOVED)}
+def _write_raw(source: CatalogSource, scratch: Path) -> None:
+    """Write files of JSON lines per table, which DuckDB loads far faster than single inserts."""
     with ExitStack() as stack:
-        out: dict[str, BinaryIO] = {
-            table: stack.enter_context(path.open("wb")) for table, path in paths.items()
-        }
+        out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
         for table, row in _rows(source):
             out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
-    return paths
+
+
+class _Parts:
+    """The raw rows of a table in files whose names have the order of the rows; there is always one file."""
+
+    def __init__(self, scratch: Path, table: str) -> None:
+        self._scratch, self._table, self._count = scratch, table, 0
+        self._out = self._next()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._out.close()
+
+    def write(self, line: bytes) -> None:
+        if self._out.tell() > _PART_BYTES:
+            self._out.close()
+            self._out = self._next()
+        self._out.write(line)
+
+    def _next(self) -> BinaryIO:
+        self._count += 1
+        return (self._scratch / f"{self._table}.{self._count:09}.jsonl").open("wb")
 
 
 def _rows(source: CatalogSource) -> Iterator[TableRow]:
@@ -127,11 +149,13 @@ def _rows(source: CatalogSource) -> Iterator[TableRow]:
     )
 
 
-def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
-    """Make the view `raw_<table>` of a file: the columns of the table and `result_id`."""
+def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path) -> None:
+    """Make the view `raw_<table>` of its files: the columns of the table and `result_id`."""
     shape = connection.table("candidates" if table == _REMOVED else table)
     columns = {name: str(kind) for name, kind in zip(shape.columns, shape.types, strict=True)}
     rows = connection.read_json(
-        str(path), format="newline_delimited", columns={**columns, "result_id": "BIGINT"}
+        str(scratch / f"{table}.*.jsonl"),
+        format="newline_delimited",
+        columns={**columns, "result_id": "BIGINT"},
     )
     connection.execute(f"CREATE TEMP VIEW raw_{table} AS {rows.sql_query()}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import timedelta, timezone
 from pathlib import Path
 
@@ -128,6 +129,31 @@ def test_the_result_recorded_last_counts_and_all_calls_do(tmp_path: Path, make_w
         stale = connection.execute("SELECT count(*) FROM model_calls WHERE NOT current").fetchone()
     assert rows == [("max_attempts", "r2")]
     assert stale == (6,)
+
+
+def test_of_equal_requests_the_first_that_was_not_replayed_counts(tmp_path: Path, make_world) -> None:
+    path = tmp_path / "catalog.duckdb"
+    world = make_world(size=1)
+    first, again = world.result(0, run_id="r0"), world.result(0, run_id="r2")
+    replayed = tuple(one.model_copy(update={"replayed": True}) for one in first.result.calls)
+    first = first.model_copy(update={"result": first.result.model_copy(update={"calls": replayed})})
+    source = replace(world.source(), results=iter([first, world.result(0), again]))
+    rebuild(source, path)
+    with snapshot(path) as connection:
+        rows = connection.execute(
+            "SELECT run_id, count(*) FROM model_calls WHERE counted AND stage = 'document' GROUP BY ALL"
+        ).fetchall()
+    assert rows == [("r1", 6)]
+
+
+def test_rows_of_several_megabytes_keep_their_order(tmp_path: Path, make_world) -> None:
+    path = tmp_path / "catalog.duckdb"
+    world = make_world(size=3)
+    rows = [world.result(n, key="k" * 500_000) for n in range(3)]
+    rebuild(replace(world.source(), results=iter(rows)), path)
+    with snapshot(path) as connection:
+        found = connection.execute("SELECT request_key FROM model_calls WHERE stage = 'document'").fetchall()
+    assert [key for (key,) in found] == [call.request_key for row in rows for call in row.result.calls]
 
 
 def test_an_empty_source_makes_an_empty_catalog(tmp_path: Path) -> None:

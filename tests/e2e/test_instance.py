@@ -110,5 +110,7 @@ def test_another_store_has_its_own_instance_or_is_refused(
     assert (
         f"Dagster instance: {other}/.dagster_home. To see the runs in its UI: qagen --assets" in separate.out
     )
+    done = project.qagen("--assets", str(other), "run")  # nothing is left to do
+    assert (done.code, done.errors) == (2, refused.errors)
     with project.instance() as instance, dg.DagsterInstance.from_config(str(other / ".dagster_home")) as own:
         assert (instance.get_runs_count(), own.get_runs_count()) == (before, before)

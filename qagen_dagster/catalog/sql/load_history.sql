@@ -36,11 +36,11 @@ FROM raw_runs AS run
 QUALIFY row_number() OVER (PARTITION BY run_id, combination ORDER BY ended DESC NULLS LAST) = 1
 ORDER BY started, "partition", run_id;
 
+-- Not sorted either: they have the order in which they were written, run by run.
 INSERT INTO run_results BY NAME
 SELECT raw.* EXCLUDE (result_id, models), run.models
 FROM raw_run_results AS raw
-LEFT JOIN runs AS run ON run.run_id = raw.run_id AND run.combination = raw.combination
-ORDER BY run.started, raw.combination, raw.run_id, raw.document_id;
+LEFT JOIN runs AS run ON run.run_id = raw.run_id AND run.combination = raw.combination;
 
 INSERT INTO checks BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_checks

@@ -23,7 +23,7 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.instance_home import instance_home, open_home
+from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
 from qagen_dagster.loop.questions.head_start import HeadStart
@@ -107,6 +107,7 @@ def _materialize(
     progress: Progress,
     ahead: HeadStart,
 ) -> list[str]:
+    check_owner(instance_home(space.settings), space.settings.assets)  # also when nothing is left to do
     scope = Scope(combinations, wishes.options, wishes.force)
     found, kept = _to_run(space, scope, wishes)
     if not found.due():
