@@ -163,9 +163,7 @@ class Pdf:
                 level, entry = stack.pop()
                 title = " ".join(str(entry.title or "").split())
                 found.append(Entry(level, title, int(entry.page.page)))
-                stack += [
-                    (below, one) for below, one in ((level, entry.next), (level + 1, entry.down)) if one
-                ]
+                stack += [(at, one) for at, one in ((level, entry.next), (level + 1, entry.down)) if one]
         return found
 
     def print_text(self, number: int) -> Printed:
@@ -247,9 +245,8 @@ class Printed:
 
     def html(self) -> str:
         """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
-        return self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0).decode(
-            "utf-8", "replace"
-        )
+        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0)
+        return printed.decode("utf-8", "replace")
 
     def rules(self) -> list[tuple[int, int, int, int]]:
         """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
@@ -275,8 +272,7 @@ class Page:
     def __init__(self, page: Any) -> None:
         self._page = page
         self._turn = page.rotation_matrix
-        box = page.rect
-        self.width, self.height = float(box.width), float(box.height)
+        self.width, self.height = float(page.rect.width), float(page.rect.height)
 
     @property
     def box(self) -> Rect:
