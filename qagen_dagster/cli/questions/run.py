@@ -107,10 +107,10 @@ def _materialize(
     progress: Progress,
     ahead: HeadStart,
 ) -> list[str]:
-    check_owner(instance_home(space.settings), space.settings.assets)  # also when nothing is left to do
     scope = Scope(combinations, wishes.options, wishes.force)
     found, kept = _to_run(space, scope, wishes)
     if not found.due():
+        check_owner(instance_home(space.settings), space.settings.assets)
         progress.note("nothing can be run" if kept else "everything is up to date")
         return kept
     open_home(space.settings)  # refuses before anything is begun
