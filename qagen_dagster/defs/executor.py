@@ -52,9 +52,8 @@ def _execute(
     except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
         run = context.instance.get_run_by_id(context.run_id)
         if run is not None and run.status is dg.DagsterRunStatus.CANCELING:
-            context.instance.add_run_tags(
-                run.run_id, {MAX_RETRIES_TAG: "0"}
-            )  # an instance may retry failed runs
+            # An instance may retry failed runs.
+            context.instance.add_run_tags(run.run_id, {MAX_RETRIES_TAG: "0"})
             context.instance.report_run_failed(run, TERMINATED)
         raise
 

@@ -166,15 +166,11 @@ def _closed_order(one: ClosedBookAnswer) -> tuple[int, str]:
 def _band(one: BaselineAnswer) -> str:
     if one.f1 is None:
         return "no answer"
-    return (
-        "exact match"
-        if one.exact
-        else "F1 0.5 or more"
-        if one.f1 >= 0.5
-        else "F1 below 0.5"
-        if one.f1
-        else "F1 of 0"
-    )
+    if one.exact:
+        return "exact match"
+    if one.f1 >= 0.5:
+        return "F1 0.5 or more"
+    return "F1 below 0.5" if one.f1 else "F1 of 0"
 
 
 def _grounded(one: BaselineAnswer) -> str:

@@ -97,7 +97,10 @@ def _largest(text: PdfText, end: int) -> str:
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
-    """The consecutive lines of that size, if they are too many only those up to a gap or another weight; empty if too many."""
+    """The consecutive lines of that size, with lines of nearly that size above; empty if they are too many for a title.
+
+    If the lines of that size are too many, only those up to a gap or another weight count.
+    """
     bold = fonts[start].bold
     same = list(
         takewhile(lambda n: not lines[n] or _is_like(n, start, lines, fonts), range(start, len(lines)))
