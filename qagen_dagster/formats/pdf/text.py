@@ -30,7 +30,6 @@ _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
 _APART = 8  # tenths of the letter size between close columns
-_LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
@@ -176,14 +175,13 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
 
 
 def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
-    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
-    if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
-        return True
+    """Whether two lines in turn have parts that stand apart: ruled columns may be close."""
     before = False
     for _, row in lines:
         if row:
             apart = len(row) > 1 and any(
-                10 * (f.x0[n] - f.x1[last]) > _APART * f.size[n] for last, n in pairwise(row)
+                10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
+                for last, n in pairwise(row)
             )
             if before and apart:
                 return True
