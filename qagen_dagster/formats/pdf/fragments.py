@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from operator import add, gt
 from typing import NamedTuple, cast
@@ -32,6 +32,7 @@ _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = dict(
     zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
 )  # of TeX's fonts
+_MOST_FONTS = 4_096  # that are kept
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 
@@ -75,9 +76,10 @@ def fragments_of(printed: bytes) -> Fragments:
     joined = _unescaped(raw) if escaped else raw.decode("utf-8", "replace")
     ascii = joined.isascii()
     rare = raw.translate(None, _COMMON).decode("utf-8", "replace")
+    texts = joined.split("\n")
     if odd := _CONTROL in raw or _ODD.search(rare) is not None:
-        joined = clean(joined)
-    texts = list(map(str.strip, joined.split("\n")))
+        texts = list(map(clean, texts))
+    texts = list(map(str.strip, texts))
     if "" in texts:
         found = [one for one, text in zip(found, texts, strict=False) if text]
         texts = [text for text in texts if text]
@@ -86,8 +88,7 @@ def fragments_of(printed: bytes) -> Fragments:
     boxes, font, base, _ = zip(*found, strict=True)
     sides = cast("list[int]", json.loads(b"[%b]" % b"".join(boxes)[:-1].translate(None, _BOX_NAMES)))
     left, top, wide, high = sides[::4], sides[1::4], sides[2::4], sides[3::4]
-    kinds = {one: _font(one) for one in set(font)}
-    fonts = [kinds[one] for one in font]
+    fonts = list(map(_FONTS.__getitem__, font))
     # A fragment taller than wide, or a first line that hangs below its baseline, needs the closer look.
     upright = True not in map(gt, high, wide) and 2 * int(base[0]) >= 2 * top[0] + high[0]
     return Fragments(
@@ -100,7 +101,7 @@ def fragments_of(printed: bytes) -> Fragments:
         [] if upright else list(map(int, base)),
         texts,
         ascii,
-        odd and _is_rtl(joined[:_SAMPLE]),
+        odd and _is_rtl("\n".join(texts)[:_SAMPLE]),
         upright,
         b"Fig" in raw or b"FIG" in raw or b"Abb" in raw,
     )
@@ -130,12 +131,19 @@ def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
     )
 
 
-@lru_cache(maxsize=4_096)
-def _font(printed: bytes) -> Font:
-    """The font of `"ABCDEF+Times","family":"serif","weight":"bold","style":"normal","size":100`."""
-    name = printed[1 : printed.index(b'"', 1)].rpartition(b"+")[2]
-    size = int(printed.rpartition(b":")[2])
-    return Font(size, b'"weight":"bold"' in printed, name.decode("utf-8", "replace"))
+class _Fonts(dict[bytes, Font]):
+    """The fonts of prints like `"ABCDEF+Times","family":"serif","weight":"bold","style":"normal","size":100`."""
+
+    def __missing__(self, printed: bytes) -> Font:
+        if len(self) >= _MOST_FONTS:
+            self.clear()
+        name = printed[1 : printed.index(b'"', 1)].rpartition(b"+")[2]
+        size = int(printed.rpartition(b":")[2])
+        font = Font(size, b'"weight":"bold"' in printed, name.decode("utf-8", "replace"))
+        return self.setdefault(printed, font)
+
+
+_FONTS = _Fonts()
 
 
 def _is_rtl(text: str) -> bool:
