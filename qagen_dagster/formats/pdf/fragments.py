@@ -8,14 +8,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
-from operator import add, gt
+from itertools import compress, count, pairwise, repeat
+from operator import add, gt, itemgetter, mul
 from typing import NamedTuple, cast
 
-# Bytes and few groups, for speed: a page has some fifty fragments.
-_LINE = rb'"wmode":.,"bbox":\{([^f]+)"flags[^{]+\{"name":("[^"]*"[^}]+)[^y]+y":([^,]+),"text":"(%b)"\}'
-_PLAIN = re.compile(_LINE % rb'[^"]*')
-_ESCAPED = re.compile(_LINE % rb'[^"\\]*(?:\\.[^"\\]*)*')
+# Bytes, few groups and no way back, for speed: a page has some fifty fragments.
+_LINE = rb'"wmode":.,"bbox":\{([^f]++)f[^{]++\{"name":("[^"]*+"[^}]++)[^t]++text":"(%b)"\}'
+_PLAIN = re.compile(_LINE % rb'[^"]*+')
+_ESCAPED = re.compile(_LINE % rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
+_BASE = re.compile(rb'"y":([^,"]++),"text":')  # the baseline, which few pages need
+_TALL = 16  # tenths of the letter size from which a fragment may run up or down
 _BOX_NAMES = b'"xywh:'
 _COMMON = bytes(range(0x20, 0x7F))  # characters that need no repair
 _CONTROL = rb"\u"  # begins the escape of a control character
@@ -79,26 +81,30 @@ def fragments_of(printed: bytes) -> Fragments:
     texts = joined.split("\n")
     if odd := _CONTROL in raw or _ODD.search(rare) is not None:
         texts = list(map(clean, texts))
-    texts = list(map(str.strip, texts))
-    if "" in texts:
-        found = [one for one, text in zip(found, texts, strict=False) if text]
-        texts = [text for text in texts if text]
-    if not found:
+    every = list(map(str.strip, texts))
+    texts = list(filter(None, every))
+    if not texts:
         return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
-    boxes, font, base, _ = zip(*found, strict=True)
-    sides = cast("list[int]", json.loads(b"[%b]" % b"".join(boxes)[:-1].translate(None, _BOX_NAMES)))
+    boxes, font, _ = zip(*(found if len(texts) == len(every) else compress(found, every)), strict=True)
+    sides = cast("list[int]", json.loads(b"[%b]" % b"".join(boxes)[:-2].translate(None, _BOX_NAMES)))
     left, top, wide, high = sides[::4], sides[1::4], sides[2::4], sides[3::4]
     fonts = list(map(_FONTS.__getitem__, font))
-    # A fragment taller than wide, or a first line that hangs below its baseline, needs the closer look.
-    upright = True not in map(gt, high, wide) and 2 * int(base[0]) >= 2 * top[0] + high[0]
+    size = [font.size for font in fonts]
+    # Far taller letters than the font has, or a first line that hangs below its baseline, need the closer look.
+    tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
+    base = map(int, compress(map(itemgetter(1), _BASE.finditer(printed)), every))
+    upright = (
+        not any(len(texts[n]) > 1 and high[n] > wide[n] for n in tall)
+        and 2 * next(base) >= 2 * top[0] + high[0]
+    )
     return Fragments(
         left,
         top,
         list(map(add, left, wide)),
         list(map(add, top, high)),
         fonts,
-        [font.size for font in fonts],
-        [] if upright else list(map(int, base)),
+        size,
+        [] if upright else list(map(int, compress(_BASE.findall(printed), every))),
         texts,
         ascii,
         odd and _is_rtl("\n".join(texts)[:_SAMPLE]),
