@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from html import unescape
-from itertools import pairwise
+from itertools import compress, pairwise
 from operator import sub
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
@@ -87,17 +87,15 @@ def _char(code: re.Match[str]) -> str:
 
 def _is_suspect(f: Fragments) -> bool:
     """Whether a line with a number is taller than others of its font, and no line without a number is as tall."""
-    kinds = set(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
-    usual = dict(sorted(kinds, reverse=True))
-    tall = {(font, high) for font, high in kinds if high >= usual[font] + _TALLER}
-    if not tall:
-        return False
-    for kind, text in zip(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True), f.text, strict=True):
-        if kind in tall and not (_DIGIT.search(text) and _NUMBER.search(text)):
-            tall.discard(kind)
-            if not tall:
-                return False
-    return True
+    kinds = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
+    each = set(kinds)
+    usual = dict(sorted(each, reverse=True))
+    tall = {(font, high) for font, high in each if high >= usual[font] + _TALLER}
+    if tall:
+        for kind, text in compress(zip(kinds, f.text, strict=True), map(tall.__contains__, kinds)):
+            if not (_DIGIT.search(text) and _NUMBER.search(text)):
+                tall.discard(kind)
+    return bool(tall)
 
 
 @cache
