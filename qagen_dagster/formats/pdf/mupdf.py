@@ -254,8 +254,8 @@ class Printed:
             return []
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
         vectors = _VECTOR.findall(printed)
-        sides = b",".join([box for box, _ in vectors]).replace(b" ", b",")
-        sides = array("f", json.loads(b"[%b]" % sides))  # rounded as by the library
+        sides = b" ".join([box for box, _ in vectors]).split()
+        sides = array("f", map(float, sides))  # rounded as by the library
         found: list[tuple[int, int, int, int]] = []
         for x0, y0, x1, y1, (_, stroke) in zip(*[iter(sides)] * 4, vectors, strict=True):
             pad = min(x1 - x0, y1 - y0) / 2

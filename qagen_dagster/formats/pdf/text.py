@@ -30,6 +30,7 @@ _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
 _APART = 8  # tenths of the letter size between close columns
+_LINES_OF_CELLS = 3  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 128  # pages printed ahead
 _AHEAD_BYTES = 4_000_000
@@ -175,7 +176,9 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
 
 
 def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
-    """Whether two lines in turn have parts that stand apart: ruled columns may be close."""
+    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
+    if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
+        return True
     before = False
     for _, row in lines:
         if row:

@@ -7,7 +7,7 @@ import pymupdf
 from qagen_dagster.formats.pdf.fragments import fragments_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.tables.ruling import Ruled, ruled_tables
-from tests.formats.pdf.samples import Draw, columns, lines, parse, pdf, write
+from tests.formats.pdf.samples import HEIGHT, Draw, columns, lines, parse, pdf, write
 
 PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sends its readings by radio."]
 
@@ -351,3 +351,16 @@ def test_a_head_in_the_middle_of_a_ruled_column_and_a_double_line_make_no_empty_
         "Station | Year | Depth",
         *[f"Gauge {n} | 200{n} | 1{n}.5" for n in range(4)],
     ]
+
+
+def test_a_rule_that_almost_touches_the_edge_of_the_page_leaves_the_page_readable():
+    """The library prints such a place without a digit before its point."""
+
+    def draw(page: pymupdf.Page) -> None:
+        put(page, 114, (64, "Port Carrick"), (204, "12.5"))
+        put(page, 134, (64, "Gannet Point"), (204, "14.0"))
+        document, content = page.parent, page.get_contents()[0]
+        ruled = b"".join(b" 0.0000038 %d 460 0.5 re f" % (HEIGHT - y) for y in (100, 120, 140))
+        document.update_stream(content, document.xref_stream(content) + ruled)
+
+    assert lines(pdf(draw)) == ["Port Carrick | 12.5", "Gannet Point | 14.0"]
