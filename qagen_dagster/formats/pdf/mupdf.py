@@ -34,13 +34,14 @@ _TEXT = (
     _library.TEXT_PRESERVE_WHITESPACE
     | _library.TEXT_MEDIABOX_CLIP
     | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
+    | _library.TEXT_PRESERVE_IMAGES
 )
 _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
-_PATH = b'"type":"vector"'
+_MARKS = (b'"type":"vector"', b'"type":"image"')
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of Ghostscript, which scales its content
-_VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
+_MARK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(\d))?')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; one with more is a drawing without ruled tables
 _FEW_PATHS, _MANY_PATHS = 2, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
@@ -250,10 +251,10 @@ class Printed:
 
     def rules(self) -> list[tuple[int, int, int, int]]:
         """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
-        if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
+        if not _FEW_PATHS <= sum(map(self.json.count, _MARKS)) <= _MANY_PATHS:
             return []
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        vectors = _VECTOR.findall(printed)
+        vectors = _MARK.findall(printed)
         sides = b",".join([box for box, _ in vectors]).replace(b" ", b",")
         sides = array("f", json.loads(b"[%b]" % sides))  # rounded as by the library
         found: list[tuple[int, int, int, int]] = []
