@@ -113,6 +113,14 @@ def test_lines_with_text_in_every_one_of_three_columns_are_rows():
         put(page, 112, (64, "Type"), (154, "English"), (304, "French"))
         put(page, 128, (64, "command"), (154, "the name field"), (304, "le champ de nom"))
         for n in range(3):
-            put(page, 144 + 11 * n, (64, "command"), (154, f"the score number {n}"), (304, f"le bareme {n}"))
+            put(
+                page,
+                144 + 11 * n,
+                (64, "command"),
+                (154, f"the score number {n}"),
+                (304, f"le bareme du numero {n}"),
+            )
 
-    assert lines(pdf(draw))[2:] == [f"command | the score number {n} | le bareme {n}" for n in range(3)]
+    assert lines(pdf(draw))[2:] == [
+        f"command | the score number {n} | le bareme du numero {n}" for n in range(3)
+    ]
