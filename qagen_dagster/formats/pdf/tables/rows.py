@@ -15,7 +15,6 @@ TableRow = list[list[int]]  # the fragments of each cell
 SAME = 25  # tenths of a point between lines that count as one
 _VALUE = 6  # average width of cells that are values, in letter sizes
 _LINES_OF_A_CELL = 6
-_FEW_LINES = 3  # of a part; of more lines one may be that of a raised or lowered letter
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 _NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
 
@@ -85,17 +84,16 @@ class Rows:
             return True
         if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
             return True
-        least = most - (most > _FEW_LINES and part is not self._parts[0])  # lines of a head are one row
-        full = [column for column, count in enumerate(counts) if count >= least]
+        full = [column for column, count in enumerate(counts) if count == most]
         values = sum(self._width(part, column) <= _VALUE for column in full)
-        return values > 1 or (len(full) > 1 and not self._each)
+        return values > 1 or len(full) == len(counts) > 2 or (len(full) > 1 and not self._each)
 
     def _is_spaced(self, part: list[list[int]]) -> bool:
-        """Whether the lines of the first column are too far apart for those of one cell."""
+        """Whether lines of the first column are too far apart for those of one cell."""
         f = self._f
         names = [n for line in part for n in line if self._column[n] == 0]
         gaps = [f.y0[below] - f.y1[above] - f.size[below] for above, below in pairwise(names)]
-        return bool(gaps) and 10 * min(gaps) > -2 * f.size[names[0]]
+        return bool(gaps) and 10 * max(gaps) > -2 * f.size[names[0]]
 
     def _numbers(self, part: list[list[int]], column: int) -> int:
         """How many lines have a number in a column."""
@@ -129,15 +127,15 @@ class Rows:
         rows: list[TableRow] = []
         for before, line, after in zip([[], *part], part, [*part[1:], []], strict=False):
             row = self._row(line)
-            if rows and (self._is_between(before, row, after) or self._is_wrapped(rows[-1], row)):
+            if rows and (self._is_between(rows[-1], before, row, after) or self._is_wrapped(rows[-1], row)):
                 rows[-1] = [a + b for a, b in zip(rows[-1], row, strict=True)]
             else:
                 rows.append(row)
         return rows
 
-    def _is_between(self, above: list[int], row: TableRow, below: list[int]) -> bool:
+    def _is_between(self, last: TableRow, above: list[int], row: TableRow, below: list[int]) -> bool:
         f = self._f
-        if not below or any(cell and up for cell, up in zip(row, self._row(above), strict=True)):
+        if not below or any(cell and up for cell, up in zip(row, last, strict=True)):
             return False
         step = min(f.y0[n] + f.y1[n] for n in below) - max(f.y0[n] + f.y1[n] for n in above)
         return step < 4 * min(f.size[n] for n in (*above, *below))

@@ -20,7 +20,7 @@ _NARROW = 50  # between two upright lines without a column
 _SHORTEST = 400  # of a line that bounds a table
 _DOUBLE = 80  # height of the space between two lines without room for text
 _WORD = 3  # characters that a cell of every other row has at least; the grid of a chart has fewer
-_GUTTER = 30  # least width of the space between two columns
+_GUTTER = 45  # least width of the space between two columns; underscores that are drawn are narrower
 _CROSSING = 5  # of this many rows, one may cross the space between two columns
 _APART = 6  # tenths of the letter size between two cells; words of justified lines are nearer
 _PARAGRAPH = 30  # average characters of the shortest cell of a line, from which a part of many lines is prose
@@ -131,21 +131,26 @@ class _Finder:
         return sorted(found)
 
     def tables(self) -> list[Ruled]:
-        """Runs of parts of rows and columns."""
+        """Runs of parts of rows and columns; long parts without upright lines do not join those that have them."""
         found: list[Ruled] = []
         run: list[list[list[int]]] = []  # by part: its lines of fragments
         start = end = 0
+        was_ruled = False
         for above, below in pairwise(self._level):
             part = self._part(above, below)
             if not part and below - above <= _DOUBLE:
                 continue
-            if self._is_part(part, above, below):
+            ruled = bool(self._columns_between(above, below))
+            changes = run and ruled != was_ruled and len(run[-1] if ruled else part) > _LINES_OF_A_HEAD
+            belongs = ruled or self._is_part(part, above, below)
+            if changes or not belongs:
+                found += self._table(run, start, end)
+                run = []
+            if belongs:
                 start = start if run else above
                 end = below
                 run.append(part)
-            else:
-                found += self._table(run, start, end)
-                run = []
+            was_ruled = ruled
         return found + self._table(run, start, end)
 
     def _part(self, top: int, bottom: int) -> list[list[int]]:
@@ -166,15 +171,15 @@ class _Finder:
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:
         """Whether it holds cells, or one heading of rows, and no prose."""
-        if self._columns_between(top, bottom):
-            return True
         several = [shown for shown in map(self._apart, part) if len(shown) > 1]
         if not several:
             near = bool(part) and bottom - top < _HEADING * self._f.size[part[0][0]]
             ruled = near and top in self._ruled and bottom in self._ruled
             return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
         chars = fmean(map(min, several))
-        return len(part) < 4 or (chars < _PARAGRAPH and len(several) * 3 >= len(part))
+        alone = max((self._f.x1[n] - self._f.x0[n] for n, *rest in part if not rest), default=0)
+        narrow = 2 * alone < self._right - self._left  # empty cells stand beside these lines
+        return len(part) < 4 or (chars < _PARAGRAPH and (narrow or len(several) * 3 >= len(part)))
 
     def _apart(self, line: Sequence[int]) -> list[int]:
         """The number of characters of each text that stands apart from the others of a line."""
@@ -219,25 +224,17 @@ class _Finder:
         worded = sum(any(len(self._f.text[n]) >= _WORD for cell in row for n in cell) for row in rows)
         if 2 * worded < len(rows) or len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):
             return []
-        if len(run) == 1 and not self._is_list(rows, bottom - top):
+        if len(run) == 1 and not self._is_list(rows):
             return []
         cuts = cuts_at(self._f, edges, lines)
         rows = [row[::-1] for row in rows] if self._f.rtl else rows
         return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
 
-    def _is_list(self, rows: Sequence[TableRow], high: int) -> bool:
-        """Whether rows between two lines, without a head, are cells beside names: no listing, no prose."""
+    def _is_list(self, rows: Sequence[TableRow]) -> bool:
+        """Whether rows between two lines, without a head, are cells beside names and no listing."""
         full = [row for row in rows if row[0] and sum(map(bool, row)) > 1]
-        names = [" ".join(self._f.text[n] for n in row[0]) for row in full]
-        chars = sum(len(self._f.text[n]) for row in rows for cell in row for n in cell)
-        return (
-            len(full) > 2
-            and 10 * len(full) >= 8 * len(rows)
-            and high < _HIGHEST
-            and sum(map(len, names)) < _PARAGRAPH * len(names)
-            and chars < _CAPTION * 2 * len(rows)
-            and (len(rows[0]) > 2 or not all(map(str.isdecimal, names)))
-        )
+        numbered = all(self._f.text[n].isdecimal() for row in full for n in row[0])
+        return len(full) > 2 and 10 * len(full) >= 8 * len(rows) and (len(rows[0]) > 2 or not numbered)
 
     def _parting(
         self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]

@@ -65,3 +65,62 @@ def test_cells_of_several_columns_that_go_on_in_the_next_line_are_one_row():
         "Pier | Not read. | Not read.",
         "Sill | It is read at low water and at high water. | Not read.",
     ]
+
+
+def test_rows_beside_a_name_half_way_between_them_stay_apart():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 164):
+            rule(page, y, 60, 300)
+        put(page, 112, (64, "Gauge"), (150, "By day"), (230, "By night"))
+        for n in range(4):
+            put(page, 126 + 11 * n, (150, f"9{n}.5"), (230, f"8{n}.5"))
+        for n, name in enumerate(("Port", "Pier")):
+            put(page, 131.5 + 22 * n, (64, name))
+
+    assert lines(pdf(draw))[1:] == [
+        "Port | 90.5 | 80.5",
+        "| 91.5 | 81.5",
+        "Pier | 92.5 | 82.5",
+        "| 93.5 | 83.5",
+    ]
+
+
+def test_a_name_far_below_another_begins_a_row():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 132, 148, 220):
+            rule(page, y)
+        put(page, 112, (64, "Command"), (200, "What it does"))
+        put(page, 128, (64, "read"), (200, "Reads the gauge"))
+        put(page, 144, (64, "send"), (200, "Sends what was read to the office"))
+        put(page, 159, (64, "wait()"), (200, "Waits for the next reading of the gauge, at the"))
+        put(page, 170, (200, "latest until noon."))
+        put(page, 181, (64, "stop()"), (200, "Stops the gauge."))
+        put(page, 192, (64, "start()"), (200, "Starts the gauge."))
+
+    assert lines(pdf(draw))[3:] == [
+        "wait() | Waits for the next reading of the gauge, at the latest until noon.",
+        "stop() | Stops the gauge.",
+        "start() | Starts the gauge.",
+    ]
+
+
+def test_lines_with_text_in_every_one_of_three_columns_are_rows():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 132, 170):
+            rule(page, y)
+        for x in (60, 150, 300, 460):
+            page.draw_line((x, 100), (x, 170), width=0.6)
+        put(page, 112, (64, "Type"), (154, "English"), (304, "French"))
+        put(page, 128, (64, "command"), (154, "the name field"), (304, "le champ de nom"))
+        for n in range(3):
+            put(
+                page,
+                144 + 11 * n,
+                (64, "command"),
+                (154, f"the score number {n}"),
+                (304, f"le bareme du numero {n}"),
+            )
+
+    assert lines(pdf(draw))[2:] == [
+        f"command | the score number {n} | le bareme du numero {n}" for n in range(3)
+    ]

@@ -146,23 +146,6 @@ def test_a_line_far_from_the_rules_around_it_parts_two_tables():
     assert len(tables(lambda page: draw(page, 60))) == 2
 
 
-def test_a_cell_with_a_lowered_letter_on_a_line_of_its_own_keeps_rows_apart():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 116, 168):
-            rule(page, y)
-        put(page, 111, (64, "Sign"), (140, "Frequency"), (250, "Comment"))
-        for n, (sign, often) in enumerate(
-            (("a", "1 in 9"), ("b", "4 in 5"), ("c", "1 in 5"), ("d", "1 in 3"))
-        ):
-            put(page, 126 + 11 * n, (64, sign), (140, often), (250, f"seen in the harbour of Kestwick {n}"))
-        put(page, 166, (70, "1"), size=5)
-
-    assert lines(pdf(draw))[1:3] == [
-        "a | 1 in 9 | seen in the harbour of Kestwick 0",
-        "b | 4 in 5 | seen in the harbour of Kestwick 1",
-    ]
-
-
 def test_heads_of_many_lines_are_one_row():
     def draw(page: pymupdf.Page) -> None:
         for y in (100, 150, 190):
@@ -364,3 +347,60 @@ def test_a_rule_that_almost_touches_the_edge_of_the_page_leaves_the_page_readabl
         document.update_stream(content, document.xref_stream(content) + ruled)
 
     assert lines(pdf(draw)) == ["Port Carrick | 12.5", "Gannet Point | 14.0"]
+
+
+def test_rules_drawn_as_images_are_ruling_lines():
+    def draw(page: pymupdf.Page) -> None:
+        dot = pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 1, 1))
+        dot.clear_with(0)
+        for y in (100, 116, 150):
+            page.insert_image(pymupdf.Rect(60, y, 260, y + 0.4), pixmap=dot, keep_proportion=False)
+        put(page, 112, (64, "Gauge"), (110, "Meaning"))
+        put(page, 128, (64, "Harbour"), (110, "It warns the harbour master of"))
+        put(page, 139, (110, "high water"))
+
+    assert lines(pdf(draw)) == ["Gauge | Meaning", "Harbour | It warns the harbour master of high water"]
+
+
+def test_a_list_above_a_table_with_upright_lines_is_no_part_of_it():
+    def draw(page: pymupdf.Page) -> None:
+        rule(page, 60)
+        for n in range(6):
+            put(page, 80 + 16 * n, (64, f"key {n}"), (200, f"the meaning of the key {n}"))
+        for y in (200, 230, 260):
+            rule(page, y)
+        for x in (60, 250, 460):
+            page.draw_line((x, 200), (x, 260), width=0.6)
+        put(page, 212, (64, "The gauge is neither read"), (254, "error(gauge)"))
+        put(page, 223, (64, "nor sent"))
+        put(page, 242, (64, "The name is no word"), (254, "error(name)"))
+
+    assert lines(pdf(draw))[-2:] == [
+        "The gauge is neither read nor sent | error(gauge)",
+        "The name is no word | error(name)",
+    ]
+
+
+def test_short_lines_below_an_empty_cell_are_rows():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 250):
+            rule(page, y, 60, 200)
+        put(page, 112, (64, "Set"), (130, "Fields"))
+        for n in range(10):
+            put(page, 128 + 12 * n, *[(64, "names")] * (n == 0), (130, f"field{n}"))
+
+    assert lines(pdf(draw)) == ["Set | Fields", "names | field0", *[f"| field{n}" for n in range(1, 10)]]
+
+
+def test_drawn_underscores_are_no_space_between_columns():
+    def draw(page: pymupdf.Page) -> None:
+        for n in range(4):
+            rule(page, 100 + 16 * n, 60, 300)
+        for x in (60, 180, 300):
+            page.draw_line((x, 100), (x, 148), width=0.6)
+        for n in range(3):
+            put(page, 112 + 16 * n, (64, f"No number {n}"), (184, "type"))
+        for n in range(3):
+            put(page, 112 + 16 * n, (205, f"error(number, {n})"))
+
+    assert lines(pdf(draw)) == [f"No number {n} | type error(number, {n})" for n in range(3)]
