@@ -25,7 +25,7 @@ from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_ca
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, titles, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
-_FAR = 70.0  # points between a caption and its visual
+_FAR = 130.0  # points between a caption and its visual
 _NEAR = 30.0
 _ASIDE, _APART = (
     75.0,
@@ -253,8 +253,6 @@ class _Finder:
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)
-        if gap > _FAR:
-            return []
         return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
