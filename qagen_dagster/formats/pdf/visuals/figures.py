@@ -12,6 +12,7 @@ from qagen_dagster.formats.pdf.layout import (
     Text,
     area,
     contains,
+    continues_paragraph,
     expanded,
     intersection,
     shared_height,
@@ -338,9 +339,18 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
         and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
     ]
-    apart = {one.line for one in near if not any(_is_centred(one.box, panel, one.size) for panel in panels)}
-    apart |= _listed(text)
-    return [one.box for one in near if one.line not in apart]
+    listed = _listed(text)
+    titles = [
+        one
+        for one in near
+        if one.line not in listed and any(_is_centred(one.box, panel, one.size) for panel in panels)
+    ]
+    apart = [one for one in pieces if one not in titles and one not in text.prose]
+    return [
+        one.box
+        for one in titles
+        if not any(shared_height(one.box, other.box) > 0 or continues_paragraph(other, one) for other in apart)
+    ]
 
 
 def _listed(text: Text) -> set[int]:

@@ -158,7 +158,9 @@ class _Finder:
             return False
         if sum(one.line == piece.line for one in self._text.pieces) > 2:  # a row of cells
             return False
-        large = piece.size > 1.15 * self._text.body
+        large = piece.size > 1.15 * self._text.body and any(
+            abs(one.box[0] - piece.box[0]) < 2 * piece.size for one in (*self._text.prose, *self._own)
+        )
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
@@ -223,7 +225,7 @@ class _Finder:
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        loose = [one for one in self._text.pieces if contains(room, one.box) and self._is_small(one)]
+        loose = [one for one in self._text.pieces if contains(room, one.box) and one not in self._own | self._margin]
         box = union((box, *titles(box, panels, self._text, loose)))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
