@@ -182,7 +182,7 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
 def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Rect]) -> bool:
     last = pieces[-1]
     box = union(piece.box for piece in pieces)
-    if not same_size(one, last) or one.is_turned:
+    if one.is_turned or not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
         return False
     gap = one.box[1] - last.box[3]
     lead = _leading(pieces)
