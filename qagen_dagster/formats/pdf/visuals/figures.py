@@ -278,19 +278,19 @@ def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
     return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
 
 
-def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Rect]]:
+def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
     """Rows of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
 
     On pages where parts of figures have captions of their own, each shape is a row.
     """
-    rows: list[list[Rect]] = []
+    rows: list[list[Shape]] = []
     apart = any(_PART.match(piece.text) for piece in text.pieces)
-    for box in sorted((one.box for one in shapes), key=lambda box: box[0]):
-        row = next((row for row in rows if not apart and _is_next(row[-1], box, text)), None)
+    for shape in sorted(shapes, key=lambda one: one.box[0]):
+        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box, text)), None)
         if row is None:
-            rows.append([box])
+            rows.append([shape])
         else:
-            row.append(box)
+            row.append(shape)
     return rows
 
 

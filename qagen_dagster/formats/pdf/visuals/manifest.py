@@ -291,10 +291,14 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
 def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shown.shapes if _is_large(one) and not is_written(one, text)]
-    images = [(VisualType.IMAGE, _uncut(one.box, text)) for one in large if one.pictures]
-    rows = panels_of([one for one in large if not one.pictures], text)
-    drawings = [(VisualType.DIAGRAM, with_surroundings(row, shown, text)) for row in rows]
-    return sorted([*images, *drawings], key=lambda one: (one[1][1], one[1][0]))
+    found = [
+        (
+            VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
+            with_surroundings([one.box for one in row], shown, text),
+        )
+        for row in panels_of(large, text)
+    ]
+    return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 
 def _is_large(shape: Shape) -> bool:
@@ -303,22 +307,6 @@ def _is_large(shape: Shape) -> bool:
     least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
     drawn = shape.pictures or (shape.items >= 12 and (shape.curves or shape.items >= 24))
     return bool(drawn) and sides[0] >= least[0] and sides[1] >= least[1] and sides[0] <= _BANNER * sides[1]
-
-
-def _uncut(box: Rect, text: Text) -> Rect:
-    """The box of pictures with the whole of the texts between them that it would cut."""
-    return union(
-        (
-            box,
-            *(
-                one.box
-                for one in text.pieces
-                if one not in text.prose
-                and shared_width(one.box, box) > 0.3 * (one.box[2] - one.box[0])
-                and box[1] < (one.box[1] + one.box[3]) / 2 < box[3]
-            ),
-        )
-    )
 
 
 def _line_near(view: PageView, box: Rect) -> int:
