@@ -42,7 +42,7 @@ _FIGURES = {
 _CAPTION = re.compile(
     r"(?P<word>"
     + "|".join(re.escape(word) for word in sorted([*_TABLES, *_FIGURES], key=len, reverse=True))
-    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
+    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2010-\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
     r"(?P<rest>(?![\w%/(,;]).*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -147,7 +147,8 @@ def _is_listing(pieces: list[Piece], text: Text) -> bool:
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece], rules: list[Rect]) -> Caption:
     first = text.pieces[n]
     word = match["word"].lower()
-    name = f"{(_TABLES | _FIGURES)[word]} {match['number'].rstrip('.')}"
+    number = re.sub("[\u2010-\u2013]", "-", match["number"]).rstrip(".")
+    name = f"{(_TABLES | _FIGURES)[word]} {number}"
     pieces = [first]
     if first.is_turned:
         pieces += [one for one in text.pieces[n + 1 : n + 4] if one.is_turned and one not in taken]

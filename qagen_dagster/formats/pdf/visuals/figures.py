@@ -393,5 +393,7 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
         return len(piece.text) <= _LABEL_CHARS or shared_width(piece.box, box) > 0
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
+    if piece.size >= 0.95 * body and piece.box[1] < box[1]:
+        return False  # only a title may be that large above a drawing
     most = _LABEL_CHARS if piece.size < 0.95 * body else _LARGE_CHARS
     return len(piece.text) <= most and (inside or (len(piece.text) < 12 and box[0] <= middle <= box[2]))
