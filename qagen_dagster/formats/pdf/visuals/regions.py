@@ -260,16 +260,9 @@ class _Finder:
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
-        rest = [one for one in shapes if one not in chosen and not is_written(one, self._text)]
-        grew = True
-        while grew:
-            grew = False
-            for one in list(rest):
-                close = shared_width(one.box, box) > -_ASIDE and shared_height(one.box, box) > -_APART
-                if close and not self._is_others(caption, one):
-                    box = union((box, one.box))
-                    rest.remove(one)
-                    grew = True
+        listing = all(is_written(one, self._text) for one in chosen)
+        rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
+        box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
         bits = [bit for bit in self._view.shown.bits if not self._on_text(bit)]
         while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
             box = union((box, *near))
