@@ -47,12 +47,6 @@ _CAPTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
-_SPEAKS = re.compile(
-    r"\s{1,3}(?:and|or|to|in|is|are|was|were|has|have|shows?|illustrates?|depicts?|presents?|lists?|gives?|"
-    r"contains?|summari[sz]es|describes?|provides?|reports?|compares?|displays?|demonstrates?|indicates?|below|above|"
-    r"for|of|on|with|we|as|that|which|can|does|also|ist|sind|zeigt|zeigen|und|enth\u00e4lt|montre|of)\b",
-    re.IGNORECASE,
-)
 _LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
@@ -86,11 +80,9 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     """The match of a caption's beginning in this piece, or None."""
     piece = text.pieces[n]
     match = _CAPTION.match(piece.text)
-    if match is None or not piece.text[0].isupper() or _roman_only(match):
+    if match is None:
         return None
     rest = match["rest"]
-    if _SPEAKS.match(rest):
-        return None
     opens = _opens(text, n)
     first = rest.lstrip()[:1]
     if _MARKED.match(rest):
@@ -100,39 +92,18 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     return match if fits else None
 
 
-def _roman_only(match: re.Match[str]) -> bool:
-    """Whether the number is a word such as "I" in lower case."""
-    number = match["number"]
-    return number.isalpha() and not number.isupper()
-
-
 def _opens(text: Text, n: int) -> bool:
     """Whether the piece does not continue the line before it."""
     piece = text.pieces[n]
     for other in text.pieces[max(0, n - 8) : n]:
-        if other.line == piece.line and other.box[2] <= piece.box[0] and other in text.prose:
-            return False
-        if not continues_paragraph(other, piece) or other.bold != piece.bold:
+        if not continues_paragraph(other, piece):
             continue
         if abs(other.size - piece.size) > 0.3:
             continue
         ended = other.text.rstrip().endswith((".", ":", "!", "?"))
-        short = other.box[2] < _right(text, other) - 3 * piece.size
-        if not (ended and short):
+        if not ended:
             return False
     return True
-
-
-def _right(text: Text, piece: Piece) -> float:
-    """The right edge of the prose around a piece."""
-    return max(
-        (
-            one.box[2]
-            for one in text.prose
-            if abs(one.box[0] - piece.box[0]) < 3 * piece.size and abs(one.box[1] - piece.box[1]) < 150
-        ),
-        default=piece.box[2],
-    )
 
 
 def _is_listing(pieces: list[Piece], text: Text) -> bool:

@@ -160,7 +160,7 @@ def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) 
     for one in sorted(shapes.values(), key=lambda one: (one.box[1], one.box[0])):
         if _is_shape(one):
             shown.shapes.append(one)
-        elif one.box[2] - one.box[0] < 0.6 * text.width:
+        else:
             shown.bits.append(one.box)
 
 
@@ -272,7 +272,7 @@ def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
     """Whether lines that begin at the left fill the box, as those of a program do: long ones, or in a plain frame."""
     wide, high = box[2] - box[0], box[3] - box[1]
-    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide and not one.is_turned]
+    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide]
     lines = {one.line: one for one in starts}.values()
     long = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
     return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
@@ -296,10 +296,8 @@ def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
 
 def _is_next(left: Rect, right: Rect, text: Text) -> bool:
     gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
-    return (
-        gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1])
-        and 0 <= gap[2] - gap[0] < min(left[2] - left[0], right[2] - right[0])
-        and not any(touch(piece.box, gap) for piece in text.prose)
+    return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
+        left[2] - left[0], right[2] - right[0]
     )
 
 
@@ -349,7 +347,9 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
     return [
         one.box
         for one in titles
-        if not any(shared_height(one.box, other.box) > 0 or continues_paragraph(other, one) for other in apart)
+        if not any(
+            shared_height(one.box, other.box) > 0 or continues_paragraph(other, one) for other in apart
+        )
     ]
 
 
@@ -390,7 +390,7 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     if not touch(expanded(box, _LABEL_GAP), piece.box):
         return False
     if shared_height(piece.box, box) > 0:
-        return len(piece.text) <= _LABEL_CHARS or shared_width(piece.box, box) > 0
+        return True
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
     if piece.size >= 0.95 * body and piece.box[1] < box[1]:

@@ -17,7 +17,6 @@ from qagen_dagster.formats.pdf.layout import (
     intersection,
     lettering_line,
     pieces_of,
-    shared_width,
     text_of,
     union,
 )
@@ -46,10 +45,7 @@ _FEW_PATHS = 3_000  # paths that a page may have without counting towards the do
 _MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # times as large as a table is a drawing that the table is a part of
-_BACKGROUND = 0.7  # share of the page from which it may be a background
 _MIN_DRAWING = (110.0, 70.0)
-_MIN_SIDE_OF_A_PLOT = 50.0  # points; the background of a row is lower
 
 
 @dataclass
@@ -257,26 +253,11 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
-    pictures = _pictures(view.shown, view.text)
-    page = view.text.width * view.text.height
-    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    numbers = [one for one in number_tables(view.text, view.text.pieces) if not _labels_plots(one, view)]
-    for box in _merged([*view.tables, *numbers]):
-        if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
-            add(VisualType.TABLE, box, _rows(view.text, box, []))
-    for kind, box in pictures:
+    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for kind, box in _pictures(view.shown, view.text):
         add(kind, box)
     return found
-
-
-def _labels_plots(box: Rect, view: PageView) -> bool:
-    """Whether these rows of numbers are the labels around drawings."""
-    high = [one for one in view.shown.shapes if one.box[3] - one.box[1] > _MIN_SIDE_OF_A_PLOT]
-    drawn = [one.box for one in high if not is_written(one, view.text)]
-    covered = sum(area(intersection(box, one)) for one in drawn if shared_width(box, one) > 0)
-    inside = [one for one in view.text.pieces if contains(box, one.box)]
-    held = sum(any(contains(one, piece.box) for one in drawn) for piece in inside)
-    return covered > 0.25 * area(box) and 2 * held < len(inside)
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:

@@ -80,7 +80,6 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
             choice = finder.sideways(caption)
             if choice is not None:
                 found["beside"] = choice
-        finder.claim(caption, found)
         yield caption, found
 
 
@@ -96,14 +95,6 @@ class _Finder:
         self._solid = [box for box in boxes if self._is_solid(box)]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
         self._stops = list(self._find_stops())
-        self._claimed: list[Rect] = []
-
-    def claim(self, caption: Caption, found: dict[str, Choice]) -> None:
-        """Reserve a table's only ruled choice, so that other captions do not reach beyond it."""
-        strong = [one.box for one in found.values() if one.strength is Strength.RULED]
-        if caption.is_table and len(strong) == 1 and len(found) == 1:
-            self._claimed += strong
-            self._stops += [(caption, box) for box in strong]
 
     def content(self) -> Rect:
         """The box around everything but running heads and feet."""
@@ -205,27 +196,29 @@ class _Finder:
         return box
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
-        within = contains(expanded(room, 8), box) or area(intersection(room, box)) > 0.6 * area(box)
-        return within and -shared_height(box, caption.box) < _FAR and shared_width(box, caption.box) > 0
+        return (
+            contains(expanded(room, 8), box)
+            and -shared_height(box, caption.box) < _FAR
+            and shared_width(box, caption.box) > 0
+        )
 
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
-        shapes = [
-            one
-            for one in self._shapes
-            if contains(expanded(room, 8), one.box)
-            and not any(contains(box, one.box) for box in self._claimed)
-        ]
+        shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
         chosen = self._nearest(caption, shapes)
         box = self._joined(caption, chosen, shapes) if chosen else None
         captioned_frames = [one for one in self._frames if area(intersection(one, room)) > 0.9 * area(one)]
         if captioned_frames and (box is None or touch(expanded(union(captioned_frames), _BIT), box)):
             box = union(captioned_frames if box is None else (box, *captioned_frames))
-        if box is None or area(box) < 900:
+        if box is None:
             return None
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        loose = [one for one in self._text.pieces if contains(room, one.box) and one not in self._own | self._margin]
+        loose = [
+            one
+            for one in self._text.pieces
+            if contains(room, one.box) and one not in self._own | self._margin
+        ]
         box = union((box, *titles(box, panels, self._text, loose)))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
@@ -235,8 +228,6 @@ class _Finder:
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
         """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
-        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
-            return box
         column = union(
             one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
         )
@@ -247,11 +238,7 @@ class _Finder:
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""
-        over = [one for one in shapes if shared_width(one.box, caption.box) > 0] or [
-            one
-            for one in shapes
-            if not self._is_others(caption, one)  # a short caption at the margin
-        ]
+        over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)
@@ -263,15 +250,11 @@ class _Finder:
         listing = all(is_written(one, self._text) for one in chosen)
         rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
         box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
-        bits = [bit for bit in self._view.shown.bits if not self._on_text(bit)]
+        bits = list(self._view.shown.bits)
         while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
             box = union((box, *near))
             bits = [bit for bit in bits if bit not in near]
         return box
-
-    def _on_text(self, bit: Rect) -> bool:
-        """Whether it underlines or marks prose or a caption."""
-        return any(touch(expanded(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
         """Whether another caption on the same side of the shape is closer."""
