@@ -30,7 +30,8 @@ _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # lines of prose that make a box a frame
 _BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
 _LABEL_CHARS = 60
-_LARGE_CHARS = 24  # of a label in the size of the prose
+_LARGE_CHARS = 12  # of a label in the size of the prose
+_LEGEND_CHARS = 24
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 _LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
 _LEGEND = 0.5  # share of the drawing's width that a legend may have
@@ -113,7 +114,7 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
             continue
         if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
-        if _covers_prose(box, text) or _is_band(path, box, text):
+        if _is_band(path, box, text):
             shown.frames.append(box)
         else:
             parts.append((box, path))
@@ -247,9 +248,8 @@ def is_written(shape: Shape, text: Text) -> bool:
     plain = len(shape.boxes) <= _FRAME
     if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
-    prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
-    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
+    return words > 0.22 * area(shape.box)
 
 
 def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
@@ -320,7 +320,7 @@ def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
     level = [one.box for one in text.prose if shared_height(one.box, box) > 0]
     left = max((one[2] for one in level if one[2] <= box[0]), default=0.0)
     right = min((one[0] for one in level if one[0] >= box[2]), default=text.width)
-    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LARGE_CHARS]
+    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LEGEND_CHARS]
     parts = [*shapes, *shown.bits]
     for near, gap in zip((parts, short, short), (*_LEGEND_GAP, _LABEL_GAP), strict=True):
         reach = (max(box[0] - gap, left), drawn[1], min(box[2] + gap, right), drawn[3])
@@ -393,7 +393,9 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
         return True
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
-    if piece.size >= 0.95 * body and piece.box[1] < box[1]:
-        return False  # only a title may be that large above a drawing
-    most = _LABEL_CHARS if piece.size < 0.95 * body else _LARGE_CHARS
-    return len(piece.text) <= most and (inside or (len(piece.text) < 12 and box[0] <= middle <= box[2]))
+    large = piece.size >= 0.95 * body
+    if large and piece.box[1] < box[1]:
+        return False  # it is a title, or it is the line before the drawing
+    return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
+        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
+    )

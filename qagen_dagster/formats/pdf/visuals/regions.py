@@ -65,7 +65,7 @@ class PageView:
 
 
 def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
-    """The possible visuals above, below and beside each caption of a page."""
+    """The possible visuals above and below each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
         if caption.is_turned:
@@ -76,10 +76,6 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
             choice = finder.beyond(caption, up=side == "above")
             if choice is not None:
                 found[side] = choice
-        if not any(one.strength > Strength.TEXT for one in found.values()):
-            choice = finder.sideways(caption)
-            if choice is not None:
-                found["beside"] = choice
         yield caption, found
 
 
@@ -91,8 +87,7 @@ class _Finder:
         own = [caption.box for caption in view.captions]
         self._frames = captioned_frames(view.shown, own)
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
-        boxes = (*(shape.box for shape in self._shapes), *view.tables, *self._frames)
-        self._solid = [box for box in boxes if self._is_solid(box)]
+        self._solid = [*(shape.box for shape in self._shapes), *view.tables, *self._frames]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
         self._stops = list(self._find_stops())
 
@@ -111,25 +106,6 @@ class _Finder:
         if drawn is not None:
             return drawn
         return self._texts(caption, room, up=up)
-
-    def sideways(self, caption: Caption) -> Choice | None:
-        """A shape or table level with the caption, for captions without one above or below."""
-        boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
-        near = [
-            box
-            for box in boxes
-            if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
-            and -_FAR < shared_width(box, caption.box) <= 4
-            and area(box) > 2_500
-        ]
-        if not near:
-            return None
-        best = max(near, key=lambda box: shared_width(box, caption.box))
-        return Choice(best, Strength.DRAWN)
-
-    def _is_solid(self, box: Rect) -> bool:
-        """Whether text in this box belongs to it and does not limit a caption's space."""
-        return box[3] - box[1] < 0.75 * self._text.height
 
     def _is_marginal(self, piece: Piece) -> bool:
         high = self._text.height
@@ -228,6 +204,8 @@ class _Finder:
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
         """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
+            return box
         column = union(
             one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
         )
