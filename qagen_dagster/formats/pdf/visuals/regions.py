@@ -217,6 +217,7 @@ class _Finder:
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""
         over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
+        over = over or [one for one in shapes if not self._is_others(caption, one)]  # a caption at the margin
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)

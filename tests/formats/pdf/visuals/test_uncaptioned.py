@@ -237,3 +237,15 @@ def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:
     prose(page, 60, 450, 535, 530)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 180, 440, 434))
+
+
+def test_pictures_side_by_side_are_one_visual_with_their_labels() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    raster(page, (100, 200, 220, 320))
+    raster(page, (260, 200, 380, 320), shade=200)
+    centred(page, 160, 332, "before", 8)
+    centred(page, 320, 332, "after", 8)
+    prose(page, 60, 380, 535, 460)
+    (picture,) = visuals_of(document)
+    assert covers(picture, (100, 200, 380, 334))

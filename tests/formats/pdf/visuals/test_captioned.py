@@ -1,0 +1,104 @@
+"""Which parts of a page belong to the figure of a caption: panels, titles and frames, however far from it."""
+
+from __future__ import annotations
+
+import pymupdf
+import pytest
+
+from tests.formats.pdf.visuals.test_manifest import caption, chart, covers, pages, prose, visuals_of
+from tests.formats.pdf.visuals.test_uncaptioned import centred, plot
+
+
+def test_a_figure_may_stand_far_above_its_caption() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 240, 180)
+    caption(page, 240, 480, "Figure 1. Rain by quarter.")
+    prose(page, 60, 500, 535, 580)
+    (figure,) = visuals_of(document)
+    assert figure.label == "Figure 1"
+    assert covers(figure, (240, 180, 420, 482))
+
+
+def test_four_panels_above_one_caption_are_one_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for x, y in ((80, 180), (325, 180), (80, 420), (325, 420)):
+        chart(page, x, y)
+    caption(page, 80, 570, "Figure 1. Rain by quarter.")
+    prose(page, 60, 590, 535, 670)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (80, 180, 500, 572))
+
+
+@pytest.mark.parametrize("size", [8.0, 14.0])
+def test_the_title_of_a_figure_may_have_any_size(size: float) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    centred(page, 320, 172, "Rain of a year", size)
+    plot(page, 200, 190)
+    caption(page, 200, 380, "Figure 1. Rain by day.")
+    prose(page, 60, 400, 535, 480)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 166, 440, 382))
+
+
+@pytest.mark.parametrize("lines", [["plot(rain)", "}"], ["Rain of a year"]])
+def test_neither_a_program_nor_a_heading_is_part_of_the_figure_below_it(lines: list[str]) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for n, line in enumerate(lines):
+        page.insert_text((62, 170 + 14 * n), line, fontsize=10 if len(lines) > 1 else 14)
+    plot(page, 62, 194)
+    caption(page, 62, 384, "Figure 1. Rain by day.")
+    prose(page, 60, 404, 535, 484)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (62, 194, 302, 386))
+
+
+def test_the_last_line_of_a_list_is_no_title() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((200, 170), "the rain of a year and of all its quarters as they", fontsize=9)
+    page.insert_text((200, 181), "are counted at the pier in the old harbour office", fontsize=9)
+    plot(page, 190, 194)
+    caption(page, 190, 384, "Figure 1. Rain by day.")
+    prose(page, 60, 404, 535, 484)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (190, 194, 430, 386))
+
+
+def test_frames_of_a_program_below_each_other_are_one_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for y in (180, 260):
+        page.draw_rect(pymupdf.Rect(100, y, 480, y + 60))
+        page.draw_line((110, y + 14), (200, y + 14))
+        for n, line in enumerate(("read(rain)", "sort(rain, by=day)", "plot(rain)")):
+            page.insert_text((104, y + 12 + 18 * n), line, fontsize=9)
+    caption(page, 100, 350, "Figure 1. Two programs.")
+    prose(page, 60, 370, 535, 450)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (100, 180, 480, 352))
+
+
+@pytest.mark.parametrize("hyphen", ["-", "\u2010", "\u2011", "\u2013"])
+def test_a_caption_s_number_may_have_any_hyphen(hyphen: str) -> None:
+    document, (page,) = pages()
+    chart(page, 240, 180)
+    writer = pymupdf.TextWriter(page.rect)
+    writer.append((240, 330), f"Figure 3.7{hyphen}2 Rain by quarter", pymupdf.Font("cjk"), 9)
+    writer.write_text(page)
+    (figure,) = visuals_of(document)
+    assert figure.label == "Figure 3.7-2"
+
+
+def test_a_caption_whose_first_line_is_a_little_larger_goes_on() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 240, 180)
+    page.insert_text((142, 330), "Figure 1. Rain by quarter as it was counted", fontsize=11.9)
+    page.insert_text((142, 343), "at the pier.", fontsize=10.9)
+    prose(page, 60, 380, 535, 460)
+    (figure,) = visuals_of(document)
+    assert figure.caption.endswith("at the pier.")
