@@ -66,7 +66,6 @@ class Shown:
     shapes: list[Shape] = field(default_factory=list[Shape])
     bits: list[Rect] = field(default_factory=list[Rect])  # too small for a shape, but possibly part of one
     rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
-    frames: list[Rect] = field(default_factory=list[Rect])  # around paragraphs
 
 
 class Repeats:
@@ -97,7 +96,7 @@ def _place(box: Rect) -> tuple[int, ...]:
 
 
 def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
-    """The shapes, rules and frames of a page, without its background and repeated marks."""
+    """The shapes and rules of a page, without its background and repeated marks."""
     page = (0.0, 0.0, text.width, text.height)
     shown = Shown()
     parts: list[tuple[Rect, Drawing | None]] = []
@@ -114,10 +113,7 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
             continue
         if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
-        if _is_band(path, box, text):
-            shown.frames.append(box)
-        else:
-            parts.append((box, path))
+        parts.append((box, path))
     _gather(text, parts, shown)
     return shown
 
@@ -130,16 +126,6 @@ def _covers_prose(box: Rect, text: Text) -> bool:
         sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
         >= _PARAGRAPH
     )
-
-
-def _is_band(path: Drawing, box: Rect, text: Text) -> bool:
-    """Whether it is the background of lines of a program."""
-    wide, high = box[2] - box[0], box[3] - box[1]
-    if path.items > 1 or wide < 0.5 * text.width or not 2 * text.body < high < 0.5 * text.height:
-        return False
-    inside = [one for one in text.pieces if contains(box, one.box)]
-    rows = len({one.line for one in inside})
-    return len(inside) < 1.5 * rows and _is_listing(inside, box, plain=False)
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:

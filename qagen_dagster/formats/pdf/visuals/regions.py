@@ -21,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
 )
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
-from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
+from qagen_dagster.formats.pdf.visuals.cuts import split_by_captions
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, titles, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
@@ -85,9 +85,8 @@ class _Finder:
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._frames = captioned_frames(view.shown, own)
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
-        self._solid = [*(shape.box for shape in self._shapes), *view.tables, *self._frames]
+        self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
         self._stops = list(self._find_stops())
 
@@ -181,12 +180,9 @@ class _Finder:
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
         shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
         chosen = self._nearest(caption, shapes)
-        box = self._joined(caption, chosen, shapes) if chosen else None
-        captioned_frames = [one for one in self._frames if area(intersection(one, room)) > 0.9 * area(one)]
-        if captioned_frames and (box is None or touch(expanded(union(captioned_frames), _BIT), box)):
-            box = union(captioned_frames if box is None else (box, *captioned_frames))
-        if box is None:
+        if not chosen:
             return None
+        box = self._joined(caption, chosen, shapes)
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
@@ -249,14 +245,8 @@ class _Finder:
         )
 
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        wide = caption.box[2] - caption.box[0]
         own = self._own | self._margin
-        reach = room if caption.is_table else expanded(caption.box, max(20, wide / 2))
-        pieces = [
-            one
-            for one in self._text.pieces
-            if one not in own and contains(room, one.box) and shared_width(one.box, reach) > 0
-        ]
+        pieces = [one for one in self._text.pieces if one not in own and contains(room, one.box)]
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, Strength.TEXT) if box else None
@@ -264,10 +254,7 @@ class _Finder:
             pieces = self._listing(caption, own)
         if len(rows_of(pieces)) < 3:
             return None
-        box = union(one.box for one in pieces)
-        drawn = [one.box for one in self._shapes if contains(room, one.box) and touch(one.box, box)]
-        box = union((box, *drawn))
-        return Choice(box, Strength.TEXT) if -shared_height(box, caption.box) < _FAR else None
+        return Choice(union(one.box for one in pieces), Strength.TEXT)
 
     def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
         """The lines in small print right above a caption, such as a program listing."""
