@@ -218,7 +218,7 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 def _is_shape(one: Shape) -> bool:
     wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
     large = min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
-    return large and (one.pictures > 0 or one.items >= 2 or one.curves > 0)
+    return large
 
 
 def is_written(shape: Shape, text: Text) -> bool:
@@ -327,7 +327,7 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
     titles = [
         one
         for one in near
-        if one.line not in listed and any(_is_centred(one.box, panel, one.size) for panel in panels)
+        if one.line not in listed and any(_is_centred(one, panel) for panel in panels)
     ]
     apart = [one for one in pieces if one not in titles and one not in text.prose]
     return [
@@ -344,9 +344,10 @@ def _listed(text: Text) -> set[int]:
     return {one.line for one in text.pieces if one.text.startswith(_BULLETS)}
 
 
-def _is_centred(title: Rect, panel: Rect, slack: float) -> bool:
-    off = title[0] + title[2] - panel[0] - panel[2]
-    return abs(off) < 2 * slack and title[2] - title[0] < panel[2] - panel[0]
+def _is_centred(title: Piece, panel: Rect) -> bool:
+    left, _, right, _ = title.box
+    wider = 4 * title.size if len(title.text) <= _LEGEND_CHARS else 0.0
+    return abs(left + right - panel[0] - panel[2]) < 2 * title.size and right - left < panel[2] - panel[0] + wider
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
