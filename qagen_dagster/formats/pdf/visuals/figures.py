@@ -104,7 +104,8 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
         box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
         if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
-            parts.append((box, None))
+            thin = min(box[2] - box[0], box[3] - box[1]) <= _RULE
+            parts.append((box, Drawing(box, 1, curved=False, white=False) if thin else None))
     for path in drawings:
         box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
@@ -113,7 +114,10 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
             continue
         if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
-        parts.append((box, path))
+        if _covers_prose(box, text):
+            shown.shapes.append(Shape(box, boxes=[box]))  # it does not connect what stands in it
+        else:
+            parts.append((box, path))
     _gather(text, parts, shown)
     return shown
 
@@ -325,9 +329,7 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
     ]
     listed = _listed(text)
     titles = [
-        one
-        for one in near
-        if one.line not in listed and any(_is_centred(one, panel) for panel in panels)
+        one for one in near if one.line not in listed and any(_is_centred(one, panel) for panel in panels)
     ]
     apart = [one for one in pieces if one not in titles and one not in text.prose]
     return [
@@ -347,7 +349,10 @@ def _listed(text: Text) -> set[int]:
 def _is_centred(title: Piece, panel: Rect) -> bool:
     left, _, right, _ = title.box
     wider = 4 * title.size if len(title.text) <= _LEGEND_CHARS else 0.0
-    return abs(left + right - panel[0] - panel[2]) < 2 * title.size and right - left < panel[2] - panel[0] + wider
+    return (
+        abs(left + right - panel[0] - panel[2]) < 2 * title.size
+        and right - left < panel[2] - panel[0] + wider
+    )
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:

@@ -93,7 +93,8 @@ class _Finder:
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
-        self._solid = [*(shape.box for shape in self._shapes), *view.tables]
+        boxes = [*(shape.box for shape in self._shapes), *view.tables]
+        self._solid = [box for box in boxes if not any(contains(box, caption) for caption in own)]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
         self._stops = list(self._find_stops())
 

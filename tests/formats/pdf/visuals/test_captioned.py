@@ -102,3 +102,26 @@ def test_a_caption_whose_first_line_is_a_little_larger_goes_on() -> None:
     prose(page, 60, 380, 535, 460)
     (figure,) = visuals_of(document)
     assert figure.caption.endswith("at the pier.")
+
+
+def test_a_coloured_block_does_not_join_the_figures_and_the_text_that_stand_on_it() -> None:
+    document, (page,) = pages()
+    page.draw_rect(pymupdf.Rect(40, 40, 555, 600), color=None, fill=(0.9, 0.95, 1))
+    prose(page, 60, 60, 535, 140)
+    chart(page, 240, 180)
+    caption(page, 240, 310, "Figure 1. Rain by quarter.")
+    prose(page, 60, 330, 535, 410)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (240, 180, 420, 312))
+
+
+def test_labels_stand_left_of_a_figure_below_the_short_last_line_of_a_paragraph() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((60, 138), "of the pier in the harbour.", fontsize=10, fontname="tiro")
+    chart(page, 240, 180)
+    page.insert_text((228, 240), "Rain", fontsize=8, rotate=90)
+    caption(page, 270, 310, "Figure 1. Rain by quarter.")
+    prose(page, 60, 330, 535, 410)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (222, 180, 420, 312))
