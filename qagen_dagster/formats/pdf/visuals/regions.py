@@ -93,8 +93,7 @@ class _Finder:
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
-        boxes = [*(shape.box for shape in self._shapes), *view.tables]
-        self._solid = [box for box in boxes if not any(contains(box, caption) for caption in own)]
+        self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
         self._stops = list(self._find_stops())
 
@@ -201,10 +200,6 @@ class _Finder:
         ]
         box = union((box, *titles(box, panels, self._text, loose)))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
-
-    def _is_small(self, piece: Piece) -> bool:
-        """Whether the piece may be lettering because it is set smaller than the text."""
-        return piece.size < 0.95 * self._text.body and piece not in self._own | self._margin
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
         """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""

@@ -59,13 +59,25 @@ def test_neither_a_program_nor_a_heading_is_part_of_the_figure_below_it(lines: l
 def test_the_last_line_of_a_list_is_no_title() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
-    page.insert_text((200, 170), "the rain of a year and of all its quarters as they", fontsize=9)
-    page.insert_text((200, 181), "are counted at the pier in the old harbour office", fontsize=9)
-    plot(page, 190, 194)
-    caption(page, 190, 384, "Figure 1. Rain by day.")
+    page.insert_text((130, 158), "the rain of a year and of its quarters", fontsize=10)
+    centred(page, 220, 170, "as counted at the pier", 10)
+    plot(page, 100, 200)
+    caption(page, 100, 384, "Figure 1. Rain by day.")
     prose(page, 60, 404, 535, 484)
     (figure,) = visuals_of(document)
-    assert covers(figure, (190, 194, 430, 386))
+    assert covers(figure, (100, 200, 340, 386))
+
+
+def test_a_short_title_may_be_wider_than_its_panel() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for n, title in enumerate(("lavender", "light blue", "light coral")):
+        page.draw_rect(pymupdf.Rect(100 + 80 * n, 200, 130 + 80 * n, 230), fill=(0.5, 0.5, 0.3 * n))
+        centred(page, 115 + 80 * n, 195, title, 10)
+    caption(page, 100, 250, "Figure 1. Colours of the map.")
+    prose(page, 60, 270, 535, 350)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (96, 187, 296, 252), slack=12)
 
 
 def test_frames_of_a_program_below_each_other_are_one_figure() -> None:
@@ -104,15 +116,14 @@ def test_a_caption_whose_first_line_is_a_little_larger_goes_on() -> None:
     assert figure.caption.endswith("at the pier.")
 
 
-def test_a_coloured_block_does_not_join_the_figures_and_the_text_that_stand_on_it() -> None:
+def test_a_coloured_block_does_not_join_what_stands_on_it() -> None:
     document, (page,) = pages()
     page.draw_rect(pymupdf.Rect(40, 40, 555, 600), color=None, fill=(0.9, 0.95, 1))
     prose(page, 60, 60, 535, 140)
-    chart(page, 240, 180)
-    caption(page, 240, 310, "Figure 1. Rain by quarter.")
-    prose(page, 60, 330, 535, 410)
-    (figure,) = visuals_of(document)
-    assert covers(figure, (240, 180, 420, 312))
+    plot(page, 150, 180)
+    prose(page, 60, 380, 535, 460)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (150, 180, 390, 340))
 
 
 def test_labels_stand_left_of_a_figure_below_the_short_last_line_of_a_paragraph() -> None:
