@@ -59,7 +59,7 @@ def test_neither_a_program_nor_a_heading_is_part_of_the_figure_below_it(lines: l
 def test_the_last_line_of_a_list_is_no_title() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
-    page.insert_text((130, 158), "the rain of a year and of its quarters", fontsize=10)
+    page.insert_text((130, 152), "the rain of a year and of its quarters", fontsize=10)
     centred(page, 220, 170, "as counted at the pier", 10)
     plot(page, 100, 200)
     caption(page, 100, 384, "Figure 1. Rain by day.")
