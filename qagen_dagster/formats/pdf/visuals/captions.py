@@ -144,14 +144,15 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
             continue
         below.append(one)
     for one in below:
-        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, below, rules):
+        cells = [] if one in text.prose else below
+        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells, rules):
             if shared_width(one.box, union(p.box for p in pieces)) > 0:
                 break
             continue
         pieces.append(one)
 
 
-def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Rect]) -> bool:
+def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece], rules: list[Rect]) -> bool:
     last = pieces[-1]
     box = union(piece.box for piece in pieces)
     if one.is_turned or not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
@@ -164,7 +165,7 @@ def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Re
         return False
     if any(
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
-        for other in below
+        for other in cells
     ):
         return False  # part of a row of cells
     if any(
@@ -180,7 +181,7 @@ def _leading(pieces: list[Piece]) -> float:
     if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
         return pieces[-1].size
     gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
-    return (max(gaps) if gaps else 0.0) + 0.15 * pieces[-1].size + 0.6
+    return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
 
 
 def _ended(pieces: list[Piece], one: Piece) -> bool:

@@ -239,7 +239,7 @@ def is_written(shape: Shape, text: Text) -> bool:
     if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
-    return words > 0.22 * area(shape.box)
+    return words > 0.15 * area(shape.box)
 
 
 def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
@@ -269,7 +269,7 @@ def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
 
 
 def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
-    """Rows of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
+    """Rows and grids of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
 
     On pages where parts of figures have captions of their own, each shape is a row.
     """
@@ -281,7 +281,29 @@ def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
             rows.append([shape])
         else:
             row.append(shape)
-    return rows
+    grids: list[list[Shape]] = []
+    for row in sorted(rows, key=lambda row: row[0].box[1]):
+        above = next((grid for grid in grids if not apart and _is_below(grid, row, text)), None)
+        if above is None:
+            grids.append(row)
+        else:
+            above += row
+    return grids
+
+
+def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
+    """Whether a row of panels is as wide as those above it and close to them, without a paragraph between them."""
+    x0, _, x1, bottom = union(one.box for one in grid)
+    left, top, right, _ = union(one.box for one in row)
+    high = min(one.box[3] - one.box[1] for one in (*grid, *row))
+    level = max(abs(x0 - left), abs(x1 - right)) < 0.1 * (x1 - x0)
+    between = (x0, bottom, x1, top)
+    return (
+        min(len(grid), len(row)) > 1
+        and level
+        and 0 <= top - bottom < high
+        and not any(touch(piece.box, between) for piece in text.prose)
+    )
 
 
 def _is_next(left: Rect, right: Rect, text: Text) -> bool:
@@ -324,6 +346,7 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
         one
         for one in pieces
         if one not in text.prose
+        and any(char.isalpha() for char in one.text)  # it is no page number
         and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
     ]
@@ -386,7 +409,8 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
     large = piece.size >= 0.95 * body
-    if large and piece.box[1] < box[1]:
+    short = len(piece.text) < 5 and any(char.isalnum() for char in piece.text)
+    if large and piece.box[1] < box[1] and not short:
         return False  # it is a title, or it is the line before the drawing
     return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
         inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])

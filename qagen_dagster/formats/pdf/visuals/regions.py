@@ -95,6 +95,7 @@ class _Finder:
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
+        self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
         self._stops = list(self._find_stops())
 
     def content(self) -> Rect:
@@ -134,6 +135,7 @@ class _Finder:
         large = piece.size > 1.15 * self._text.body and any(
             abs(one.box[0] - piece.box[0]) < 2 * piece.size for one in (*self._text.prose, *self._own)
         )
+        large = large or (piece.size > 1.15 * self._text.body and piece.box[0] < self._left + 2 * piece.size)
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pymupdf
 import pytest
 
-from tests.formats.pdf.visuals.test_manifest import caption, chart, covers, pages, prose, visuals_of
+from tests.formats.pdf.visuals.test_manifest import (
+    CELLS,
+    PROSE,
+    caption,
+    chart,
+    covers,
+    grid,
+    pages,
+    prose,
+    visuals_of,
+)
 from tests.formats.pdf.visuals.test_uncaptioned import centred, plot
 
 
@@ -136,3 +146,44 @@ def test_labels_stand_left_of_a_figure_below_the_short_last_line_of_a_paragraph(
     prose(page, 60, 330, 535, 410)
     (figure,) = visuals_of(document)
     assert covers(figure, (222, 180, 420, 312))
+
+
+def test_a_heading_where_all_lines_begin_is_no_part_of_the_table_below_it() -> None:
+    document, (page,) = pages()
+    page.insert_text((60, 100), "3.2 List of stations", fontsize=14)
+    grid(page, 100, 130, CELLS)
+    caption(page, 160, 205, "Table 1. The stations.")
+    prose(page, 90, 220, 535, 300)
+    (table,) = visuals_of(document)
+    assert covers(table, (100, 130, 370, 207))
+
+
+def test_raised_letters_do_not_end_a_caption() -> None:
+    document, (page,) = pages()
+    chart(page, 60, 180)
+    for n, line in enumerate(("which is shown for all four stations of the pier", "and of the harbour.")):
+        page.insert_text((60, 341 + 14 * n), line, fontsize=10)
+    page.insert_text((60, 330), "Figure 1. The square of the rain, in mm", fontsize=10)
+    page.insert_text((240, 326), "2", fontsize=7)
+    (figure,) = visuals_of(document)
+    assert figure.caption.endswith("and of the harbour.")
+
+
+def test_a_note_right_of_the_last_line_does_not_cut_the_caption() -> None:
+    document, (page,) = pages()
+    chart(page, 60, 180)
+    page.insert_textbox((60, 320, 535, 400), "Figure 1. " + PROSE * 2, fontsize=10, fontname="tiro")
+    page.insert_text((440, 365), "./rain-1", fontsize=8)
+    (figure,) = visuals_of(document)
+    assert figure.caption.endswith("cover the inlet.")
+
+
+def test_a_short_label_above_a_drawing_may_be_as_large_as_the_text() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    plot(page, 200, 190)
+    page.insert_text((230, 186), "m1", fontsize=10)
+    caption(page, 200, 380, "Figure 1. Rain by day.")
+    prose(page, 60, 400, 535, 480)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 179, 440, 382), slack=8)

@@ -261,3 +261,28 @@ def test_a_table_whose_rules_are_pictures_is_a_table() -> None:
             page.insert_text((106 + column * 100, 214 + row * 20), text, fontsize=9)
     (table,) = visuals_of(document)
     assert table.type is VisualType.TABLE
+
+
+def test_four_panels_without_a_caption_are_one_drawing_without_the_page_number() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for x, y in ((60, 200), (320, 200), (60, 400), (320, 400)):
+        plot(page, x, y)
+    centred(page, 310, 592, "17", 10)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (60, 200, 560, 560), slack=6)
+
+
+def test_a_note_with_a_picture_beside_its_text_is_no_drawing() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 160, 535, 235))
+    page.draw_circle((90, 205), 15)
+    for n in range(12):
+        page.draw_line((80, 198 + n), (100, 198 + n))
+    page.insert_text((66, 176), "Note", fontsize=11)
+    for n, line in enumerate(
+        ("The gauge stands on a block at the end of the pier and sends its readings", "by radio.")
+    ):
+        page.insert_text((125, 200 + 13 * n), line, fontsize=11)
+    assert visuals_of(document) == ()
