@@ -130,12 +130,13 @@ class _Finder:
     def _is_heading(self, piece: Piece) -> bool:
         if piece.is_turned or not any(char.isalpha() for char in piece.text):
             return False
-        if sum(one.line == piece.line for one in self._text.pieces) > 2:  # a row of cells
+        row = [one.box[0] for one in self._text.pieces if one.line == piece.line]
+        if len(row) > 2:  # a row of cells
             return False
+        starts = (self._left, *(one.box[0] for one in (*self._text.prose, *self._own)))
         large = piece.size > 1.15 * self._text.body and any(
-            abs(one.box[0] - piece.box[0]) < 2 * piece.size for one in (*self._text.prose, *self._own)
+            abs(start - min(row)) < 2 * piece.size for start in starts
         )
-        large = large or (piece.size > 1.15 * self._text.body and piece.box[0] < self._left + 2 * piece.size)
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
