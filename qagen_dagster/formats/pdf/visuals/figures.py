@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +39,6 @@ _DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
 _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
-_PART = re.compile(r"\([a-z]\) \w")  # of a figure
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 
 
@@ -266,51 +264,6 @@ def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
     lines = {one.line: one for one in starts}.values()
     long = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
     return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
-
-
-def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
-    """Rows and grids of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
-
-    On pages where parts of figures have captions of their own, each shape is a row.
-    """
-    rows: list[list[Shape]] = []
-    apart = any(_PART.match(piece.text) for piece in text.pieces)
-    for shape in sorted(shapes, key=lambda one: one.box[0]):
-        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box, text)), None)
-        if row is None:
-            rows.append([shape])
-        else:
-            row.append(shape)
-    grids: list[list[Shape]] = []
-    for row in sorted(rows, key=lambda row: row[0].box[1]):
-        above = next((grid for grid in grids if not apart and _is_below(grid, row, text)), None)
-        if above is None:
-            grids.append(row)
-        else:
-            above += row
-    return grids
-
-
-def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
-    """Whether a row of panels is as wide as those above it and close to them, without a paragraph between them."""
-    x0, _, x1, bottom = union(one.box for one in grid)
-    left, top, right, _ = union(one.box for one in row)
-    high = min(one.box[3] - one.box[1] for one in (*grid, *row))
-    level = max(abs(x0 - left), abs(x1 - right)) < 0.1 * (x1 - x0)
-    between = (x0, bottom, x1, top)
-    return (
-        min(len(grid), len(row)) > 1
-        and level
-        and 0 <= top - bottom < high
-        and not any(touch(piece.box, between) for piece in text.prose)
-    )
-
-
-def _is_next(left: Rect, right: Rect, text: Text) -> bool:
-    gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
-    return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
-        left[2] - left[0], right[2] - right[0]
-    )
 
 
 def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:

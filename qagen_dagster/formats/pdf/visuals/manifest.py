@@ -28,11 +28,11 @@ from qagen_dagster.formats.pdf.visuals.figures import (
     Shape,
     Shown,
     is_written,
-    panels_of,
     shown_on,
     with_surroundings,
 )
 from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
+from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
