@@ -45,6 +45,8 @@ _FEW_PATHS = 3_000  # paths that a page may have without counting towards the do
 _MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
+_LARGER = 3  # times as large as a table is a drawing that the table is a part of
+_BACKGROUND = 0.7  # share of the page from which it may be a background
 _MIN_DRAWING = (110.0, 70.0)
 
 
@@ -253,9 +255,13 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
+    pictures = _pictures(view.shown, view.text)
+    page = view.text.width * view.text.height
+    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
     for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
-        add(VisualType.TABLE, box, _rows(view.text, box, []))
-    for kind, box in _pictures(view.shown, view.text):
+        if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
+            add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for kind, box in pictures:
         add(kind, box)
     return found
 

@@ -65,7 +65,7 @@ class PageView:
 
 
 def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
-    """The possible visuals above and below each caption of a page."""
+    """The possible visuals above, below and beside each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
         if caption.is_turned:
@@ -76,6 +76,10 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
             choice = finder.beyond(caption, up=side == "above")
             if choice is not None:
                 found[side] = choice
+        if not any(one.strength > Strength.TEXT for one in found.values()):
+            choice = finder.sideways(caption)
+            if choice is not None:
+                found["beside"] = choice
         yield caption, found
 
 
@@ -113,6 +117,21 @@ class _Finder:
         if drawn is not None:
             return drawn
         return self._texts(caption, room, up=up)
+
+    def sideways(self, caption: Caption) -> Choice | None:
+        """A shape or table level with the caption, for captions without one above or below."""
+        boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
+        near = [
+            box
+            for box in boxes
+            if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
+            and -_FAR < shared_width(box, caption.box) <= 4
+            and area(box) > 2_500
+        ]
+        if not near:
+            return None
+        best = max(near, key=lambda box: shared_width(box, caption.box))
+        return Choice(best, Strength.DRAWN)
 
     def _is_marginal(self, piece: Piece) -> bool:
         high = self._text.height

@@ -243,6 +243,19 @@ def test_heads_above_the_first_rule_belong_to_a_ruled_table() -> None:
     assert covers(table, (60, 187, 330, 277))
 
 
+def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 180, 535, 600), fill=(0.8, 0.9, 1))
+    for n in range(8):
+        page.draw_circle((100 + 50 * n, 230), 15, fill=(1, 1, 0.8))
+        page.draw_line((100 + 50 * n, 245), (200, 400))
+    grid(page, 100, 400, CELLS)
+    (drawing,) = visuals_of(document)
+    assert drawing.type is VisualType.DIAGRAM
+    assert covers(drawing, (60, 180, 535, 600))
+
+
 def test_rows_of_a_table_in_larger_print_than_the_text_are_no_headings() -> None:
     document, (page, other) = pages(2)
     other.insert_textbox((60, 60, 535, 400), PROSE * 6, fontsize=7, fontname="tiro")

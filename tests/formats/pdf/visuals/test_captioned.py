@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pymupdf
 import pytest
 
@@ -108,7 +110,7 @@ def test_frames_of_a_program_below_each_other_are_one_figure() -> None:
 def test_a_caption_s_number_may_have_any_hyphen(hyphen: str) -> None:
     document, (page,) = pages()
     chart(page, 240, 180)
-    writer = pymupdf.TextWriter(page.rect)
+    writer: Any = pymupdf.TextWriter(page.rect)
     writer.append((240, 330), f"Figure 3.7{hyphen}2 Rain by quarter", pymupdf.Font("cjk"), 9)
     writer.write_text(page)
     (figure,) = visuals_of(document)
@@ -189,3 +191,15 @@ def test_a_short_label_above_a_drawing_may_be_as_large_as_the_text() -> None:
     prose(page, 60, 400, 535, 480)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 179, 440, 382), slack=8)
+
+
+def test_a_caption_may_stand_beside_its_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    plot(page, 60, 180)
+    for n, line in enumerate(("Figure 1. Rain by day.", "Counted at the pier.")):
+        page.insert_text((340, 240 + 12 * n), line, fontsize=9)
+    prose(page, 60, 400, 535, 480)
+    (figure,) = visuals_of(document)
+    assert figure.label == "Figure 1"
+    assert covers(figure, (60, 180, 428, 340))
