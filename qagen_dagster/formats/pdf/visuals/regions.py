@@ -152,9 +152,9 @@ class _Finder:
         row = [one.box[0] for one in self._text.pieces if one.line == piece.line]
         if len(row) > 2:  # a row of cells
             return False
-        starts = (self._left, *(one.box[0] for one in (*self._text.prose, *self._own)))
         large = piece.size > 1.15 * self._text.body and any(
-            abs(start - min(row)) < 2 * piece.size for start in starts
+            abs(start - min(row)) < 2 * piece.size
+            for start in (self._left, *(one.box[0] for one in (*self._text.prose, *self._own)))
         )
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
