@@ -42,17 +42,11 @@ _FIGURES = {
 _CAPTION = re.compile(
     r"(?P<word>"
     + "|".join(re.escape(word) for word in sorted([*_TABLES, *_FIGURES], key=len, reverse=True))
-    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
+    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2010-\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
     r"(?P<rest>(?![\w%/(,;]).*)",
     re.IGNORECASE | re.DOTALL,
 )
 _MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
-_SPEAKS = re.compile(
-    r"\s{1,3}(?:and|or|to|in|is|are|was|were|has|have|shows?|illustrates?|depicts?|presents?|lists?|gives?|"
-    r"contains?|summari[sz]es|describes?|provides?|reports?|compares?|displays?|demonstrates?|indicates?|below|above|"
-    r"for|of|on|with|we|as|that|which|can|does|also|ist|sind|zeigt|zeigen|und|enth\u00e4lt|montre|of)\b",
-    re.IGNORECASE,
-)
 _LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
@@ -86,11 +80,9 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     """The match of a caption's beginning in this piece, or None."""
     piece = text.pieces[n]
     match = _CAPTION.match(piece.text)
-    if match is None or not piece.text[0].isupper() or _roman_only(match):
+    if match is None:
         return None
     rest = match["rest"]
-    if _SPEAKS.match(rest):
-        return None
     opens = _opens(text, n)
     first = rest.lstrip()[:1]
     if _MARKED.match(rest):
@@ -100,39 +92,18 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     return match if fits else None
 
 
-def _roman_only(match: re.Match[str]) -> bool:
-    """Whether the number is a word such as "I" in lower case."""
-    number = match["number"]
-    return number.isalpha() and not number.isupper()
-
-
 def _opens(text: Text, n: int) -> bool:
     """Whether the piece does not continue the line before it."""
     piece = text.pieces[n]
     for other in text.pieces[max(0, n - 8) : n]:
-        if other.line == piece.line and other.box[2] <= piece.box[0] and other in text.prose:
-            return False
-        if not continues_paragraph(other, piece) or other.bold != piece.bold:
+        if not continues_paragraph(other, piece):
             continue
         if abs(other.size - piece.size) > 0.3:
             continue
         ended = other.text.rstrip().endswith((".", ":", "!", "?"))
-        short = other.box[2] < _right(text, other) - 3 * piece.size
-        if not (ended and short):
+        if not ended:
             return False
     return True
-
-
-def _right(text: Text, piece: Piece) -> float:
-    """The right edge of the prose around a piece."""
-    return max(
-        (
-            one.box[2]
-            for one in text.prose
-            if abs(one.box[0] - piece.box[0]) < 3 * piece.size and abs(one.box[1] - piece.box[1]) < 150
-        ),
-        default=piece.box[2],
-    )
 
 
 def _is_listing(pieces: list[Piece], text: Text) -> bool:
@@ -147,7 +118,8 @@ def _is_listing(pieces: list[Piece], text: Text) -> bool:
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece], rules: list[Rect]) -> Caption:
     first = text.pieces[n]
     word = match["word"].lower()
-    name = f"{(_TABLES | _FIGURES)[word]} {match['number'].rstrip('.')}"
+    number = re.sub("[\u2010-\u2013]", "-", match["number"]).rstrip(".")
+    name = f"{(_TABLES | _FIGURES)[word]} {number}"
     pieces = [first]
     if first.is_turned:
         pieces += [one for one in text.pieces[n + 1 : n + 4] if one.is_turned and one not in taken]
@@ -172,17 +144,18 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
             continue
         below.append(one)
     for one in below:
-        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, below, rules):
+        cells = [] if one in text.prose else below
+        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells, rules):
             if shared_width(one.box, union(p.box for p in pieces)) > 0:
                 break
             continue
         pieces.append(one)
 
 
-def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Rect]) -> bool:
+def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece], rules: list[Rect]) -> bool:
     last = pieces[-1]
     box = union(piece.box for piece in pieces)
-    if not same_size(one, last) or one.is_turned:
+    if one.is_turned or not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
         return False
     gap = one.box[1] - last.box[3]
     lead = _leading(pieces)
@@ -192,7 +165,7 @@ def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Re
         return False
     if any(
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
-        for other in below
+        for other in cells
     ):
         return False  # part of a row of cells
     if any(
@@ -208,7 +181,7 @@ def _leading(pieces: list[Piece]) -> float:
     if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
         return pieces[-1].size
     gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
-    return (max(gaps) if gaps else 0.0) + 0.15 * pieces[-1].size + 0.6
+    return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
 
 
 def _ended(pieces: list[Piece], one: Piece) -> bool:

@@ -1,4 +1,4 @@
-"""Use of captions to split shapes on a PDF page, and to choose the frames that hold a figure."""
+"""Shapes on a PDF page, split by the captions beside each other that they belong to."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from itertools import pairwise
 
 from qagen_dagster.formats.pdf.layout import shared_height, shared_width, touch, union
 from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
+from qagen_dagster.formats.pdf.visuals.figures import Shape
 
-_NEAR = 30.0  # points between a caption and its shape or frame
-_STACKED = 24.0  # points between frames of one figure
+_NEAR = 30.0  # points between a caption and its shape
 
 
 def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
@@ -30,27 +29,6 @@ def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
     if len(near) < 2 or any(shared_width(a, b) > -4 or shared_height(a, b) < 0 for a, b in pairwise(near)):
         return [rest]
     return _cut(rest, [box[0] - 4 for box in near[1:]])
-
-
-def captioned_frames(shown: Shown, captions: Sequence[Rect]) -> list[Rect]:
-    """The frames right above or below a caption, and those stacked on them: they hold a listing, not an aside."""
-    frames = set(shown.frames)
-    rest = [*shown.frames, *(shape.box for shape in shown.shapes)]
-    found: list[Rect] = []
-    ends = [(box, _NEAR) for box in captions]
-    while ends:
-        box, gap = ends.pop()
-        near = [
-            one
-            for one in rest
-            if -gap < shared_height(one, box)
-            and shared_width(one, box) > 0
-            and (gap < _NEAR or shared_height(one, box) < 6)
-        ]
-        rest = [one for one in rest if one not in near]
-        found += near
-        ends += [(one, _STACKED) for one in near]
-    return found if any(one in frames for one in found) else []
 
 
 def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from qagen_dagster.formats.pdf.layout import (
     Text,
     area,
     contains,
+    continues_paragraph,
     expanded,
     intersection,
     shared_height,
@@ -29,7 +29,8 @@ _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # lines of prose that make a box a frame
 _BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
 _LABEL_CHARS = 60
-_LARGE_CHARS = 24  # of a label in the size of the prose
+_LARGE_CHARS = 12  # of a label in the size of the prose
+_LEGEND_CHARS = 24
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 _LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
 _LEGEND = 0.5  # share of the drawing's width that a legend may have
@@ -38,7 +39,6 @@ _DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
 _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
-_PART = re.compile(r"\([a-z]\) \w")  # of a figure
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 
 
@@ -64,7 +64,6 @@ class Shown:
     shapes: list[Shape] = field(default_factory=list[Shape])
     bits: list[Rect] = field(default_factory=list[Rect])  # too small for a shape, but possibly part of one
     rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
-    frames: list[Rect] = field(default_factory=list[Rect])  # around paragraphs
 
 
 class Repeats:
@@ -95,7 +94,7 @@ def _place(box: Rect) -> tuple[int, ...]:
 
 
 def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
-    """The shapes, rules and frames of a page, without its background and repeated marks."""
+    """The shapes and rules of a page, without its background and repeated marks."""
     page = (0.0, 0.0, text.width, text.height)
     shown = Shown()
     parts: list[tuple[Rect, Drawing | None]] = []
@@ -103,7 +102,8 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
         box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
         if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
-            parts.append((box, None))
+            thin = min(box[2] - box[0], box[3] - box[1]) <= _RULE
+            parts.append((box, Drawing(box, 1, curved=False, white=False) if thin else None))
     for path in drawings:
         box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
@@ -112,8 +112,8 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
             continue
         if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
-        if _covers_prose(box, text) or _is_band(path, box, text):
-            shown.frames.append(box)
+        if _covers_prose(box, text):
+            shown.shapes.append(Shape(box, boxes=[box]))  # it does not connect what stands in it
         else:
             parts.append((box, path))
     _gather(text, parts, shown)
@@ -128,16 +128,6 @@ def _covers_prose(box: Rect, text: Text) -> bool:
         sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
         >= _PARAGRAPH
     )
-
-
-def _is_band(path: Drawing, box: Rect, text: Text) -> bool:
-    """Whether it is the background of lines of a program."""
-    wide, high = box[2] - box[0], box[3] - box[1]
-    if path.items > 1 or wide < 0.5 * text.width or not 2 * text.body < high < 0.5 * text.height:
-        return False
-    inside = [one for one in text.pieces if contains(box, one.box)]
-    rows = len({one.line for one in inside})
-    return len(inside) < 1.5 * rows and _is_listing(inside, box, plain=False)
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
@@ -159,7 +149,7 @@ def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) 
     for one in sorted(shapes.values(), key=lambda one: (one.box[1], one.box[0])):
         if _is_shape(one):
             shown.shapes.append(one)
-        elif one.box[2] - one.box[0] < 0.6 * text.width:
+        else:
             shown.bits.append(one.box)
 
 
@@ -230,7 +220,7 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 def _is_shape(one: Shape) -> bool:
     wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
     large = min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
-    return large and (one.pictures > 0 or one.items >= 2 or one.curves > 0)
+    return large
 
 
 def is_written(shape: Shape, text: Text) -> bool:
@@ -246,9 +236,8 @@ def is_written(shape: Shape, text: Text) -> bool:
     plain = len(shape.boxes) <= _FRAME
     if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
         return True
-    prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
-    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
+    return words > 0.15 * area(shape.box)
 
 
 def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
@@ -271,35 +260,10 @@ def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
     """Whether lines that begin at the left fill the box, as those of a program do: long ones, or in a plain frame."""
     wide, high = box[2] - box[0], box[3] - box[1]
-    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide and not one.is_turned]
+    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide]
     lines = {one.line: one for one in starts}.values()
     long = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
     return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
-
-
-def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Rect]]:
-    """Rows of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
-
-    On pages where parts of figures have captions of their own, each shape is a row.
-    """
-    rows: list[list[Rect]] = []
-    apart = any(_PART.match(piece.text) for piece in text.pieces)
-    for box in sorted((one.box for one in shapes), key=lambda box: box[0]):
-        row = next((row for row in rows if not apart and _is_next(row[-1], box, text)), None)
-        if row is None:
-            rows.append([box])
-        else:
-            row.append(box)
-    return rows
-
-
-def _is_next(left: Rect, right: Rect, text: Text) -> bool:
-    gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
-    return (
-        gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1])
-        and 0 <= gap[2] - gap[0] < min(left[2] - left[0], right[2] - right[0])
-        and not any(touch(piece.box, gap) for piece in text.prose)
-    )
 
 
 def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
@@ -321,7 +285,7 @@ def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
     level = [one.box for one in text.prose if shared_height(one.box, box) > 0]
     left = max((one[2] for one in level if one[2] <= box[0]), default=0.0)
     right = min((one[0] for one in level if one[0] >= box[2]), default=text.width)
-    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LARGE_CHARS]
+    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LEGEND_CHARS]
     parts = [*shapes, *shown.bits]
     for near, gap in zip((parts, short, short), (*_LEGEND_GAP, _LABEL_GAP), strict=True):
         reach = (max(box[0] - gap, left), drawn[1], min(box[2] + gap, right), drawn[3])
@@ -335,12 +299,22 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
         one
         for one in pieces
         if one not in text.prose
+        and any(char.isalpha() for char in one.text)  # it is no page number
         and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
     ]
-    apart = {one.line for one in near if not any(_is_centred(one.box, panel, one.size) for panel in panels)}
-    apart |= _listed(text)
-    return [one.box for one in near if one.line not in apart]
+    listed = _listed(text)
+    titles = [
+        one for one in near if one.line not in listed and any(_is_centred(one, panel) for panel in panels)
+    ]
+    apart = [one for one in pieces if one not in titles and one not in text.prose]
+    return [
+        one.box
+        for one in titles
+        if not any(
+            shared_height(one.box, other.box) > 0 or continues_paragraph(other, one) for other in apart
+        )
+    ]
 
 
 def _listed(text: Text) -> set[int]:
@@ -348,9 +322,13 @@ def _listed(text: Text) -> set[int]:
     return {one.line for one in text.pieces if one.text.startswith(_BULLETS)}
 
 
-def _is_centred(title: Rect, panel: Rect, slack: float) -> bool:
-    off = title[0] + title[2] - panel[0] - panel[2]
-    return abs(off) < 2 * slack and title[2] - title[0] < panel[2] - panel[0]
+def _is_centred(title: Piece, panel: Rect) -> bool:
+    left, _, right, _ = title.box
+    wider = 4 * title.size if len(title.text) <= _LEGEND_CHARS else 0.0
+    return (
+        abs(left + right - panel[0] - panel[2]) < 2 * title.size
+        and right - left < panel[2] - panel[0] + wider
+    )
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
@@ -380,8 +358,13 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     if not touch(expanded(box, _LABEL_GAP), piece.box):
         return False
     if shared_height(piece.box, box) > 0:
-        return len(piece.text) <= _LABEL_CHARS or shared_width(piece.box, box) > 0
+        return True
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
-    most = _LABEL_CHARS if piece.size < 0.95 * body else _LARGE_CHARS
-    return len(piece.text) <= most and (inside or (len(piece.text) < 12 and box[0] <= middle <= box[2]))
+    large = piece.size >= 0.95 * body
+    short = len(piece.text) < 5 and any(char.isalnum() for char in piece.text)
+    if large and piece.box[1] < box[1] and not short:
+        return False  # it is a title, or it is the line before the drawing
+    return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
+        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
+    )

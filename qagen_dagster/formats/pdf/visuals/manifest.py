@@ -17,7 +17,6 @@ from qagen_dagster.formats.pdf.layout import (
     intersection,
     lettering_line,
     pieces_of,
-    shared_width,
     text_of,
     union,
 )
@@ -29,11 +28,11 @@ from qagen_dagster.formats.pdf.visuals.figures import (
     Shape,
     Shown,
     is_written,
-    panels_of,
     shown_on,
     with_surroundings,
 )
 from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
+from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
@@ -49,7 +48,6 @@ _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # times as large as a table is a drawing that the table is a part of
 _BACKGROUND = 0.7  # share of the page from which it may be a background
 _MIN_DRAWING = (110.0, 70.0)
-_MIN_SIDE_OF_A_PLOT = 50.0  # points; the background of a row is lower
 
 
 @dataclass
@@ -260,23 +258,12 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    numbers = [one for one in number_tables(view.text, view.text.pieces) if not _labels_plots(one, view)]
-    for box in _merged([*view.tables, *numbers]):
+    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
         if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         add(kind, box)
     return found
-
-
-def _labels_plots(box: Rect, view: PageView) -> bool:
-    """Whether these rows of numbers are the labels around drawings."""
-    high = [one for one in view.shown.shapes if one.box[3] - one.box[1] > _MIN_SIDE_OF_A_PLOT]
-    drawn = [one.box for one in high if not is_written(one, view.text)]
-    covered = sum(area(intersection(box, one)) for one in drawn if shared_width(box, one) > 0)
-    inside = [one for one in view.text.pieces if contains(box, one.box)]
-    held = sum(any(contains(one, piece.box) for one in drawn) for piece in inside)
-    return covered > 0.25 * area(box) and 2 * held < len(inside)
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:
@@ -291,10 +278,14 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
 def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shown.shapes if _is_large(one) and not is_written(one, text)]
-    images = [(VisualType.IMAGE, _uncut(one.box, text)) for one in large if one.pictures]
-    rows = panels_of([one for one in large if not one.pictures], text)
-    drawings = [(VisualType.DIAGRAM, with_surroundings(row, shown, text)) for row in rows]
-    return sorted([*images, *drawings], key=lambda one: (one[1][1], one[1][0]))
+    found = [
+        (
+            VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
+            with_surroundings([one.box for one in row], shown, text),
+        )
+        for row in panels_of(large, text)
+    ]
+    return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 
 def _is_large(shape: Shape) -> bool:
@@ -303,22 +294,6 @@ def _is_large(shape: Shape) -> bool:
     least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
     drawn = shape.pictures or (shape.items >= 12 and (shape.curves or shape.items >= 24))
     return bool(drawn) and sides[0] >= least[0] and sides[1] >= least[1] and sides[0] <= _BANNER * sides[1]
-
-
-def _uncut(box: Rect, text: Text) -> Rect:
-    """The box of pictures with the whole of the texts between them that it would cut."""
-    return union(
-        (
-            box,
-            *(
-                one.box
-                for one in text.pieces
-                if one not in text.prose
-                and shared_width(one.box, box) > 0.3 * (one.box[2] - one.box[0])
-                and box[1] < (one.box[1] + one.box[3]) / 2 < box[3]
-            ),
-        )
-    )
 
 
 def _line_near(view: PageView, box: Rect) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -21,11 +21,11 @@ from qagen_dagster.formats.pdf.layout import (
 )
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
-from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
+from qagen_dagster.formats.pdf.visuals.cuts import split_by_captions
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, titles, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
-_FAR = 70.0  # points between a caption and its visual
+_FAR = 130.0  # points between a caption and its visual
 _NEAR = 30.0
 _ASIDE, _APART = (
     75.0,
@@ -80,8 +80,14 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
             choice = finder.sideways(caption)
             if choice is not None:
                 found["beside"] = choice
-        finder.claim(caption, found)
         yield caption, found
+
+
+def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
+    """Where the paragraph of a line ends, if its last line is short."""
+    tall = line[3] - line[1]
+    ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
+    return max(ends, default=line[3])
 
 
 class _Finder:
@@ -90,20 +96,11 @@ class _Finder:
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._frames = captioned_frames(view.shown, own)
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
-        boxes = (*(shape.box for shape in self._shapes), *view.tables, *self._frames)
-        self._solid = [box for box in boxes if self._is_solid(box)]
+        self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
+        self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
         self._stops = list(self._find_stops())
-        self._claimed: list[Rect] = []
-
-    def claim(self, caption: Caption, found: dict[str, Choice]) -> None:
-        """Reserve a table's only ruled choice, so that other captions do not reach beyond it."""
-        strong = [one.box for one in found.values() if one.strength is Strength.RULED]
-        if caption.is_table and len(strong) == 1 and len(found) == 1:
-            self._claimed += strong
-            self._stops += [(caption, box) for box in strong]
 
     def content(self) -> Rect:
         """The box around everything but running heads and feet."""
@@ -136,10 +133,6 @@ class _Finder:
         best = max(near, key=lambda box: shared_width(box, caption.box))
         return Choice(best, Strength.DRAWN)
 
-    def _is_solid(self, box: Rect) -> bool:
-        """Whether text in this box belongs to it and does not limit a caption's space."""
-        return box[3] - box[1] < 0.75 * self._text.height
-
     def _is_marginal(self, piece: Piece) -> bool:
         high = self._text.height
         return piece.box[3] < _MARGIN * high or piece.box[1] > (1 - _MARGIN) * high
@@ -156,9 +149,13 @@ class _Finder:
     def _is_heading(self, piece: Piece) -> bool:
         if piece.is_turned or not any(char.isalpha() for char in piece.text):
             return False
-        if sum(one.line == piece.line for one in self._text.pieces) > 2:  # a row of cells
+        row = [one.box[0] for one in self._text.pieces if one.line == piece.line]
+        if len(row) > 2:  # a row of cells
             return False
-        large = piece.size > 1.15 * self._text.body
+        large = piece.size > 1.15 * self._text.body and any(
+            abs(start - min(row)) < 2 * piece.size
+            for start in (self._left, *(one.box[0] for one in (*self._text.prose, *self._own)))
+        )
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
@@ -168,8 +165,8 @@ class _Finder:
         stops = [box for what, box in self._stops if what is not caption]
         ahead = [box for box in stops if shared_width(box, reach) > 5]
         if up:
-            end = max((box[3] for box in ahead if box[3] <= own[1] + 4), default=0.0)
-            room = (own[0], min(end, own[1]), own[2], own[1])
+            last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
+            room = (own[0], min(_end_of(last, stops), own[1]) if last else 0.0, own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
@@ -203,33 +200,28 @@ class _Finder:
         return box
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
-        within = contains(expanded(room, 8), box) or area(intersection(room, box)) > 0.6 * area(box)
-        return within and -shared_height(box, caption.box) < _FAR and shared_width(box, caption.box) > 0
+        return (
+            contains(expanded(room, 8), box)
+            and -shared_height(box, caption.box) < _FAR
+            and shared_width(box, caption.box) > 0
+        )
 
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
-        shapes = [
-            one
-            for one in self._shapes
-            if contains(expanded(room, 8), one.box)
-            and not any(contains(box, one.box) for box in self._claimed)
-        ]
+        shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
         chosen = self._nearest(caption, shapes)
-        box = self._joined(caption, chosen, shapes) if chosen else None
-        captioned_frames = [one for one in self._frames if area(intersection(one, room)) > 0.9 * area(one)]
-        if captioned_frames and (box is None or touch(expanded(union(captioned_frames), _BIT), box)):
-            box = union(captioned_frames if box is None else (box, *captioned_frames))
-        if box is None or area(box) < 900:
+        if not chosen:
             return None
+        box = self._joined(caption, chosen, shapes)
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        loose = [one for one in self._text.pieces if contains(room, one.box) and self._is_small(one)]
+        loose = [
+            one
+            for one in self._text.pieces
+            if contains(room, one.box) and one not in self._own | self._margin
+        ]
         box = union((box, *titles(box, panels, self._text, loose)))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
-
-    def _is_small(self, piece: Piece) -> bool:
-        """Whether the piece may be lettering because it is set smaller than the text."""
-        return piece.size < 0.95 * self._text.body and piece not in self._own | self._margin
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
         """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
@@ -245,40 +237,24 @@ class _Finder:
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""
-        over = [one for one in shapes if shared_width(one.box, caption.box) > 0] or [
-            one
-            for one in shapes
-            if not self._is_others(caption, one)  # a short caption at the margin
-        ]
+        over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
+        over = over or [one for one in shapes if not self._is_others(caption, one)]  # a caption at the margin
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)
-        if gap > _FAR:
-            return []
         return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
-        rest = [one for one in shapes if one not in chosen and not is_written(one, self._text)]
-        grew = True
-        while grew:
-            grew = False
-            for one in list(rest):
-                close = shared_width(one.box, box) > -_ASIDE and shared_height(one.box, box) > -_APART
-                if close and not self._is_others(caption, one):
-                    box = union((box, one.box))
-                    rest.remove(one)
-                    grew = True
-        bits = [bit for bit in self._view.shown.bits if not self._on_text(bit)]
+        listing = all(is_written(one, self._text) for one in chosen)
+        rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
+        box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
+        bits = list(self._view.shown.bits)
         while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
             box = union((box, *near))
             bits = [bit for bit in bits if bit not in near]
         return box
-
-    def _on_text(self, bit: Rect) -> bool:
-        """Whether it underlines or marks prose or a caption."""
-        return any(touch(expanded(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
         """Whether another caption on the same side of the shape is closer."""
@@ -294,14 +270,8 @@ class _Finder:
         )
 
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        wide = caption.box[2] - caption.box[0]
         own = self._own | self._margin
-        reach = room if caption.is_table else expanded(caption.box, max(20, wide / 2))
-        pieces = [
-            one
-            for one in self._text.pieces
-            if one not in own and contains(room, one.box) and shared_width(one.box, reach) > 0
-        ]
+        pieces = [one for one in self._text.pieces if one not in own and contains(room, one.box)]
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, Strength.TEXT) if box else None
@@ -309,10 +279,7 @@ class _Finder:
             pieces = self._listing(caption, own)
         if len(rows_of(pieces)) < 3:
             return None
-        box = union(one.box for one in pieces)
-        drawn = [one.box for one in self._shapes if contains(room, one.box) and touch(one.box, box)]
-        box = union((box, *drawn))
-        return Choice(box, Strength.TEXT) if -shared_height(box, caption.box) < _FAR else None
+        return Choice(union(one.box for one in pieces), Strength.TEXT)
 
     def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
         """The lines in small print right above a caption, such as a program listing."""

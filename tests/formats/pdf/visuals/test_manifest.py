@@ -327,7 +327,7 @@ def test_the_list_ends_with_a_note_where_the_limit_is() -> None:
     for row in range(12):
         for column in range(4):
             x, y = 20 + 130 * column, 30 + 64 * row
-            raster(whole, (x, y, x + 80, y + 44))
+            raster(whole, (x, y, x + 60, y + 44))
     document, all_pages = pages(22)
     for number, page in enumerate(all_pages):  # nowhere at the same place on three pages
         right, down = 1.3 * number, 0.4 * number

@@ -12,8 +12,18 @@ from qagen_dagster.formats.pdf.layout import Piece, text_of
 from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder
+from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.visuals.test_boxes import accounts, heads
-from tests.formats.pdf.visuals.test_manifest import caption, covers, grid, pages, prose, raster, visuals_of
+from tests.formats.pdf.visuals.test_manifest import (
+    CELLS,
+    caption,
+    covers,
+    grid,
+    pages,
+    prose,
+    raster,
+    visuals_of,
+)
 
 
 def plot(page: Any, x: float, y: float) -> None:
@@ -56,18 +66,6 @@ def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     prose(page, 60, 400, 535, 480)
     (drawing,) = visuals_of(document)
     assert covers(drawing, (60, 200, 300, 360), slack=4)
-
-
-def test_the_grey_ground_of_a_program_is_no_part_of_the_drawing_below_it() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 155, 535, 195), color=None, fill=(0.8, 0.8, 0.8))
-    for n in range(3):
-        page.insert_text((64, 166 + 12 * n), f"gauge[{n}] <- read({n})", fontsize=10)
-    plot(page, 100, 200)
-    prose(page, 60, 420, 535, 500)
-    (drawing,) = visuals_of(document)
-    assert covers(drawing, (100, 200, 340, 360), slack=4)
 
 
 def test_a_program_in_a_frame_with_round_corners_is_no_drawing() -> None:
@@ -237,3 +235,54 @@ def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:
     prose(page, 60, 450, 535, 530)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 180, 440, 434))
+
+
+def test_pictures_side_by_side_are_one_visual_with_their_labels() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    raster(page, (100, 200, 220, 320))
+    raster(page, (260, 200, 380, 320), shade=200)
+    centred(page, 160, 332, "before", 8)
+    centred(page, 320, 332, "after", 8)
+    prose(page, 60, 380, 535, 460)
+    (picture,) = visuals_of(document)
+    assert covers(picture, (100, 200, 380, 334))
+
+
+def test_a_table_whose_rules_are_pictures_is_a_table() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for row in range(4):
+        raster(page, (100, 200 + 20 * row, 400, 201.5 + 20 * row))
+    for column in range(4):
+        raster(page, (100 + 100 * column, 200, 101.5 + 100 * column, 260))
+    for row, texts in enumerate(CELLS[:3]):
+        for column, text in enumerate(texts[:3]):
+            page.insert_text((106 + column * 100, 214 + row * 20), text, fontsize=9)
+    (table,) = visuals_of(document)
+    assert table.type is VisualType.TABLE
+
+
+def test_four_panels_without_a_caption_are_one_drawing_without_the_page_number() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for x, y in ((60, 200), (320, 200), (60, 400), (320, 400)):
+        plot(page, x, y)
+    centred(page, 310, 592, "17", 10)
+    (drawing,) = visuals_of(document)
+    assert covers(drawing, (60, 200, 560, 560), slack=6)
+
+
+def test_a_note_with_a_picture_beside_its_text_is_no_drawing() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 160, 535, 235))
+    page.draw_circle((90, 205), 15)
+    for n in range(12):
+        page.draw_line((80, 198 + n), (100, 198 + n))
+    page.insert_text((66, 176), "Note", fontsize=11)
+    for n, line in enumerate(
+        ("The gauge stands on a block at the end of the pier and sends its readings", "by radio.")
+    ):
+        page.insert_text((125, 200 + 13 * n), line, fontsize=11)
+    assert visuals_of(document) == ()
