@@ -47,6 +47,17 @@ def columns(page: pymupdf.Page) -> None:
     write(page, ["17"], x=290, y=800)
 
 
+def rule(page: pymupdf.Page, y: float, x0: float = 60, x1: float = 460) -> None:
+    """A level ruling line."""
+    page.draw_line((x0, y), (x1, y), width=0.6)
+
+
+def put(page: pymupdf.Page, y: float, *cells: tuple[float, str], size: float = 9) -> None:
+    """Texts beside each other, each with its left edge."""
+    for x, text in cells:
+        page.insert_text((x, y), text, fontsize=size)
+
+
 def scan(page: pymupdf.Page) -> None:
     """A page that is one picture."""
     drawn = pymupdf.open()

@@ -7,18 +7,9 @@ import pymupdf
 from qagen_dagster.formats.pdf.fragments import fragments_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.tables.ruling import Ruled, ruled_tables
-from tests.formats.pdf.samples import HEIGHT, Draw, columns, lines, parse, pdf, write
+from tests.formats.pdf.samples import HEIGHT, Draw, columns, lines, parse, pdf, put, rule, write
 
 PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sends its readings by radio."]
-
-
-def rule(page: pymupdf.Page, y: float, x0: float = 60, x1: float = 460) -> None:
-    page.draw_line((x0, y), (x1, y), width=0.6)
-
-
-def put(page: pymupdf.Page, y: float, *cells: tuple[float, str], size: float = 9) -> None:
-    for x, text in cells:
-        page.insert_text((x, y), text, fontsize=size)
 
 
 def tables(draw: Draw) -> list[Ruled]:
