@@ -34,16 +34,16 @@ _TEXT = (
     | _library.TEXT_MEDIABOX_CLIP
     | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
 )
-_DRAWN = _library.TEXT_COLLECT_VECTORS | _library.TEXT_PRESERVE_IMAGES  # old drivers draw lines as images
 _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
-_MARKS = (b'"type":"vector"', b'"type":"image"')
+_PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of Ghostscript, which scales its content
-_MARK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(\d))?')
+_VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; one with more is a drawing without ruled tables
-_FEW, _MANY = 2, 1_500  # paths and images of a page on which ruling lines are looked for
-_MAX_OUTLINE, _MAX_FIELDS = 5_000, 1_000  # entries (there may be a cycle); form fields of a page
+_FEW_PATHS, _MANY_PATHS = 2, 1_500  # of a page on which ruling lines are looked for
+_MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
+_MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of prints that are read without asking the system
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
@@ -168,7 +168,7 @@ class Pdf:
     def print_text(self, number: int) -> Printed:
         """The text of a page with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
-        flags = _TEXT | (_DRAWN if _size(page) <= _MAX_CONTENT else 0)
+        flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
         return Printed(page, structured, self._paper, _checkboxes(page) if self._is_form else [])
@@ -248,11 +248,11 @@ class Printed:
         return printed.decode("utf-8", "replace")
 
     def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths and images, in tenths of a point; none on pages with fewer or more than a table has."""
-        if not _FEW <= sum(map(self.json.count, _MARKS)) <= _MANY:
+        """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
+        if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
             return []
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        vectors = _MARK.findall(printed)
+        vectors = _VECTOR.findall(printed)
         sides = b" ".join([box for box, _ in vectors]).split()
         sides = array("f", map(float, sides))  # rounded as by the library
         found: list[tuple[int, int, int, int]] = []

@@ -340,19 +340,6 @@ def test_a_rule_that_almost_touches_the_edge_of_the_page_leaves_the_page_readabl
     assert lines(pdf(draw)) == ["Port Carrick | 12.5", "Gannet Point | 14.0"]
 
 
-def test_rules_drawn_as_images_are_ruling_lines():
-    def draw(page: pymupdf.Page) -> None:
-        dot = pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 1, 1))
-        dot.clear_with(0)
-        for y in (100, 116, 150):
-            page.insert_image(pymupdf.Rect(60, y, 260, y + 0.4), pixmap=dot, keep_proportion=False)
-        put(page, 112, (64, "Gauge"), (110, "Meaning"))
-        put(page, 128, (64, "Harbour"), (110, "It warns the harbour master of"))
-        put(page, 139, (110, "high water"))
-
-    assert lines(pdf(draw)) == ["Gauge | Meaning", "Harbour | It warns the harbour master of high water"]
-
-
 def test_a_list_above_a_table_with_upright_lines_is_no_part_of_it():
     def draw(page: pymupdf.Page) -> None:
         rule(page, 60)
