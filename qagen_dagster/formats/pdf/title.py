@@ -94,11 +94,14 @@ def _largest(text: PdfText, end: int) -> str:
     starts = (next(n for n in usable if fonts[n].size == size) for size in sizes)
     runs = [(n, _run_of(n, lines, fonts)) for n in starts]
     runs = [(n, run) for n, run in runs if _may_be_title(run) and not _is_journal(run, lines)]
-    # A short word may be a logo. Above all other large print it is a title if there is no text, or if this repeats it.
-    top, word = min(runs, default=(end, ""))
-    named = above == end or word.casefold() in "\n".join(lines[top + 1 :]).casefold()
-    sure = (run for n, run in runs if " " in run or len(run) > _LOGO_CHARS or (named and n == top))
-    return next(sure, runs[0][1] if runs else "")
+    # A short word may be a logo. It is a title above all other large print if there is no text or this repeats it.
+    short = {n for n, run in runs if " " not in run and len(run) <= _LOGO_CHARS}
+    start, word = runs[0] if runs else (end, "")
+    repeated = above == end or word.casefold() in "\n".join(lines[start + 1 :]).casefold()
+    if start in short and repeated and start == min(runs)[0]:
+        below = takewhile(lambda n: lines[n] and fonts[n].size > large, range(start + 1, end))
+        return " ".join([word, *(lines[n] for n in below if not _NO_TITLE.match(lines[n]))])
+    return next((run for n, run in runs if n not in short), word)
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
