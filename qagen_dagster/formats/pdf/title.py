@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import CAPTION, FILE_NAME, NAMED, NUMBERED, body_size
+from qagen_dagster.formats.pdf.headings import FILE_NAME, NAMED, NUMBERED, body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText, is_prose
 
@@ -24,13 +24,15 @@ _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|\$\w+[:$]|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$|by "
+    r"|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$|by "
     r"|(?:(?:doctoral|ph\.?d\.?|(?:master|bachelor)['\u2019]?s?) )?(?:thesis|dissertation)$|\w*(?:arbeit|\u8bba\u6587)(?:\(\w+\))?$"
 )
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
-_NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[^\W\d_]{3}))\*$|,$")
+_NOTE_MARK = re.compile(
+    r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
+)
 # Letters that are lost, or spaced apart so that the words are; Chinese has no such words.
 _UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 _PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
@@ -115,14 +117,13 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
     for n in range(start + 1, len(lines)):
         if _is_like(n, start, lines, fonts):
             same.append(n)
-        elif lines[n] and not (fonts[n].size < size and lines[n - 1] and _is_like(n + 1, start, lines, fonts)):
+        elif lines[n] and not (
+            fonts[n].size < size and lines[n - 1] and _is_like(n + 1, start, lines, fonts)
+        ):
             break
     if len(same) > _LINES:
         same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, range(start, len(lines))))
-    above = takewhile(
-        lambda n: _is_like(n, start, lines, fonts, _NEARLY) and not _is_journal(lines[n], lines),
-        range(start - 1, -1, -1),
-    )
+    above = takewhile(lambda n: _is_like(n, start, lines, fonts, _NEARLY), range(start - 1, -1, -1))
     shown = [lines[n] for n in sorted({*above, *same})]
     return " ".join(shown) if len(shown) <= _LINES else ""
 
@@ -130,8 +131,10 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
 def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = 0.97) -> bool:
     """Whether there is a line that may go on a title that begins at another one; it may be a dash."""
     size = fonts[start].size
-    return n < len(lines) and share * size <= fonts[n].size <= size / share and (
-        len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n]))
+    return (
+        n < len(lines)
+        and share * size <= fonts[n].size <= size / share
+        and (len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n])))
     )
 
 
@@ -166,16 +169,10 @@ def _above_author(lines: Sequence[str]) -> str:
 
 
 def _may_be_title(shown: str) -> bool:
-    """Whether the words can be a title: no heading, caption, stamp or sentence of the text."""
-    if (
-        not 2 <= len(shown) <= _MAX_TITLE
-        or _NO_TITLE.match(shown)
-        or shown[0] in _PUNCTUATION
-        or NAMED.fullmatch(shown)
-        or CAPTION.match(shown)
-        or ". . " in shown  # an entry of contents
-        or shown.count(" | ") > 2  # a row of a table
-    ):
-        return False
-    sentence = len(shown) > 60 and shown[-1] in ".,;:" and shown.split()[-1].islower()
-    return not sentence and not NUMBERED.match(shown)
+    """Whether the words can be a title: no heading, stamp, row of a table or part of a sentence."""
+    return (
+        2 <= len(shown) <= _MAX_TITLE
+        and not (_NO_TITLE.match(shown) or NAMED.fullmatch(shown) or NUMBERED.match(shown))
+        and shown[0] not in _PUNCTUATION
+        and shown.count(" | ") <= 2
+    )
