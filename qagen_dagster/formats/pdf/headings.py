@@ -23,7 +23,7 @@ _DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]
 NAMED = re.compile(
     r"(?i)(?:abstract|summary|introduction|background|related works?|(?:materials and )?methods?|results?|discussion|"
     r"conclusions?|conclusions? and future work|limitations|ethics statement|acknowledge?ments?|references|"
-    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhaltsverzeichnis|literatur|table des mati\u00e8res|r\u00e9sum\u00e9)"
+    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhaltsverzeichnis|literatur|table des mati\u00e8res|r\u00e9sum\u00e9|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
 )
 CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import CAPTION, FILE_NAME, NAMED, NUMBERED, body_size
+from qagen_dagster.formats.pdf.headings import FILE_NAME, NAMED, NUMBERED, body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText, is_prose
 
@@ -24,22 +24,25 @@ _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|\$\w+[:$]|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
+    r"|(?:version|release) \d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$|by "
+    r"|(?:(?:doctoral|ph\.?d\.?|(?:master|bachelor)['\u2019]?s?) )?(?:thesis|dissertation)$|\w*(?:arbeit|\u8bba\u6587)(?:\(\w+\))?$"
 )
 _ISSUE = re.compile(r" \d+ ?\((?:19|20)\d\d\)")  # after the name of a journal
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
-_NOTE_MARK = re.compile(r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[^\W\d_]{3}))\*$")
+_NOTE_MARK = re.compile(
+    r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
+)
 # Letters that are lost, or spaced apart so that the words are; Chinese has no such words.
 _UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
-_PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
+_PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
 
 def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     """The title, None if nothing shows one. `said` is the title of the properties, which are often those of a template."""
     said = " ".join(said.replace("\0", " ").split())
-    named = len(said) > 3 and any(map(str.isalpha, said)) and _names_document(said)
+    named = any(map(str.isalpha, said)) and _names_document(said)
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     words = set(_WORD.findall("\n".join(text.lines[:end]).casefold()))
     first = text.pages[0].end_line
@@ -51,7 +54,7 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     if (
         named
         and (" " in said or said in text.lines[:first])
-        and (not words or "".join(said.split()) in printed or _confirms(words, said))
+        and ("".join(said.split()) in printed or _confirms(words, said))
     ):
         return said[:_MAX_TITLE]
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
@@ -81,45 +84,57 @@ def _largest(text: PdfText, end: int) -> str:
     """The lines of the largest letters of the first page, if these stand out; a single word, such as a logo, is the last choice."""
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
-    above = next((n for n in range(1, end) if is_prose(lines[n - 1]) and is_prose(lines[n])), end)
-    shown = [n for n in range(end) if len(lines[n]) > 2 and not _NO_TITLE.match(lines[n])]
+    large = _LARGE * body
+    # A line of text may begin with a large letter; one of a title is followed by large print.
+    texts = [n for n in range(end - 1) if all(map(is_prose, lines[n : n + 2])) and fonts[n + 1].size <= large]
+    above = min(texts, default=end)
+    shown = [n for n in range(end) if len(lines[n]) > 1 and not _NO_TITLE.match(lines[n])]
     if len(shown) < _FIRST and len(text.pages) == 1:
         return ""
-    usable = [n for n in shown if n < above or fonts[n].size > _HUGE * body]
-    sizes = sorted({fonts[n].size for n in usable if fonts[n].size > _LARGE * body}, reverse=True)[:3]
+    usable = [n for n in shown if n < above or (fonts[n].size > _HUGE * body and n not in texts)]
+    sizes = sorted({fonts[n].size for n in usable if fonts[n].size > large}, reverse=True)[:3]
     starts = (next(n for n in usable if fonts[n].size == size) for size in sizes)
     runs = [(n, _run_of(n, lines, fonts)) for n in starts]
     runs = [(n, run) for n, run in runs if _may_be_title(run) and not _is_journal(run, lines)]
-    # A word at the top of the page is a title if smaller print follows at once, such as a subtitle.
-    titled = any(lines[1:2]) and all(n != 1 for n, _ in runs)
-    sure = (run for n, run in runs if " " in run or len(run) > _LOGO_CHARS or (titled and not n))
-    return next(sure, runs[0][1] if runs else "")
+    # A short word may be a logo. It is a title above all other large print if there is no text or this repeats it.
+    short = {n for n, run in runs if " " not in run and len(run) <= _LOGO_CHARS}
+    start, word = runs[0] if runs else (end, "")
+    repeated = above == end or word.casefold() in "\n".join(lines[start + 1 :]).casefold()
+    if start in short and repeated and start == min(runs)[0]:
+        below = takewhile(lambda n: lines[n] and fonts[n].size > large, range(start + 1, end))
+        return " ".join([word, *(lines[n] for n in below if not _NO_TITLE.match(lines[n]))])
+    return next((run for n, run in runs if n not in short), word)
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
-    """The consecutive lines of that size, with lines of nearly that size above; empty if they are too many for a title.
+    """The lines of that size, with lines of nearly that size above; empty if they are too many for a title.
 
-    If the lines of that size are too many, only those up to a gap or another weight count.
+    Gaps and single lines of smaller print between them are left out. If the lines of that size are too many, only
+    those up to a gap or another weight count.
     """
-    bold = fonts[start].bold
-    same = list(
-        takewhile(lambda n: not lines[n] or _is_like(n, start, lines, fonts), range(start, len(lines)))
-    )
-    if sum(map(bool, (lines[n] for n in same))) > _LINES:
-        same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, same))
-    above = takewhile(
-        lambda n: _is_like(n, start, lines, fonts, _NEARLY) and not _is_journal(lines[n], lines),
-        range(start - 1, -1, -1),
-    )
-    shown = [lines[n] for n in sorted({*above, *same}) if lines[n]]
+    size, bold = fonts[start].size, fonts[start].bold
+    same = [start]
+    for n in range(start + 1, len(lines)):
+        if _is_like(n, start, lines, fonts):
+            same.append(n)
+        elif lines[n] and not (
+            fonts[n].size < size and lines[n - 1] and _is_like(n + 1, start, lines, fonts)
+        ):
+            break
+    if len(same) > _LINES:
+        same = list(takewhile(lambda n: lines[n] and fonts[n].bold == bold, range(start, len(lines))))
+    above = takewhile(lambda n: _is_like(n, start, lines, fonts, _NEARLY), range(start - 1, -1, -1))
+    shown = [lines[n] for n in sorted({*above, *same})]
     return " ".join(shown) if len(shown) <= _LINES else ""
 
 
 def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = 0.97) -> bool:
-    """Whether a line may go on a title that begins at another one; it may be a dash."""
+    """Whether there is a line that may go on a title that begins at another one; it may be a dash."""
     size = fonts[start].size
-    return share * size <= fonts[n].size <= size / share and (
-        len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n]))
+    return (
+        n < len(lines)
+        and share * size <= fonts[n].size <= size / share
+        and (len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n])))
     )
 
 
@@ -129,15 +144,19 @@ def _is_journal(shown: str, lines: Sequence[str]) -> bool:
 
 
 def _set_apart(text: PdfText, end: int) -> str:
-    """The first of the first lines that is bold or a little larger, and stands alone above ordinary text."""
-    shown = [n for n in range(end) if text.lines[n]]
+    """The first of the first lines that is bold and stands alone above ordinary text, with the lines that go on in its font."""
+    lines, fonts = text.lines[:end], text.fonts[:end]
+    shown = [n for n in range(end) if lines[n]]
     body = body_size(text)
-    for n, below in pairwise(shown[:_FIRST]) if len(shown) >= _FIRST else ():
-        line, font, after = text.lines[n], text.fonts[n], text.fonts[below]
-        stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
-        alone = not (n and text.lines[n - 1]) and font not in text.fonts[:n]
-        if alone and font != after and stands_out:
-            return line if " " in line and not line[0].isdigit() and _may_be_title(line) else ""
+    for n in shown[: _FIRST - 1] if len(shown) >= _FIRST else ():
+        font = fonts[n]
+        block = list(takewhile(lambda m, font=font: lines[m] and fonts[m] == font, range(n, end)))
+        after = next((fonts[m] for m in shown if m > block[-1]), font)
+        alone = not (n and lines[n - 1]) and font not in fonts[:n]
+        if alone and font.bold and not after.bold and font.size > 0.95 * body:
+            title = " ".join(lines[m] for m in block)
+            fits = " " in title and not title[0].isdigit() and len(block) <= _LINES
+            return title if fits and _may_be_title(title) else ""
     return ""
 
 
@@ -150,16 +169,10 @@ def _above_author(lines: Sequence[str]) -> str:
 
 
 def _may_be_title(shown: str) -> bool:
-    """Whether the words can be a title: no heading, caption, stamp or sentence of the text."""
-    if (
-        not 3 <= len(shown) <= _MAX_TITLE
-        or _NO_TITLE.match(shown)
-        or shown[0] in _PUNCTUATION
-        or NAMED.fullmatch(shown)
-        or CAPTION.match(shown)
-        or ". . " in shown  # an entry of contents
-        or shown.count(" | ") > 2  # a row of a table
-    ):
-        return False
-    sentence = len(shown) > 60 and shown[-1] in ".,;:" and shown.split()[-1].islower()
-    return not sentence and not (NUMBERED.match(shown) and shown[-1].isdigit())
+    """Whether the words can be a title: no heading, stamp, row of a table or part of a sentence."""
+    return (
+        2 <= len(shown) <= _MAX_TITLE
+        and not (_NO_TITLE.match(shown) or NAMED.fullmatch(shown) or NUMBERED.match(shown))
+        and shown[0] not in _PUNCTUATION
+        and shown.count(" | ") <= 2
+    )
