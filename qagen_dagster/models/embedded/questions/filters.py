@@ -95,7 +95,7 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
         return True
     if candidate.family in ("definition", "why") and re.search(
         r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b|\bsuch (?!as\b)|"
-        r"^(?:only|just|merely|also|often|usually|always|commonly|generally|simply|arguably|either|perhaps|probably|now|still|[a-z]+ing)\b",
+        r"^(?:only|just|merely|also|often|usually|always|commonly|generally|simply|arguably|either|in fact|perhaps|probably|now|still|[a-z]+ing)\b",
         answer,
     ):
         return True
@@ -152,18 +152,20 @@ _AFTER_NOUN = word_set(
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a sentence is asked about without a name or a number that tells where it stands, in a long document or for a date."""
+    """Whether a sentence is asked about without a name or a number that tells where it stands, in a long document, for a date or for a count."""
     named = bool(re.search(r"\d|(?<=\w )[A-Z]\w*[a-z]|[`_]", candidate.asked))
     if candidate.family in _STRUCTURED or candidate.family == "definition":
         return context.long and not named and candidate.family == "definition"
     few = len(set(content_words(candidate.asked)) - {"happens"}) < 4
-    return (context.long and (few or not named)) or (candidate.family == "when" and few and not named)
+    return (context.long and (few or not named)) or (
+        candidate.family in ("when", "how_many") and few and not named
+    )
 
 
 _OPINION = re.compile(
     r"^(?:an?|the) (?:different|similar|common|same|good|new|popular|special)\b|"
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
-    r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach)s?\b"
+    r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach|cause|result)s?\b"
 )
 
 
