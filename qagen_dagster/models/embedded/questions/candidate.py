@@ -17,15 +17,13 @@ class Candidate:
     family: str
     question_type: str
     quality: float = 0.5
-    frame: str | None = None  # None: the document is still to be named; empty: the question names its subject
+    frame: str = ""  # the phrase that names the document, if it is known yet
     visuals: tuple[str, ...] = ()
     before: str = ""  # the paragraph before the sentence, in lower case: "the ..." may refer to it
 
     @property
     def question(self) -> str:
-        if self.frame:
-            return f"{self.frame}{self.asked[:1].lower()}{self.asked[1:]}"
-        return f"{self.asked[:1].upper()}{self.asked[1:]}"
+        return f"{self.frame}{self.asked[:1].lower()}{self.asked[1:]}"
 
     @property
     def line(self) -> int:

@@ -1,8 +1,4 @@
-"""The names by which a question refers to the document and its parts, so that it stands on its own.
-
-A document is either about one thing ("Acid Ant"), which gives questions its name, or a work that is cited ("DL-8 Data
-Logger: Command Reference").
-"""
+"""The names by which a question refers to the document and its parts, so that it stands on its own."""
 
 from __future__ import annotations
 
@@ -12,49 +8,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qagen_dagster.models.embedded.conversation import Card, Line
-from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
+from qagen_dagster.models.embedded.text.blocks import Block, Kind
 from qagen_dagster.models.embedded.text.frame import quoted
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
-_WORK_WORD = re.compile(
-    r"\b(?:manual|guide|reference|report|bulletin|handbook|introduction|overview|rules?|glossary|documentation|"
-    r"tutorial|datasheet|sheet|catalogue?|journal|proceedings|minutes|notes?|letter|policy|plan|procedure|review|study|survey|"
-    r"analysis|history|how|why|what|using|index|faq|examples?|changelog|release|specification|standard|act|order|opinion)\b",
-    re.IGNORECASE,
-)
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
-_DATED = re.compile(
-    r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
-)
-_DAY = re.compile(
-    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
-)
 LONG = 1_500  # lines; a document of more has many subjects
 LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
 
 
 @dataclass(frozen=True)
 class Context:
-    """The document's names. `thing` is "the Acid Ant", or empty if the document is a work."""
+    """The document's names."""
 
     title: str = ""
-    thing: str = ""
-    words: Counter[str] = field(
-        default_factory=Counter[str], compare=False
-    )  # number of occurrences in lower case
+    words: Counter[str] = field(default_factory=Counter[str], compare=False)  # in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: tuple[tuple[int, str], ...] = ()  # lines and titles
     long: bool = False  # a question must then hold a name or a number of its own
-
-    @property
-    def name(self) -> str:
-        """The document's name inside a question: a court case by its parties, another work by its title in quotes."""
-        return (
-            self.title if re.search(r"\sv\.\s", self.title) and '"' not in self.title else quoted(self.title)
-        )
 
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that differs from the title."""
@@ -64,11 +38,8 @@ class Context:
     def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
         """The phrase in front of a question."""
         inner = cased(self.inner(section))
-        if table:
-            return f"According to {table} of {self.name}, "
-        if inner:
-            return f"According to the {quoted(inner)} section of {self.name}, "
-        return f"According to {self.name}, " if self.name.startswith('"') else f"In {self.name}, "
+        part = table or (f"the {quoted(inner)} section" if inner else "")
+        return f"According to {part}{' of ' if part else ''}{quoted(self.title)}, "
 
 
 def cased(title: str) -> str:
@@ -91,49 +62,13 @@ def _file_title(file: str) -> str:
     return re.sub(r" V\.? ", " v. ", cased(words.upper())) if words else file
 
 
-def _head_title(title: str, head: Sequence[Line]) -> str:
-    """A title in capitals with the further lines in capitals below it: a letterhead is only half of a title."""
-    if not title.isupper():
-        return title
-    lines = [line.text.strip() for line in head if line.text.strip()][:4]
-    if not lines or lines[0] != title:
-        return title
-    below = [line for line in lines[1:] if len(line.split()) > 1]
-    more = next((at for at, line in enumerate(below) if not line.isupper()), len(below))
-    return ": ".join([title, *below[:more]])
-
-
-def read_context(about: Card, head: Sequence[Line]) -> Context:
-    """The names of a document by its card and its first lines; the name of its file where it has no title."""
-    title = re.sub(r"\s+", " ", cased(_head_title(about.title, head)) or _file_title(about.file)).strip(" .")
+def read_context(about: Card) -> Context:
+    """The names of a document by its card; the name of its file where it has no title."""
+    title = re.sub(r"\s+", " ", cased(about.title) or _file_title(about.file)).strip(" .#")
     if len(title) > LONGEST_TITLE:
         short = title.split(": ")[0]
         title = short if 15 < len(short) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
-    if _DATED.search(title) and not any(char.isdigit() for char in title):
-        day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
-        title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
-    text = " ".join(block.passage.text for block in segment(head) if block.kind in (Kind.TEXT, Kind.ITEM))
-    long = about.lines > LONG
-    return Context(
-        title, "" if long else thing_of(title, text), headings=tuple(about.headings.items()), long=long
-    )
-
-
-def thing_of(title: str, text: str) -> str:
-    """The title with its article if it names one thing that the text is about; else empty."""
-    words = title.split()
-    if (
-        not 0 < len(words) <= 4
-        or not re.fullmatch(r"\w[\w',-]*(?: \w[\w',-]*)*", title)
-        or len(set(words)) < len(words)
-        or _WORK_WORD.search(title)
-        or words[0].lower().endswith("ing")
-    ):
-        return ""
-    last = re.escape(words[-1])
-    if re.search(rf"\bthe (?:\w+ ){{0,2}}{last}\b", text, re.IGNORECASE):
-        return f"the {title}"
-    return title if re.search(rf"(?<!the )\b{last}\b", text) else ""
+    return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
 
 
 def plain_words(lines: Sequence[Line]) -> frozenset[str]:
@@ -149,14 +84,8 @@ def name_words(lines: Sequence[Line]) -> frozenset[str]:
 
 
 def word_counts(blocks: Sequence[Block]) -> Counter[str]:
-    """How often each word occurs; words of headings count five times."""
-    counts: Counter[str] = Counter()
-    for block in blocks:
-        if block.kind is not Kind.CODE:
-            weight = 5 if block.kind is Kind.HEADING else 1
-            for word in _lower_words(block):
-                counts[word] += weight
-    return counts
+    """How often each word occurs."""
+    return Counter(word for block in blocks if block.kind is not Kind.CODE for word in _lower_words(block))
 
 
 def topic_words(blocks: Sequence[Block], context: Context) -> frozenset[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -25,7 +24,7 @@ from qagen_dagster.models.embedded.questions.context import (
 )
 from qagen_dagster.models.embedded.questions.families.acronyms import acronyms
 from qagen_dagster.models.embedded.questions.families.cells import cell_questions
-from qagen_dagster.models.embedded.questions.families.entries import keyed, lead_ins
+from qagen_dagster.models.embedded.questions.families.entries import keyed
 from qagen_dagster.models.embedded.questions.families.prose import questions
 from qagen_dagster.models.embedded.questions.filters import refusal, without_rivals
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
@@ -44,11 +43,11 @@ _REFERENCE = re.compile(
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
-        "license", "licence", "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading", "data availability", "major datasets", "decision letter", "author response", "supplementary material",
+        "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading", "data availability", "major datasets", "decision letter", "author response", "supplementary material",
         "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
     }
 )  # fmt: skip
-_STRUCTURED = frozenset({"key", "entry", "cell", "acronym"})
+_STRUCTURED = frozenset({"key", "cell", "acronym"})
 
 
 @lru_cache(maxsize=CACHED_WINDOWS)
@@ -57,7 +56,7 @@ def candidates(lines: tuple[Line, ...], context: Context) -> tuple[Candidate, ..
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(
         context,
-        words=Counter(context.words) + word_counts(blocks),
+        words=word_counts(blocks),
         plain=plain_words(lines),
         names=name_words(lines),
         topic=topic_words(blocks, context),
@@ -71,7 +70,9 @@ def _is_left_out(block: Block) -> bool:
     """Whether a block is back matter, a list of references, or in another language, such as filler text."""
     names = {name.lower().strip(" .:") for name in block.section}
     text = block.passage.text
-    if names & _BACK_MATTER or _REFERENCE.search(text[:500]) or len(_REFERENCE.findall(text)) > 2:
+    if names & _BACK_MATTER or any(name.endswith(("license", "licence")) for name in names):
+        return True
+    if _REFERENCE.search(text[:500]) or len(_REFERENCE.findall(text)) > 2:
         return True
     return block.kind in (Kind.TEXT, Kind.ITEM) and not is_english(text)
 
@@ -79,7 +80,6 @@ def _is_left_out(block: Block) -> bool:
 def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     """The questions of every family."""
     yield from keyed(blocks, context)
-    yield from lead_ins(blocks, context)
     yield from cell_questions(tables(blocks), context)
     yield from acronyms(blocks)
     yield from prose(blocks)
@@ -113,11 +113,9 @@ def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
 
 def framed(candidate: Candidate, context: Context) -> Candidate:
     """The candidate with the document named."""
-    if candidate.frame is not None:
+    if candidate.frame:
         return candidate
-    asked = _without_first_capital(candidate, context)
-    named = bool(context.thing) and context.title.lower() in asked.lower()
-    return replace(candidate, asked=asked, frame="" if named else context.frame())
+    return replace(candidate, asked=_without_first_capital(candidate, context), frame=context.frame())
 
 
 def _without_first_capital(candidate: Candidate, context: Context) -> str:

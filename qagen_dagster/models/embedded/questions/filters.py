@@ -17,11 +17,11 @@ _PRONOUN = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|ours|i|me|my|you|your|yours|myself|itself|themselves|it)\b",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"\b(?:we|us|our|i|he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
+_SPEAKER = re.compile(r"\b(?:we|us|our|i|he|she|they|it|his|her|their|its|one)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
-    r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
-    r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
+    r"\b(?:this|these|those|here|there|such|some|above|below|following|aforementioned|former|latter|former|previous|previously|"
+    r"respectively|another|a different|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
     r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|additional|further|the present|(?:did|do|does|is|are|was|were) one|(?:number|term|box|step|item|lines?) \d+|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
@@ -61,16 +61,16 @@ def _pronoun(candidate: Candidate, context: Context) -> bool:
             _SPEAKER.search(asked)
             or re.search(r"\b(?:we|us|our|i|also|following)\b|^(?:some|many|e\.g)\b", answer, re.I)
         )
-    if _PRONOUN.search(asked) or re.search(r"\b(?:we|our)\b", answer):
+    if _PRONOUN.search(asked) or re.search(r"\b(?:we|our|I|my)\b", answer):
         return True
     owned = re.search(r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\bits\b|s\b.*\btheir\b", asked[5:])
-    if _POSSESSIVE.search(asked.split(" ", 4)[-1]) and not owned:
+    if _POSSESSIVE.search(asked) and not owned:
         return True
     return bool(_PRONOUN.search(answer)) and candidate.family not in _CLAUSE_ANSWERS
 
 
-_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "entry", "key", "cell"})
-_STRUCTURED = frozenset({"key", "cell", "entry", "acronym"})
+_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "key", "cell"})
+_STRUCTURED = frozenset({"key", "cell", "acronym"})
 
 
 def _deictic(candidate: Candidate, context: Context) -> bool:
@@ -87,14 +87,15 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 
 def _bad_answer(candidate: Candidate, context: Context) -> bool:
     answer = candidate.answer
-    if not answer or len(answer.split()) > MAX_ANSWER_WORDS + 30 * (candidate.family == "entry"):
+    if not answer or len(answer.split()) > MAX_ANSWER_WORDS:
         return True
     if _BAD_ANSWER.match(answer) and candidate.family not in _CLAUSE_ANSWERS:
         return True
     if candidate.family == "definition" and re.search(r"\b(?:he|she|they|we)\b", answer):
         return True
     if candidate.family in ("definition", "why") and re.search(
-        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b|^(?:only|just|merely|also|often|usually|always|commonly|generally|simply|arguably|either)\b",
+        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b|\bsuch (?!as\b)|"
+        r"^(?:only|just|merely|also|often|usually|always|commonly|generally|simply|arguably|either|in fact|perhaps|probably|now|still|[a-z]+ing)\b",
         answer,
     ):
         return True
@@ -121,7 +122,8 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     ):
         return True
     if re.search(
-        r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])(?<!in )[b-uw-z](?![\w'.\u2019°])| The (?=[a-z])", question
+        r"_ \w|[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])(?<!in )[b-uw-z](?![\w'.\u2019°])| The (?=[a-z])",
+        question,
     ):
         return True
     return bool(_FURNITURE.search(question)) or len(_ODD.findall(question + candidate.answer)) > 0
@@ -137,9 +139,8 @@ def _unknown_thing(candidate: Candidate, context: Context) -> bool:
             continue
         if following and following not in _AFTER_NOUN and not following.endswith(("ed", "s")):
             continue
-        if context.words[noun] < 2 or (
-            noun not in context.topic and re.search(rf"\b{noun}\b", candidate.before)
-        ):
+        known = context.words[noun] > 1 and not re.search(rf"\b{noun}\b", candidate.before)
+        if noun not in context.topic and not known:
             return True
     return False
 
@@ -151,18 +152,20 @@ _AFTER_NOUN = word_set(
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a sentence is asked about without a name or a number that tells where it stands, in a long document or for a date."""
+    """Whether a sentence is asked about without a name or a number that tells where it stands, in a long document, for a date or for a count."""
     named = bool(re.search(r"\d|(?<=\w )[A-Z]\w*[a-z]|[`_]", candidate.asked))
     if candidate.family in _STRUCTURED or candidate.family == "definition":
         return context.long and not named and candidate.family == "definition"
     few = len(set(content_words(candidate.asked)) - {"happens"}) < 4
-    return (context.long and (few or not named)) or (candidate.family == "when" and few and not named)
+    return (context.long and (few or not named)) or (
+        candidate.family in ("when", "how_many") and few and not named
+    )
 
 
 _OPINION = re.compile(
     r"^(?:an?|the) (?:different|similar|common|same|good|new|popular|special)\b|"
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
-    r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach)s?\b"
+    r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach|cause|result)s?\b"
 )
 
 

@@ -15,7 +15,13 @@ _CODE = re.compile(r"^--?\w|^\w+[_.]\w+$|^`")
 _ORDINAL = re.compile(r"^(?:first|second|third|last|next|previous|repeated|other|total)\b", re.IGNORECASE)
 _UNIT = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]\d]{1,16})[)\]]$")
 PREPOSITION = re.compile(r"\s(?:of|per|for|to|in|on|at|above|below|from|with|by|between)\s")
+_NUMERIC = re.compile(r"[^\w\s]{0,2} ?\d")
 PLAIN_NUMBER = re.compile(r"^\d[\d,]*(?:\.\d+)?$")
+
+
+def type_of(value: str) -> str:
+    """The question type for a value: "numeric" for a number with at most a few words."""
+    return "numeric" if _NUMERIC.match(value) and len(value.split()) <= 4 else "factual"
 
 
 def in_sentence(name: str, context: Context) -> str:

@@ -13,7 +13,7 @@ _DESCRIPTION = re.compile(
 )
 _KINDS = (
     (r"\bwhy\b|\bcauses?\b|\breasons?\b|\bexplanations?\b", "why"),
-    (r"\bprocedures?\b|\bsteps?\b|\bactions?\b|\bmust\b|\bhow to\b|\bduties\b|\bpenalt|\binstructions?\b", "what_happens entry"),
+    (r"\bprocedures?\b|\bsteps?\b|\bactions?\b|\bmust\b|\bhow to\b|\bduties\b|\bpenalt|\binstructions?\b", "what_happens"),
     (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "definition acronym"),
     (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell key"),
     (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many how_long cell key"),

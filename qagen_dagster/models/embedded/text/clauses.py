@@ -85,7 +85,12 @@ def read_clause(doc: Doc) -> Clause | None:
         return None
     if _GLUED.search(doc.text) or _ASIDE.search(doc.text):
         return None  # "f(x)", "file(s)"; an aside of several words may limit what the sentence says
+    second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
+    if second is not None and not any(child.dep_ in _SUBJECTS for child in second.children):
+        return None  # what follows both verbs may belong to both: "were found and reported in 2008"
     dropped = _dropped(doc, root)
+    if second is not None:
+        dropped |= _from_conjunction(doc, root, second)
     kept = tuple(token.i for token in doc if token.i not in dropped)
     if subjects[0].i in dropped or root.i in dropped:
         return None
@@ -134,9 +139,6 @@ def _dropped(doc: Doc, root: Token) -> set[int]:
             or (token.dep_ == "advmod" and token.lower_ in _DISCOURSE and token.head.i == root.i)
         ):
             dropped |= _with_commas(token)
-    second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
-    if second is not None:
-        dropped |= _from_conjunction(doc, root, second)
     return dropped
 
 

@@ -11,12 +11,6 @@ from spacy.tokens import Token
 
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
-_PERSON_NOUNS = word_set(
-    "officer judge justice court attorney lawyer counsel keeper captain engineer director manager author chairman president "
-    "secretary professor doctor physician teacher scientist researcher inventor founder king queen emperor general "
-    "minister governor mayor senator librarian curator gardener surveyor inspector harbourmaster harbormaster "
-    "technician operator baker miller merchant builder architect painter defendant plaintiff appellant"
-)
 _UNITS = word_set(
     "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "
     "seconds minute minutes hour hours day days week weeks month months year years decade decades century centuries gram grams "
@@ -39,11 +33,6 @@ _VAGUE_DATE = re.compile(
     r"\b(?:that|this|same|following|next|previous|last|later|earlier|now|past|recent|until|since|early|late)\b",
     re.I,
 )
-
-
-def is_person(token: Token) -> bool:
-    """Whether the phrase headed by `token` names a person or an office held by one."""
-    return token.lemma_.lower() in _PERSON_NOUNS or is_named(token)
 
 
 def is_named(token: Token) -> bool:

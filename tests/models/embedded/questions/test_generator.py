@@ -133,6 +133,26 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "All analyses are marginal sums with respect to the age of walls.",
         "Estimation based on walls is a common theme in surveys of harbours.",
         "A dispatch interface is an interface that supports dynamic, interpreted calls of methods.",
+        "A dry wall is a copy of the heuristic wall described in (Weinberg and Ruzzo, 2006).",
+        "Authorities are continuing investigations into the walls.",
+        "Distorted reporting is a typical form of such bias in walls.",
+        "Dry walls are perhaps the most important structures of the upland.",
+        "Clients are now classes of the library for walls.",
+        "Their values are the property names of walls that are used in the passed point.",
+        "41 complaints in 18 cases did.",
+        "More than 40 people were arrested.",
+        "Old mortar is a recognised cause of leaks in walls.",
+        "Dry walls are in fact the most accurate records of the walls of old.",
+        "Six walls were built and described in May 2020.",
+        "Two walls showed a different strategy.",
+        "The wall includes 21 pairs and 2 bifurcations.",
+        "100 dpi fonts must be placed in the folder of walls.",
+        "A wall is not complex because it has many measurable stones.",
+        "The north wall was started because I needed a handful of stones.",
+        "Some walls were removed because they leaned too far.",
+        "If one imagines a wall, the wall splits into two walls.",
+        "If wall_ height is the empty string, the wall is saved on the list.",
+        "The Foreign Minister, Alexander Downer, has opened the wall of Selby in public.",
     ],
 )
 def test_sentences_that_say_too_little_are_not_asked_about(sentence: str) -> None:
@@ -192,19 +212,28 @@ def test_a_range_that_was_cut_is_read_on() -> None:
     assert found["evidence"][0]["start_line"] == 152
 
 
-def test_one_thing_lends_its_name() -> None:
-    text = "# Acid Ant\n\n- **Armor Class** 13 (natural armor)\n\n## Actions\n\n**Spit.** The ant spits acid at one target within 20 feet."
+def test_only_labels_of_properties_are_asked_for() -> None:
+    text = "# Acid Ant\n\nThe acid ant is shy.\n\n- **Armor Class** 13 (natural armor)\n- **Swift Performance**: fast and without dependencies\n"
     found = {question: item["answer"] for question, item in all_questions(Paper(text)).items()}
-    assert found["What is the Armor Class of the Acid Ant?"] == "13 (natural armor)"
-    assert found['What does the "Spit" action of the Acid Ant do?'].startswith("The ant spits acid")
+    assert found == {'According to "Acid Ant", what is the Armor Class?': "13 (natural armor)"}
 
 
-def test_court_cases_are_named_by_their_parties() -> None:
-    text = "UNITED STATES OF AMERICA,\n\nAppellee,\n\nv.\n\nHUSSEIN AL-RIKABI,\n\nDefendant.\n\nJudge Bruce Selya wrote the opinion in March 2008."
-    question = next(
-        iter(all_questions(Paper(text, title="title: United States of America v. Hussein Al-Rikabi")))
+def test_a_value_that_several_rows_share_is_not_asked_for() -> None:
+    rows = "\n".join(
+        f"| wall {place} | {source} |"
+        for place, source in zip("ABCD", ("letter", "map", "map", "W3C file"), strict=True)
     )
-    assert question.startswith("In United States of America v. Hussein Al-Rikabi, ")
+    text = f"# Walls: a Report\n\n## Sources\n\n| Wall | Source |\n|---|---|\n{rows}\n"
+    found = all_questions(Paper(text)).values()
+    assert {(item["answer"], item["question_type"]) for item in found} == {
+        ("letter", "factual"),
+        ("W3C file", "factual"),
+    }
+
+
+def test_the_text_of_a_licence_is_not_asked_about() -> None:
+    text = "# Walls: a Report\n\n## GNU Free Documentation License\n\nThe Free Software Foundation (FSF) publishes it.\n"
+    assert not all_questions(Paper(text))
 
 
 def test_visual_mode_asks_of_tables_and_names_them() -> None:

@@ -55,7 +55,7 @@ def test_the_frame_of_a_question_is_split_off(frame: str) -> None:
 
 def test_a_document_without_a_title_is_named_by_its_file() -> None:
     for name, shown in (
-        ("195251-mill-v-brandon.txt", "In Mill v. Brandon, "),
+        ("195251-mill-v-brandon.txt", 'According to "Mill v. Brandon", '),
         ("mill_report/README.md", 'According to "Mill Report", '),
         ("report-2023.txt", 'According to "Report 2023", '),
     ):

@@ -17,12 +17,16 @@ def how_many(clause: Clause) -> Iterator[Found]:
             noun.dep_ not in ("dobj", "nsubj", "nsubjpass")
             or noun.tag_ not in ("NNS", "NNPS")
             or is_unit(noun)
+            or clause.root.lemma_ == "do"
+            or any(child.dep_ == "conj" for child in noun.children)
             or (noun.dep_ == "nsubj" and (clause.root.lemma_ == "be" or clause.root.tag_ == "VBZ"))
         ):
             continue
         number = None if clause.root.lemma_ == "take" else number_of(noun)
         phrase = clause.within(noun)
         if number is None or not phrase or phrase[0] != number.left_edge.i or number.right_edge.i != number.i:
+            continue
+        if is_unit(doc[number.i + 1]):  # "100 dpi fonts"
             continue
         answer = solid(doc, [index for index in phrase if index <= number.i])
         again = any(  # two counts, as in "12 X under white lamps and 4 X under amber ones"
@@ -38,12 +42,8 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 
 def how_long(clause: Clause) -> Iterator[Found]:
-    """A duration: for how long, how long it takes or lasts."""
+    """A duration: for how long."""
     for child in clause.root.children:
-        lasts = clause.root.lemma_ in ("take", "last") and child.dep_ in ("dobj", "npadvmod", "attr")
-        if lasts and is_duration(child):
-            question = ask(clause, "How long", set(clause.within(child)))
-            yield question, clause.span(child), "how_long", "numeric", 0.85
         for noun in child.children if child.dep_ == "prep" and child.lower_ == "for" else ():
             if noun.dep_ == "pobj" and is_duration(noun) and child.i > clause.root.i:
                 gap = [index for index in clause.within(noun) if index <= noun.i]

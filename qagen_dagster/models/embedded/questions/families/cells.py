@@ -11,6 +11,7 @@ from qagen_dagster.models.embedded.questions.naming import (
     PREPOSITION,
     property_name,
     row_words,
+    type_of,
 )
 from qagen_dagster.models.embedded.text.frame import quoted
 from qagen_dagster.models.embedded.text.tables import Row, Table
@@ -53,12 +54,11 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
         else:
             continue
         for row in table.rows:
-            if _askable(row, row.cells[column]):
+            cell = row.cells[column]
+            if values.count(cell) == 1 and _askable(row, cell):
                 words = f"{asked} {row_words(first, row.cells[0], context)}?"
-                quality = (
-                    0.7 - 0.03 * len(row.cells[column].split()) + 0.1 * (values.count(row.cells[column]) == 1)
-                )
-                yield _candidate(words, row.cells[column], row, place, quality)
+                quality = 0.8 - 0.03 * len(cell.split())
+                yield Candidate(words, cell, (row.quote,), "cell", type_of(cell), quality, place)
 
 
 def _askable(row: Row, cell: str) -> bool:
@@ -73,8 +73,3 @@ def _askable(row: Row, cell: str) -> bool:
         and len(cell) < 140
         and (len(values) < 2 or len(set(values)) > 1 or bool(PLAIN_NUMBER.match(cell)))
     )
-
-
-def _candidate(asked: str, cell: str, row: Row, place: str, quality: float) -> Candidate:
-    kind = "numeric" if any(char.isdigit() for char in cell) else "factual"
-    return Candidate(asked, cell, (row.quote,), "cell", kind, quality, place)

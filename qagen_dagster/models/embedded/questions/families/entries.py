@@ -1,4 +1,4 @@
-"""Questions from labelled lines: "Resolution: 1 mm", "**Keen Smell.** The ant ..."."""
+"""Questions from labelled lines: "Resolution: 1 mm", "**Resolution** 1 mm"."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ from collections.abc import Iterator, Sequence
 
 from qagen_dagster.models.embedded.questions.candidate import Candidate
 from qagen_dagster.models.embedded.questions.context import Context
-from qagen_dagster.models.embedded.questions.naming import property_name
+from qagen_dagster.models.embedded.questions.naming import property_name, type_of
 from qagen_dagster.models.embedded.text.blocks import Block, Kind
 from qagen_dagster.models.embedded.text.passage import plain
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
-_LEAD_IN = re.compile(
-    r"^\s*(?:[-*+•]\s+)?(?:\*\*\*|\*\*_|\*\*)([^*_.]{2,60})\.(?:\*\*\*|_\*\*|\*\*)\s+(?=\S)"
-)
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|may)\b")
 _GENERIC = re.compile(
     r"^(?:(?:special |legendary |bonus |technical |general |main |key )?(?:abilities|actions|reactions|traits|specifications?|"
     r"data|details|properties|overview|summary|statistics|settings|features|facts|information|description|header|parameters))$",
     re.IGNORECASE,
 )
-_GROUPS = word_set("abilities actions reactions traits features")
 
 
 def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
@@ -34,22 +29,17 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     for block, key, value in entries:
         if not key or times[key] > 2:  # one of many equal entries
             continue
-        quotes, kind = (block.passage.quote(),), "numeric" if any(map(str.isdigit, value)) else "factual"
         if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(key.split()) > 5:
             continue
         if _VERB.search(value) and len(value.split()) > 4:
             continue
         inner = [name for name in block.section if name.lower() not in context.title.lower()]
-        name, bold = property_name(key, context), re.search(r"\*\*|__", block.lines[0].text)
-        if not all(map(_GENERIC.match, inner)) or not (bold or name):
+        name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
+        if not all(map(_GENERIC.match, inner)) or not name or plural or context.long:
             continue
-        plural = key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if context.thing and not key.isupper():
-            asked = f"What {'are' if plural else 'is'} the {key} of {context.thing}?"
-            yield Candidate(asked, value, quotes, "key", kind, 0.75, "")
-        elif name and not plural and not context.long and (" " in name or context.inner(block.section)):
-            frame = context.frame(block.section)
-            yield Candidate(f"what is the {name}?", value, quotes, "key", kind, 0.65, frame)
+        if " " in name or context.inner(block.section):
+            quotes, frame = (block.passage.quote(),), context.frame(block.section)
+            yield Candidate(f"what is the {name}?", value, quotes, "key", type_of(value), 0.65, frame)
 
 
 def _entry(block: Block) -> tuple[str, str]:
@@ -62,18 +52,3 @@ def _entry(block: Block) -> tuple[str, str]:
     text = block.passage.text
     found = _PLAIN_KEY.match(text) if len(text) < 160 else None
     return (found.group(1).strip(), found.group(2).strip(" .")) if found else ("", "")
-
-
-def lead_ins(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """Questions for "**Keen Smell.** The ant ..." if the section names the kind of thing."""
-    for block in blocks:
-        match = _LEAD_IN.match(block.lines[0].text) if block.kind in (Kind.TEXT, Kind.ITEM) else None
-        group = block.section[-1].lower() if block.section else ""
-        if match is None or not context.thing or group.split()[-1] not in _GROUPS:
-            continue
-        label = plain(match.group(1))[0].strip()
-        text = block.passage.text[block.passage.text.find(".", len(label) - 1) + 1 :].strip()
-        kind = re.sub("ies$", "y", group).removesuffix("s")
-        if 5 <= len(text.split()) <= 60 and not text.endswith(":"):
-            asked = f'What does the "{label}" {kind} of {context.thing} do?'
-            yield Candidate(asked, text, (block.passage.quote(),), "entry", "factual", 0.6, "")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 
 from qagen_dagster.models.embedded.questions.families.amounts import how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
-from qagen_dagster.models.embedded.text.nouns import is_date, is_named, is_person, is_plain_date
+from qagen_dagster.models.embedded.text.nouns import is_date, is_named, is_plain_date
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _TELLING = word_set(
@@ -30,18 +30,13 @@ def who(clause: Clause) -> Iterator[Found]:
     head = clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
     full = sum(token.pos_ in ("NOUN", "PROPN", "NUM", "ADJ") for token in rest)
-    if full >= 2 and clause.negation is None and clause.root.lemma_ not in _TELLING and _is_name(head):
+    if full >= 2 and clause.negation is None and clause.root.lemma_ not in _TELLING and is_named(head):
         yield ask_subject(clause, "Who"), clause.span(head), "who", "factual", 0.8
     for child in clause.root.children:
         for noun in child.children if child.dep_ == "agent" else ():
-            if noun.dep_ == "pobj" and _is_name(noun):
+            if noun.dep_ == "pobj" and is_named(noun):
                 gap = {child.i, *clause.within(noun)}
                 yield ask(clause, "By whom", gap), clause.span(noun), "who", "factual", 0.7
-
-
-def _is_name(noun: Token) -> bool:
-    """Whether a person is named; "the Court" or "the Secretary" says too little."""
-    return noun.pos_ == "PROPN" and is_person(noun) and (noun.i - noun.left_edge.i > 1 or is_named(noun))
 
 
 def when(clause: Clause) -> Iterator[Found]:
@@ -58,7 +53,7 @@ def when(clause: Clause) -> Iterator[Found]:
 def why(clause: Clause) -> Iterator[Found]:
     """The stated reason."""
     doc, root = clause.doc, clause.root
-    for child in root.children:
+    for child in root.children if clause.negation is None else ():
         if child.dep_ != "advcl" or child.i < root.i:
             continue
         if not any(token.dep_ == "mark" and token.lower_ == "because" for token in child.children):
@@ -127,13 +122,13 @@ def definition(clause: Clause) -> Iterator[Found]:
     shapes = {child.dep_ for child in attribute.children}
     definite = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
     introduced = "det" in shapes or attribute.tag_ == "NNS"
-    cut = not kept or clause.doc[kept[-1]].tag_ == "JJ"  # "an interface that supports dynamic"
+    cut = not kept or clause.doc[kept[-1]].tag_ in ("JJ", "IN")  # "an interface that supports dynamic"
     if not introduced or cut or not shapes & {"relcl", "prep", "acl"} or len(answer.split()) < 4:
         return
     if (definite and "relcl" not in shapes) or any(child.dep_ == "conj" for child in noun.children):
         return
     if noun.pos_ in ("NOUN", "PROPN") and noun.lemma_.lower() not in _GENERIC:
-        wh, gap = "Who" if is_person(noun) else "What", set(range(clause.root.i + 1, len(clause.doc)))
+        wh, gap = "Who" if is_named(noun) else "What", set(range(clause.root.i + 1, len(clause.doc)))
         yield ask(clause, wh, gap), answer, "definition", "definition", 0.9
 
 

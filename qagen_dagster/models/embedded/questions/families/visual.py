@@ -54,7 +54,7 @@ def shown(listing: str) -> list[Shown]:
 def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context: Context) -> list[Candidate]:
     """Candidates for all visuals whose lines are known."""
     lines = [known[number] for number in sorted(known)]
-    context = replace(context, words=context.words + word_counts(segment(lines)))
+    context = replace(context, words=word_counts(segment(lines)))
     found: list[Candidate] = []
     named: list[Table] = []
     labels: dict[int, str] = {}  # of the visual to which a line belongs
