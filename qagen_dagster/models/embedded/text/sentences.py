@@ -81,7 +81,7 @@ def is_prose(sentence: Sentence) -> bool:
     words = _WORD.findall(text)
     if not 4 <= len(words) <= MAX_WORDS or not (text[0].isupper() or text[0].isdigit()):
         return False
-    if re.match(r"(?:\d{1,3}\.?\s*)+[A-Z]", text):
+    if re.match(r"(?:\d{1,3}+\.?+\s*+)++[A-Z]", text):
         return False  # the number of a footnote or of an item
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
