@@ -245,12 +245,15 @@ def plain_line(line: str) -> str:
 
 
 def _plain(token: Token) -> str:
+    """The text of a heading; the texts of images, such as badges, only if it has no other."""
     children = token.children or ()
-    shown = (" " if child.type == "softbreak" else _shown(child) for child in children)
-    return collapse("".join(shown if children else (token.content,)))
+    words = [_shown(child) for child in children if child.type != "image"]
+    return collapse("".join(words)) or collapse("".join(map(_shown, children)) or token.content)
 
 
 def _shown(child: Token) -> str:
+    if child.type == "softbreak":
+        return " "
     return without_tags(child.content) if child.type == "html_inline" else child.content
 
 

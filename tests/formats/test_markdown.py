@@ -89,6 +89,8 @@ def test_sections_stand_on_their_lines() -> None:
         ("# <a name='x'></a>The <name> of `<b>`\n", "The <name> of <b>"),
         ("# H<sub>2</sub>O\n", "H_2O"),
         ('<div align="center">\n<h1 class="big">The <i>Mill</i>s</h1>\n</div>\n', "The Mills"),
+        ("# Mill [![weekly downloads](https://x.example/d.svg)](https://x.example)\n", "Mill"),
+        ("# ![The mill](logo.svg)\n", "The mill"),
         ("<!--\n# Old\n<h1>Older</h1>\n-->\n", None),
     ],
 )

@@ -101,6 +101,7 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
         return True
     return (
         not balanced(answer)
+        or bool(re.search(r"\b(?:where|to|of|and|or|by|than)$", answer))  # a formula follows
         or bool(_FURNITURE.search(answer))
         or answer.strip(" -\u2013—.").lower() in ("", "none", "n/a")
     )

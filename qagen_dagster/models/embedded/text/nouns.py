@@ -66,7 +66,9 @@ def is_unit(token: Token) -> bool:
 
 def is_duration(token: Token) -> bool:
     """Whether the phrase is a counted length of time ("72 hours")."""
-    return token.lemma_.lower() in _DURATION and any(child.dep_ == "nummod" for child in token.children)
+    return token.lemma_.lower() in _DURATION and any(
+        child.dep_ == "nummod" and child.i < token.i for child in token.children
+    )
 
 
 def number_of(token: Token) -> Token | None:
