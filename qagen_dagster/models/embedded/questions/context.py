@@ -14,6 +14,12 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
+_DATED = re.compile(
+    r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
+)
+_DAY = re.compile(
+    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
+)
 LONG = 1_500  # lines; a document of more has many subjects
 LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
 
@@ -62,12 +68,28 @@ def _file_title(file: str) -> str:
     return re.sub(r" V\.? ", " v. ", cased(words.upper())) if words else file
 
 
-def read_context(about: Card) -> Context:
-    """The names of a document by its card; the name of its file where it has no title."""
-    title = re.sub(r"\s+", " ", cased(about.title) or _file_title(about.file)).strip(" .#")
+def _head_title(title: str, head: Sequence[Line]) -> str:
+    """A title in capitals with the further lines in capitals below it: a letterhead is only half of a title."""
+    if not title.isupper():
+        return title
+    lines = [line.text.strip() for line in head if line.text.strip()][:4]
+    if not lines or lines[0] != title:
+        return title
+    below = [line for line in lines[1:] if len(line.split()) > 1]
+    more = next((at for at, line in enumerate(below) if not line.isupper()), len(below))
+    return ": ".join([title, *below[:more]])
+
+
+def read_context(about: Card, head: Sequence[Line]) -> Context:
+    """The names of a document by its card and its first lines; the name of its file where it has no title."""
+    title = cased(_head_title(about.title, head)) or _file_title(about.file)
+    title = re.sub(r"\s+", " ", title).strip(" .#")
     if len(title) > LONGEST_TITLE:
         short = title.split(": ")[0]
         title = short if 15 < len(short) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+    if _DATED.search(title) and not any(char.isdigit() for char in title):
+        day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
+        title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
     return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
 
 

@@ -14,7 +14,7 @@ from qagen_dagster.models.embedded.conversation import (
     line_total,
 )
 from qagen_dagster.models.embedded.questions.candidate import Candidate
-from qagen_dagster.models.embedded.questions.context import read_context
+from qagen_dagster.models.embedded.questions.context import Context, read_context
 from qagen_dagster.models.embedded.questions.extract import STRONG, candidates
 from qagen_dagster.models.embedded.questions.families.visual import Shown, shown, visual_candidates
 from qagen_dagster.models.embedded.questions.purpose import by_purpose, wanted_families
@@ -49,7 +49,7 @@ def _textual(conversation: Conversation) -> list[Action]:
     known = document_rows(reads)
     if not is_english("\n".join(known[number].text for number in sorted(known)[:WINDOW_LINES])):
         return [_exhausted(_OTHER_LANGUAGE)]
-    context = read_context(card(conversation.prompt))
+    context = _context(conversation, known)
     wanted: list[Action] = []
     full = len(reads) >= MAX_READS
     for numbers in _windows(total, _resume_line(conversation.prompt)):
@@ -78,7 +78,7 @@ def _visual(conversation: Conversation) -> list[Action]:
         return [_read(_start(visual), _end(visual)) for visual in wanted[:READS_PER_TURN]]
     if not is_english("\n".join(known[number].text for number in sorted(known))):
         return [_exhausted(_OTHER_LANGUAGE)]
-    context = read_context(card(conversation.prompt))
+    context = _context(conversation, known)
     fresh = _first_fresh(visual_candidates(visuals, known, context), conversation)
     if fresh is not None:
         return [_submit(fresh)]
@@ -106,6 +106,11 @@ def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
         and visual.start_line is not None
         and not all(number in known for number in range(_start(visual), _end(visual) + 1))
     )
+
+
+def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
+    head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
+    return read_context(card(conversation.prompt), head)
 
 
 def _resume_line(prompt: str) -> int:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.models.embedded.conversation import Exchange, Line, document_rows, rows, section
+from qagen_dagster.models.embedded.conversation import Card, Exchange, Line, document_rows, rows, section
+from qagen_dagster.models.embedded.questions.context import read_context
 from qagen_dagster.models.embedded.questions.families.acronyms import expansion
 from qagen_dagster.models.embedded.text.blocks import Kind, segment
 from qagen_dagster.models.embedded.text.passage import join_lines, plain
@@ -150,6 +151,14 @@ def test_sections_of_a_prompt() -> None:
 )
 def test_expansions(before: str, short: str, long: str) -> None:
     assert expansion(before, short) == long
+
+
+def test_titles_of_works_with_a_day() -> None:
+    head = numbered(["TOWN COUNCIL", "", "MINUTES OF THE MEETING", "held on 18 April 2023", "", "Text."])
+    assert (
+        read_context(Card("TOWN COUNCIL"), head).title
+        == "Town Council: Minutes of the Meeting of 18 April 2023"
+    )
 
 
 @given(st.integers(min_value=0, max_value=10**9))
