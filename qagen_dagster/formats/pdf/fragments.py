@@ -12,7 +12,7 @@ from itertools import compress, count, pairwise, repeat
 from operator import add, gt, itemgetter, mul
 from typing import NamedTuple, cast
 
-# Bytes, few groups and no way back, for speed: a page has some fifty fragments.
+# Bytes, few groups and no backtracking, for speed: a page has some fifty fragments.
 _LINE = rb'"wmode":.,"bbox":\{([^f]++)f[^{]++\{"name":("[^"]*+"[^}]++)[^t]++text":"(%b)"\}'
 _PLAIN = re.compile(_LINE % rb'[^"]*+')
 _ESCAPED = re.compile(_LINE % rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
@@ -34,7 +34,7 @@ _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = dict(
     zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
 )  # of TeX's fonts
-_MOST_FONTS = 4_096  # that are kept
+_MOST_FONTS = 4_096  # that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 
@@ -90,7 +90,7 @@ def fragments_of(printed: bytes) -> Fragments:
     left, top, wide, high = sides[::4], sides[1::4], sides[2::4], sides[3::4]
     fonts = list(map(_FONTS.__getitem__, font))
     size = [font.size for font in fonts]
-    # Far taller letters than the font has, or a first line that hangs below its baseline, need the closer look.
+    # A fragment far taller than its letters, or a first line below its baseline, may be turned.
     tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
     base = map(int, compress(map(itemgetter(1), _BASE.finditer(printed)), every))
     upright = (

@@ -221,6 +221,17 @@ def test_escapes_of_the_print_are_undone():
     assert found.x0 == [100, 500, 900, 1300]
 
 
+def test_a_formula_whose_letters_hang_below_their_baseline_is_not_turned():
+    """TeX's signs for large brackets do, and a digit alone is taller than wide."""
+    line = (
+        '{"wmode":0,"bbox":{"x":%d,"y":%d,"w":%d,"h":120,"flags":0},"font":{"name":"A","family":"serif",'
+        '"weight":"normal","style":"normal","size":100},"x":100,"y":%d,"text":"%s"}'
+    )
+    shown = [(100, 100, 300, 200, "so that"), (500, 100, 60, 200, "1"), (600, 100, 300, 110, "(n+k)")]
+    f, rows = rows_in_order(fragments_of(",".join(line % one for one in shown).encode()))
+    assert [[f.text[n] for n in row] for row in rows] == [["so that", "1", "(n+k)"]]
+
+
 def test_a_print_has_nothing_of_the_one_before_it():
     document = Pdf(pdf(columns, lambda page: write(page, ["short"])))
     long, short = (document.print_text(n).json for n in (0, 1))

@@ -219,8 +219,7 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 
 def _is_shape(one: Shape) -> bool:
     wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
-    large = min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
-    return large
+    return min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
 
 
 def is_written(shape: Shape, text: Text) -> bool:

@@ -13,14 +13,14 @@ _PART = re.compile(r"\([a-z]\) \w")  # of a figure
 
 
 def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
-    """Rows and grids of shapes of one height, whose gaps are narrower than they are and hold no paragraph.
+    """Rows and grids of shapes of one height, whose gaps are narrower than they are.
 
-    On pages where parts of figures have captions of their own, each shape is a row.
+    On pages where parts of figures have captions of their own, each shape is a row. A paragraph parts the rows of a grid.
     """
     rows: list[list[Shape]] = []
     apart = any(_PART.match(piece.text) for piece in text.pieces)
     for shape in sorted(shapes, key=lambda one: one.box[0]):
-        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box, text)), None)
+        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box)), None)
         if row is None:
             rows.append([shape])
         else:
@@ -50,7 +50,8 @@ def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
     )
 
 
-def _is_next(left: Rect, right: Rect, text: Text) -> bool:
+def _is_next(left: Rect, right: Rect) -> bool:
+    """Whether two panels are of one height and stand close beside each other."""
     gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
     return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
         left[2] - left[0], right[2] - right[0]
