@@ -65,6 +65,7 @@ OWNERS = {
     "lxml": ("formats/jats/tree.py", "publishing/"),
     "markdown_it": ("formats/markdown.py",),
     "math_core": ("publishing/mathml.py",),
+    "msgspec": ("formats/pdf/fragments.py",),
     "numpy": (
         "grounding/source.py",
         "grounding/methods/semantic.py",

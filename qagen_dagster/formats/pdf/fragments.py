@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress, count, pairwise, repeat
-from operator import add, gt, itemgetter, mul
-from typing import NamedTuple, cast
+from operator import add, gt, mul
+from typing import NamedTuple
 
-# Bytes, few groups and no backtracking, for speed: a page has some fifty fragments.
-_LINE = rb'"wmode":.,"bbox":\{([^f]++)f[^{]++\{"name":("[^"]*+"[^}]++)[^t]++text":"(%b)"\}'
-_PLAIN = re.compile(_LINE % rb'[^"]*+')
-_ESCAPED = re.compile(_LINE % rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
-_BASE = re.compile(rb'"y":([^,"]++),"text":')  # the baseline, which few pages need
+from msgspec import Struct
+from msgspec.json import Decoder
+
 _TALL = 16  # tenths of the letter size from which a fragment may run up or down
-_BOX_NAMES = b'"xywh:'
 _COMMON = bytes(range(0x20, 0x7F))  # characters that need no repair
-_CONTROL = rb"\u"  # begins the escape of a control character
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
@@ -69,33 +64,62 @@ class Fragments:
     figures: bool = False  # there may be captions of figures
 
 
+class _Box(Struct, gc=False):
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+class _Face(Struct, gc=False, frozen=True):
+    name: str
+    weight: str
+    size: int
+
+
+class _Line(Struct, gc=False):
+    bbox: _Box
+    font: _Face
+    y: int  # the baseline
+    text: str
+
+
+class _Block(Struct, gc=False):
+    lines: list[_Line] = []  # paths have none
+
+
+class _Page(Struct, gc=False):
+    blocks: list[_Block]
+
+
+_PAGES = Decoder(_Page)
+
+
 def fragments_of(printed: bytes) -> Fragments:
     """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
-    escaped = b"\\" in printed
-    found = (_ESCAPED if escaped else _PLAIN).findall(printed)
-    # All texts are repaired at once, for speed: a line end cannot occur inside one.
-    raw = b"\n".join([one[-1] for one in found])
-    joined = _unescaped(raw) if escaped else raw.decode("utf-8", "replace")
+    lines = [line for block in _page_of(printed).blocks for line in block.lines]
+    texts = [line.text for line in lines]
+    joined = "".join(texts)
     ascii = joined.isascii()
-    rare = raw.translate(None, _COMMON).decode("utf-8", "replace")
-    texts = joined.split("\n")
-    if odd := _CONTROL in raw or _ODD.search(rare) is not None:
-        texts = list(map(clean, texts))
-    every = list(map(str.strip, texts))
-    texts = list(filter(None, every))
+    # Few pages have letters that need repair.
+    rare = "" if ascii else joined.encode("utf-8", "replace").translate(None, _COMMON).decode()
+    if odd := (not joined.isprintable() if ascii else _ODD.search(rare) is not None):
+        texts = [clean(text.replace("\n", " ")) for text in texts]
+    texts = list(map(str.strip, texts))
+    if not all(texts):
+        lines, texts = list(compress(lines, texts)), list(filter(None, texts))
     if not texts:
         return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
-    boxes, font, _ = zip(*(found if len(texts) == len(every) else compress(found, every)), strict=True)
-    sides = cast("list[int]", json.loads(b"[%b]" % b"".join(boxes)[:-2].translate(None, _BOX_NAMES)))
-    left, top, wide, high = sides[::4], sides[1::4], sides[2::4], sides[3::4]
-    fonts = list(map(_FONTS.__getitem__, font))
+    boxes = [line.bbox for line in lines]
+    left, top = [box.x for box in boxes], [box.y for box in boxes]
+    wide, high = [box.w for box in boxes], [box.h for box in boxes]
+    fonts = [_FONTS[line.font] for line in lines]
     size = [font.size for font in fonts]
     # A fragment far taller than its letters, or a first line below its baseline, may be turned.
     tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
-    base = map(int, compress(map(itemgetter(1), _BASE.finditer(printed)), every))
     upright = (
         not any(len(texts[n]) > 1 and high[n] > wide[n] for n in tall)
-        and 2 * next(base) >= 2 * top[0] + high[0]
+        and 2 * lines[0].y >= 2 * top[0] + high[0]
     )
     return Fragments(
         left,
@@ -104,13 +128,20 @@ def fragments_of(printed: bytes) -> Fragments:
         list(map(add, top, high)),
         fonts,
         size,
-        [] if upright else list(map(int, compress(_BASE.findall(printed), every))),
+        [] if upright else [line.y for line in lines],
         texts,
         ascii,
         odd and _is_rtl("\n".join(texts)[:_SAMPLE]),
         upright,
-        b"Fig" in raw or b"FIG" in raw or b"Abb" in raw,
+        "Fig" in joined or "FIG" in joined or "Abb" in joined,
     )
+
+
+def _page_of(printed: bytes) -> _Page:
+    try:
+        return _PAGES.decode(printed)
+    except UnicodeDecodeError:  # a surrogate alone
+        return _PAGES.decode(printed.decode("utf-8", "replace").encode())
 
 
 def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
@@ -137,16 +168,11 @@ def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
     )
 
 
-class _Fonts(dict[bytes, Font]):
-    """The fonts of prints like `"ABCDEF+Times","family":"serif","weight":"bold","style":"normal","size":100`."""
-
-    def __missing__(self, printed: bytes) -> Font:
+class _Fonts(dict[_Face, Font]):
+    def __missing__(self, face: _Face) -> Font:
         if len(self) >= _MOST_FONTS:
             self.clear()
-        name = printed[1 : printed.index(b'"', 1)].rpartition(b"+")[2]
-        size = int(printed.rpartition(b":")[2])
-        font = Font(size, b'"weight":"bold"' in printed, name.decode("utf-8", "replace"))
-        return self.setdefault(printed, font)
+        return self.setdefault(face, Font(face.size, face.weight == "bold", face.name.rpartition("+")[2]))
 
 
 _FONTS = _Fonts()
@@ -177,15 +203,6 @@ def _composed(accent: re.Match[str]) -> str:
     sign, letter = filter(None, accent.groups())
     whole = unicodedata.normalize("NFC", letter.replace("\u0131", "i") + _COMBINING[sign])
     return whole if len(whole) == 1 else accent[0]
-
-
-def _unescaped(raw: bytes) -> str:
-    """Unescape lines of JSON string contents; an escaped line end becomes a space."""
-    shown = raw.decode("utf-8", "replace")
-    if _CONTROL not in raw:
-        return shown.replace(r"\\", "\0").replace(r"\"", '"').replace("\0", "\\")
-    texts = cast("list[str]", json.loads('["' + shown.replace("\n", '","') + '"]', strict=False))
-    return "\n".join([text.replace("\n", " ") for text in texts])
 
 
 @cache

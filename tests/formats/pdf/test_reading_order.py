@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pymupdf
 import pytest
 from hypothesis import given
@@ -202,6 +204,21 @@ def test_letters_are_repaired():
     assert clean("\ufefb") == "\u0644\u0627"  # an Arabic ligature
 
 
+def page_of(lines: Iterable[str]) -> bytes:
+    """The print of a page with these lines."""
+    return f'{{"blocks":[{{"type":"text","lines":[{",".join(lines)}]}}]}}'.encode()
+
+
+def test_a_letter_that_is_no_unicode_does_not_lose_the_page():
+    """A file may map a glyph to half of a pair of surrogates, and the library prints it."""
+    line = (
+        b'{"wmode":0,"bbox":{"x":1,"y":100,"w":300,"h":120,"flags":0},"font":{"name":"A","family":"serif",'
+        b'"weight":"normal","style":"normal","size":100},"x":1,"y":200,"text":"half \xed\xa0\x80 pair"}'
+    )
+    (text,) = fragments_of(b'{"blocks":[{"type":"text","lines":[%b]}]}' % line).text
+    assert (text[:5], text[-5:]) == ("half ", " pair")
+
+
 def test_escapes_of_the_print_are_undone():
     line = (
         '{"wmode":0,"bbox":{"x":%d,"y":100,"w":300,"h":120,"flags":0},"font":{"name":"A\\"B","family":"serif",'
@@ -214,8 +231,8 @@ def test_escapes_of_the_print_are_undone():
         r"\"both\"\t\\\u0001",
         " ",
     ]
-    page = ",".join(line % (100 + 400 * n, text) for n, text in enumerate(texts))
-    found = fragments_of(page.encode())
+    page = page_of(line % (100 + 400 * n, text) for n, text in enumerate(texts))
+    found = fragments_of(page)
     assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9", '"both" \\']
     assert [(font.size, font.bold) for font in found.font] == [(100, True)] * 4
     assert found.x0 == [100, 500, 900, 1300]
@@ -228,7 +245,7 @@ def test_a_formula_whose_letters_hang_below_their_baseline_is_not_turned():
         '"weight":"normal","style":"normal","size":100},"x":100,"y":%d,"text":"%s"}'
     )
     shown = [(100, 100, 300, 200, "so that"), (500, 100, 60, 200, "1"), (600, 100, 300, 110, "(n+k)")]
-    f, rows = rows_in_order(fragments_of(",".join(line % one for one in shown).encode()))
+    f, rows = rows_in_order(fragments_of(page_of(line % one for one in shown)))
     assert [[f.text[n] for n in row] for row in rows] == [["so that", "1", "(n+k)"]]
 
 
