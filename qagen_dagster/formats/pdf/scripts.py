@@ -10,17 +10,17 @@ from functools import cache
 from html import unescape
 from itertools import compress, pairwise
 from operator import sub
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import Printed
 
-_RUN = re.compile(r'<(?:(sup)>|span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*))')
+_RUN = "<span style="
+_STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
 _CODE = re.compile("&#x([0-9a-f]+);")
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
-_SIZED = "font-size:"
-_SIZE = re.compile(_SIZED + r"([\d.]+)")
 _TALLER = 2  # tenths of a point
 _SMALL = 0.86  # times the size of the letters before it
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
@@ -47,7 +47,13 @@ _SYMBOLS = {
 }
 
 
-_Run = tuple[str, str, str, str]  # a mark of raised letters, the family of the font, its size, the letters
+class _Run(NamedTuple):
+    """Letters of one font."""
+
+    raised: bool
+    family: str
+    size: float
+    text: str
 
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
@@ -59,12 +65,14 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         return
     marked: dict[str, str] = {}
     for line in html.split("<p style=")[1:]:
-        sizes = set(_SIZE.findall(line)) if line.count(_SIZED) > 1 else ()
-        mixed = len(sizes) > 1 and min(map(float, sizes)) <= _SMALL * max(map(float, sizes))
-        if not (mixed or (symbols and any(name.search(line) for name in _SYMBOLS))):
+        if not symbols and line.count(_RUN) == 1:
             continue
-        found = _runs(_CODE.sub(_char, line))
-        plain, shown = "".join([run[3] for run in found]), _marked(found)
+        runs = _runs(line)
+        sizes = [run.size for run in runs]
+        mixed = bool(sizes) and min(sizes) <= _SMALL * max(sizes)
+        if not (mixed or (symbols and any(_table(run.family) for run in runs))):
+            continue
+        plain, shown = "".join([run.text for run in runs]), _marked(runs)
         if shown != plain:
             marked["".join(clean(unescape(plain)).split())] = clean(unescape(shown)).strip()
     if marked:
@@ -73,12 +81,20 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
 
 def _runs(line: str) -> list[_Run]:
     runs: list[_Run] = []
-    raised = ""
-    for mark, *run in _RUN.findall(line):
-        if not mark:
-            runs.append((raised, *run))
-        raised = mark
+    between, *parts = line.split(_RUN)
+    for part in parts:
+        style, _, rest = part.partition(">")
+        text, _, after = rest.partition("<")
+        shown = _CODE.sub(_char, text) if "&" in text else text
+        runs.append(_Run("<sup>" in between, *_family_and_size(style), shown))
+        between = after
     return runs
+
+
+@cache
+def _family_and_size(style: str) -> tuple[str, float]:
+    found = _STYLE.match(style)
+    return (found[1], float(found[2])) if found else ("", 0.0)
 
 
 def _char(code: re.Match[str]) -> str:
@@ -126,15 +142,14 @@ def _marked(runs: list[_Run]) -> str:
 def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     """Raised ("^"), lowered ("_") and ordinary parts of a line."""
     parts: list[tuple[str, list[str]]] = []
-    size, last = float(runs[0][2]), None
-    for raised, family, printed, text in runs:
+    size, last = runs[0].size, None
+    for raised, family, now, text in runs:
         if table := _table(family):
             text = text.translate(table)
-        now = float(printed)
         kind = "" if now > _SMALL * size else "^" if raised else "_"
         if kind == last or (parts and not text.strip()):
             parts[-1][1].append(text)
-        elif not parts and text.isdigit() and len(runs) > 1 and size <= _SMALL * float(runs[1][2]):
+        elif not parts and text.isdigit() and len(runs) > 1 and size <= _SMALL * runs[1].size:
             last = "^"
             parts.append((last, [f"{text} "]))  # a footnote's own mark
         else:

@@ -177,6 +177,8 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
 
 def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
     """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
+    if sum([len(row) > 1 for _, row in lines]) < 2:  # most pages
+        return False
     if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
         return True
     before = False
