@@ -6,11 +6,10 @@ MuPDF's print of fragments does not show them. Its HTML print does, at a small c
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from itertools import compress, pairwise
 from operator import sub
-from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import Printed
@@ -47,13 +46,7 @@ _SYMBOLS = {
 }
 
 
-class _Run(NamedTuple):
-    """Letters of one font."""
-
-    raised: bool
-    family: str
-    size: float
-    text: str
+_Run = tuple[bool, str, float, str]  # whether raised, the family of the font, its size, the letters
 
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
@@ -68,11 +61,11 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         if not symbols and line.count(_RUN) == 1:
             continue
         runs = _runs(line)
-        sizes = [run.size for run in runs]
+        sizes = [size for _, _, size, _ in runs]
         mixed = bool(sizes) and min(sizes) <= _SMALL * max(sizes)
-        if not (mixed or (symbols and any(_table(run.family) for run in runs))):
+        if not (mixed or (symbols and any(_table(family) for _, family, _, _ in runs))):
             continue
-        plain, shown = "".join([run.text for run in runs]), _marked(runs)
+        plain, shown = "".join([text for *_, text in runs]), _marked(runs)
         if shown != plain:
             marked["".join(clean(unescape(plain)).split())] = clean(unescape(shown)).strip()
     if marked:
@@ -86,12 +79,12 @@ def _runs(line: str) -> list[_Run]:
         style, _, rest = part.partition(">")
         text, _, after = rest.partition("<")
         shown = _CODE.sub(_char, text) if "&" in text else text
-        runs.append(_Run("<sup>" in between, *_family_and_size(style), shown))
+        runs.append(("<sup>" in between, *_family_and_size(style), shown))
         between = after
     return runs
 
 
-@cache
+@lru_cache(1_000)
 def _family_and_size(style: str) -> tuple[str, float]:
     found = _STYLE.match(style)
     return (found[1], float(found[2])) if found else ("", 0.0)
@@ -142,14 +135,14 @@ def _marked(runs: list[_Run]) -> str:
 def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     """Raised ("^"), lowered ("_") and ordinary parts of a line."""
     parts: list[tuple[str, list[str]]] = []
-    size, last = runs[0].size, None
+    size, last = runs[0][2], None
     for raised, family, now, text in runs:
         if table := _table(family):
             text = text.translate(table)
         kind = "" if now > _SMALL * size else "^" if raised else "_"
         if kind == last or (parts and not text.strip()):
             parts[-1][1].append(text)
-        elif not parts and text.isdigit() and len(runs) > 1 and size <= _SMALL * runs[1].size:
+        elif not parts and text.isdigit() and len(runs) > 1 and size <= _SMALL * runs[1][2]:
             last = "^"
             parts.append((last, [f"{text} "]))  # a footnote's own mark
         else:
