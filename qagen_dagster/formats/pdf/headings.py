@@ -52,12 +52,12 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 
     Outlines often omit unnumbered or minor headings, so that headings by typography are added to them.
     """
-    named = _letters(title or "")
+    named = letters_of(title or "")
     outlined = _outlined(pdf, text)
     if (
         len(outlined) > 1
         and outlined[0].start_line <= text.pages[0].end_line
-        and _letters(outlined[0].title) == named
+        and letters_of(outlined[0].title) == named
     ):
         outlined = outlined[1:]
     shown = _set_apart(text, named)
@@ -66,7 +66,7 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
     levels = {
         text.fonts[one.start_line - 1]: one.level
         for one in reversed(outlined)
-        if _letters(text.lines[one.start_line - 1]).endswith(_letters(one.title))
+        if letters_of(text.lines[one.start_line - 1]).endswith(letters_of(one.title))
     }
     taken = {one.start_line for one in outlined}
     below = max(one.level for one in outlined) + 1
@@ -97,24 +97,25 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
     """The line that equals `title`, ends with it after a number, or begins it, 0 if none; only letters are compared."""
-    wanted, end, start = _letters(title), title[-3:], title[:6].casefold()
+    wanted, end, start = letters_of(title), title[-3:], title[:6].casefold()
     begun = 0
     for number in range(start_line, end_line + 1):
         shown = lines[number - 1]
         if len(shown) >= 2 * len(title) + 20:
             continue
         if end in shown:
-            letters = _letters(shown)
+            letters = letters_of(shown)
             if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
                 return number
         elif not begun and number < end_line and start in shown.casefold():
-            letters = _letters(shown + lines[number])
+            letters = letters_of(shown + lines[number])
             if wanted and letters.endswith(wanted) and len(letters) - len(wanted) < 14:
                 begun = number
     return begun
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
+    """Only the letters and digits of a text, without case."""
     return _NO_LETTER.sub("", text).casefold()
 
 
@@ -290,7 +291,7 @@ def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
         return blocks
     texts = [n for n in range(after, end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
     start = min([*texts, *(n for n in range(after, end) if _opens(lines[n]))], default=end)
-    return [block for block in blocks if block[0] >= start and _letters(_shown(block, lines)) != title]
+    return [block for block in blocks if block[0] >= start and letters_of(_shown(block, lines)) != title]
 
 
 def _shown(block: Block, lines: list[str]) -> str:
