@@ -18,6 +18,7 @@ FILE_NAME = re.compile(
 )
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
+_SUBNUMBERED = re.compile(r"[1-9]\d?(?:\.\d{1,2}){1,3}\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
 _DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
 NAMED = re.compile(
@@ -37,11 +38,12 @@ _MUCH = 0.2  # share of the running text from which its font is one of the ordin
 _SMALLEST = 0.85  # times the body size: headings may be smaller than the running text
 _OFTEN = 8  # times that a heading may occur; labels occur more often
 _LINES = 3  # of a heading at most
-_MOST = 0.5  # share of the lines of a font that must be able to be headings
+_MOST = 0.6  # share of the lines of a font that must be able to be headings
 _ABOVE_TEXT = 0.25  # share of those that must stand above running text
 _FULL = 0.8  # times the length of the next line: a line of a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # of code, formulas and rows of cells
 _LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
+_NO_END = ",;:\uff0c\uff1b\uff1a\u3002"  # of a heading
 _SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence goes on in the line
 
 Block = list[int]  # adjacent lines
@@ -224,7 +226,9 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     return [
         block
         for block in fit
-        if fonts[block[0]] in styles or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
+        if fonts[block[0]] in styles
+        or _SUBNUMBERED.match(lines[block[0]])
+        or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
     ]
 
 
@@ -255,7 +259,12 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
 
 def _is_worded(line: str) -> bool:
     """Whether the words can be a heading: no caption, lettering, formula, cell, entry of contents or sentence."""
-    if not 3 <= len(line) <= _MAX_CHARS or line[-1] in ",;:" or CAPTION.match(line) or MARK in line:
+    if (
+        not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS
+        or line[-1] in _NO_END
+        or CAPTION.match(line)
+        or MARK in line
+    ):
         return False
     rest = line.rstrip("0123456789ivxlc")
     if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
