@@ -61,7 +61,7 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
     lines = text.lines[: first.end_line]
-    title = title_of(text, said.get("title", ""))
+    title = title_of(pdf, text, said.get("title", ""))
     return Metadata(
         title=title,
         authors=_authors(said.get("author", ""), text.lines[:end]) or _authors_below(title or "", lines),

@@ -1,4 +1,4 @@
-"""The title of a PDF: from its properties if the first pages confirm them, else from the print of its first page."""
+"""The title of a PDF: from its outline or properties if the first pages confirm them, else from the print of its first page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import FILE_NAME, NAMED, NUMBERED, body_size, letters_of
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText, is_prose
 
 _MAX_TITLE = 300
@@ -25,7 +26,7 @@ _LINES = 5  # of a title at most
 # Stamps, addresses, dates and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|(?:v|version|release)\.? ?\d|.*@|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$|by "
+    r"|(?:v|version|release)\.? ?\d|.*@|(?:\d{1,2}(?:\.|st|nd|rd|th)? +)?[^\W\d_]{3,9}\.? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$|confidential$|draft$|by "
     r"|(?:(?:doctoral|ph\.?d\.?|(?:master|bachelor)['\u2019]?s?) )?(?:thesis|dissertation)$|\w*(?:arbeit|\u8bba\u6587)(?:\(\w+\))?$"
 )
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
@@ -39,25 +40,35 @@ _PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
 
-def title_of(text: PdfText, said: str) -> str | None:
+def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     """The title, None if nothing shows one. `said` is the title of the properties, which are often those of a template."""
     said = " ".join(said.replace("\0", " ").split())[:_MAX_TITLE]
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
-    named = any(map(str.isalpha, said)) and not (
-        FILE_NAME.search(said) or NAMED.fullmatch(said) or _NO_TITLE.match(said)
-    )
+    first = text.pages[0].end_line
     large = _LARGE * body_size(text)
     heads = [line for line, font in zip(text.lines[:end], text.fonts, strict=False) if font.size > large]
-    if named and (_is_printed(text.lines[:end], said) or _is_printed(heads, said)):
-        return said
-    first = text.pages[0].end_line
+    for name in filter(_names_document, (_root(pdf), said)):
+        lines = text.lines[: end if " " in name else first]
+        if _is_printed(lines, name) or _is_printed(heads, name):
+            return name
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
-    if _UNREADABLE.search(shown):
-        shown = ""
+    shown = "" if _UNREADABLE.search(shown) else " ".join(shown.replace(" | ", " ").split())
     alike = max(_share(said, [shown]), _share(shown, [said])) >= _ALIKE
-    if named and not alike and _share(said, text.lines[:end]) >= _CONFIRMED:
+    if _names_document(said) and not alike and _share(said, text.lines[:end]) >= _CONFIRMED:
         return said
-    return _NOTE_MARK.sub("", _LOGO.sub("", shown.replace(" | ", " "))) or None
+    return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or None
+
+
+def _root(pdf: Pdf) -> str:
+    """The only entry of the outline at its highest level; empty if there are several."""
+    roots = [title for level, title, _ in pdf.outline if level == 1]
+    return roots[0][:_MAX_TITLE] if len(roots) == 1 else ""
+
+
+def _names_document(title: str) -> bool:
+    return any(map(str.isalpha, title)) and not (
+        FILE_NAME.search(title) or NAMED.fullmatch(title) or NUMBERED.match(title) or _NO_TITLE.match(title)
+    )
 
 
 def _is_printed(lines: Sequence[str], title: str) -> bool:
@@ -86,6 +97,8 @@ def _largest(text: PdfText, end: int) -> str:
     """The lines of the largest letters of the first page, if these stand out; a single word, such as a logo, is the last choice."""
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
+    if len(text.pages) > 1 and not any(map(is_prose, lines)):  # slides may have no running text at all
+        body = min([body, *sorted({font.size for font in fonts if font.size}, reverse=True)[1:2]])
     large = _LARGE * body
     # A line of text may begin with a large letter; one of a title is followed by large print.
     texts = [n for n in range(end - 1) if all(map(is_prose, lines[n : n + 2])) and fonts[n + 1].size <= large]
@@ -101,7 +114,9 @@ def _largest(text: PdfText, end: int) -> str:
     # A short word may be a logo. It is a title above all other large print if there is no text or this repeats it.
     short = {n for n, run in runs if " " not in run and len(run) <= _LOGO_CHARS}
     start, word = runs[0] if runs else (end, "")
-    repeated = above == end or word.casefold() in "\n".join(lines[start + 1 :]).casefold()
+    repeated = above == end or any(
+        word.casefold() in line.casefold() for n, line in enumerate(lines) if n != start
+    )
     if start in short and repeated and start == min(runs)[0]:
         below = takewhile(lambda n: lines[n] and fonts[n].size > large, range(start + 1, end))
         return " ".join([word, *(lines[n] for n in below if not _NO_TITLE.match(lines[n]))])
