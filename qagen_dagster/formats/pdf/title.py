@@ -16,16 +16,14 @@ _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title pag
 _CONFIRMED = 0.75  # of the words of a title, to be found on these pages
 _ALIKE = 0.5  # of the words of one title in another, from which both name the document
 _LARGE = 1.15  # times the size of the running text
-_HUGE = 1.6  # times the size of the running text, below some of which a smaller line is a heading
-_NEARLY_TEXT = 0.95  # times the size of the running text, which a bold title has at least
 _EQUAL = 0.97  # times the size of another line, which rounding shifts
 _NEARLY = 0.85  # times the size of the next line of a title, where a logo begins one of them
 _LOGO_CHARS = 12
 _FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
 _LINES = 5  # of a title at most
-# Stamps, addresses, dates and rules that are printed larger than the text around them.
+# Stamps, addresses, dates, periodicals and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
-    r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
+    r"(?i)arxiv:|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
     r"|(?:v|version|release)\.? ?\d|.*@|(?:\d{1,2}(?:\.|st|nd|rd|th)? +)?[^\W\d_]{3,9}\.? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$|confidential$|draft$|by "
     r"|(?:(?:doctoral|ph\.?d\.?|(?:master|bachelor)['\u2019]?s?) )?(?:thesis|dissertation)$|\w*(?:arbeit|\u8bba\u6587)(?:\(\w+\))?$"
 )
@@ -46,9 +44,9 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     first = text.pages[0].end_line
     large = _LARGE * body_size(text)
-    heads = [line for line, font in zip(text.lines[:end], text.fonts, strict=False) if font.size > large]
     for name in filter(_names_document, (_root(pdf), said)):
         lines = text.lines[: end if " " in name else first]
+        heads = [line for line, font in zip(lines, text.fonts, strict=False) if font.size > large]
         if _is_printed(lines, name) or _is_printed(heads, name):
             return name
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
@@ -106,7 +104,7 @@ def _largest(text: PdfText, end: int) -> str:
     shown = [n for n in range(end) if lines[n] and not _NO_TITLE.match(lines[n])]
     if len(shown) < _FIRST and len(text.pages) == 1:
         return ""
-    usable = [n for n in shown if n < above or (fonts[n].size > _HUGE * body and n not in texts)]
+    usable = [n for n in shown if n < above]
     sizes = sorted({fonts[n].size for n in usable if fonts[n].size > large}, reverse=True)[:3]
     starts = (next(n for n in usable if _EQUAL * size <= fonts[n].size <= size) for size in sizes)
     runs = [(n, _run_of(n, lines, fonts)) for n in starts]
@@ -155,12 +153,11 @@ def _set_apart(text: PdfText, end: int) -> str:
     """The first of the first lines that is bold above ordinary text, with the lines that go on in its font."""
     lines, fonts = text.lines[:end], text.fonts[:end]
     shown = [n for n in range(end) if lines[n]]
-    least = _NEARLY_TEXT * body_size(text)
-    start = next((n for n in shown[: _FIRST - 1] if fonts[n].bold and fonts[n].size > least), end)
+    start = next((n for n in shown[: _FIRST - 1] if fonts[n].bold), end)
     block = list(takewhile(lambda n: lines[n] and fonts[n] == fonts[start], range(start, end)))
     title = " ".join(lines[n] for n in block)
     below = next((fonts[n] for n in shown if n >= start + len(block)), None)
-    fits = len(shown) >= _FIRST and len(block) <= _LINES and below and not below.bold
+    fits = len(block) <= _LINES and below and not below.bold
     worded = (" " in title or not title.isupper()) and not title[:1].isdigit()
     return title if fits and worded and _may_be_title(title) else ""
 

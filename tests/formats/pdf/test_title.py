@@ -5,7 +5,9 @@ from __future__ import annotations
 import pymupdf
 import pytest
 
+from qagen_dagster.formats.base import ParseOptions, Source
 from qagen_dagster.formats.pdf.fragments import Font
+from qagen_dagster.formats.pdf.open import opened
 from qagen_dagster.formats.pdf.text import PdfText
 from qagen_dagster.formats.pdf.title import title_of
 from qagen_dagster.records.document import PageSpan
@@ -24,8 +26,11 @@ def page(*large: str, size: float = 20) -> Draw:
     return draw
 
 
-def title(*pages: Draw | str, said: str = "") -> str | None:
-    return parse(pdf(*pages, **({"title": said} if said else {}))).metadata.title
+def title(*pages: Draw | str, toc: list[list[object]] | None = None, said: str = "") -> str | None:
+    document = pymupdf.open("pdf", pdf(*pages, **({"title": said} if said else {})))
+    if toc:
+        document.set_toc(toc)
+    return parse(document.tobytes()).metadata.title
 
 
 def title_above_text(large: str, dropped: int = 100) -> str | None:
@@ -35,7 +40,8 @@ def title_above_text(large: str, dropped: int = 100) -> str | None:
         fonts=[Font(200), Font(), Font(dropped), *[Font(100)] * (len(BODY) - 1)],
         pages=[PageSpan(page=1, start_line=1, end_line=2 + len(BODY))],
     )
-    return title_of(text, "")
+    with opened(Source("mills.pdf", pdf(page())), ParseOptions()) as document:
+        return title_of(document, text, "")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +62,15 @@ def test_a_title_of_the_properties_that_no_page_shows_is_none(said: str) -> None
 def test_a_title_of_the_properties_that_a_page_confirms_goes_before_larger_print() -> None:
     shown = page("KESTWICK", "Mills of the Upper Kest")
     assert title(shown, said="Mills of the Upper Kest") == "Mills of the Upper Kest"
+
+
+def test_the_only_root_of_the_outline_is_the_title_if_a_line_shows_it() -> None:
+    entries: list[list[object]] = [[1, "Mills of the Upper Kest", 1], [2, "Wheels", 1], [2, "Ponds", 2]]
+    shown = page("Annual Series No Four", "Mills of the Upper Kest")
+    assert title(shown, page(), toc=entries) == "Mills of the Upper Kest"
+    assert title(page("Annual Series No Four"), page(), toc=entries) == "Annual Series No Four"
+    numbered: list[list[object]] = [[1, "1 Wheels", 1], [2, "Oak", 1]]
+    assert title(page("1 Wheels"), toc=numbered) is None
 
 
 def test_a_stamp_at_the_side_is_no_title() -> None:
@@ -91,6 +106,9 @@ def test_a_drop_cap_is_no_title() -> None:
         "Diplomarbeit",
         "www.kestwick.example",
         "March 2021",
+        "5th March 2021",
+        "Proceedings of the Third Meeting",
+        "Journal of Old Mills",
         "ISSN 1234-5678",
         "Page 1 of 9",
         "2021",
@@ -126,6 +144,12 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
     assert title(typed("Mills of the Upper Kest", "Kestwick, draft of March")) == "Mills of the Upper Kest"
     assert title(typed("kestmill")) == "kestmill"
     assert title(typed("NAME")) is None
+
+    def drawing(drawn: pymupdf.Page) -> None:
+        for n, line in enumerate(["Wheels of oak", "Ponds of clay", "Dams of stone", "Weirs of wood"]):
+            drawn.insert_text((60, 60 + 90 * n), line, fontsize=11, fontname="hebo")
+
+    assert title(drawing, page()) is None
     assert title(typed("1 Wheels")) is title(typed("102 | Wheels")) is None
     assert title(lambda drawn: write(drawn, BODY)) is None
 
@@ -136,6 +160,15 @@ def test_a_title_page_with_few_lines_has_a_title() -> None:
         write(drawn, ["Version 2 of March"], y=110, size=20)
 
     assert title(cover, page()) == "Mills of the Upper Kest"
+
+
+def test_a_drawing_with_few_labels_has_no_title() -> None:
+    def drawing(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Width of the wheel"], y=80, size=14)
+        write(drawn, ["Depth of the ponds of the Upper Kest"], y=200, size=8)
+
+    assert title(drawing) is None
+    assert title(drawing, page()) == "Width of the wheel"
 
 
 def test_a_title_page_in_one_font_has_its_title_above_the_author() -> None:
@@ -180,11 +213,16 @@ def test_one_word_of_the_properties_is_the_title_if_it_is_a_line_of_the_first_pa
     assert title(shown) == "KestMill The handbook for millers"
     assert title(shown, said="KestMill") == "KestMill"
     assert title(shown, said="Kest") == "KestMill The handbook for millers"
+    second = page("KestMill", "The handbook for millers")
+    assert title(page("The KestMill Book"), second, said="KestMill") == "The KestMill Book"
 
 
 def test_the_print_goes_before_properties_that_name_the_document_in_other_words() -> None:
     shown = page("The Mills of the Kest", "and Their Wheels")
     assert title(shown, said="Mills of the Kest: manual") == "The Mills of the Kest and Their Wheels"
+    assert title(shown, said="Most Mills 2.0: text on a page of the wheels") == (
+        "The Mills of the Kest and Their Wheels"
+    )
     company = page("Kestwick", "Old Town")
     assert title(company, said="Text of one page") == "Text of one page"
     assert title(company, said="Tales of mills") == "Kestwick Old Town"
@@ -211,6 +249,17 @@ def test_a_title_of_the_properties_may_be_printed_in_large_lines_around_the_auth
 def test_an_identifier_in_the_properties_is_no_title() -> None:
     shown = page("Mills of the Upper Kest", "doi:10.1000/mills")
     assert title(shown, said="doi:10.1000/mills") == "Mills of the Upper Kest"
+
+
+def test_slides_without_running_text_have_a_title() -> None:
+    def slide(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=30)
+        write(drawn, ["Ann Author", "Kestwick", "Kest"], y=200, size=14)
+
+    def other(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Wheels", "Ponds", "Sluices", "Dams", "Weirs"], y=80, size=30)
+
+    assert title(slide, other) == "Mills of the Upper Kest"
 
 
 def test_a_line_of_its_size_may_stand_above_the_largest() -> None:
@@ -322,6 +371,12 @@ def test_a_word_above_other_large_print_is_a_title_if_the_text_repeats_it_or_the
 
     assert title(manual("Version 2", "Kestwick"), page()) == "KestMill"
     assert title(manual(*BODY, "Start kestmill without arguments.")) == "KestMill"
+
+    def headed(drawn: pymupdf.Page) -> None:
+        write(drawn, ["KestMill, second edition"], y=40, size=8)
+        manual(*BODY)(drawn)
+
+    assert title(headed) == "KestMill"
     assert title(manual(*BODY)) == "A program that draws mills"
 
 
@@ -374,5 +429,6 @@ def test_a_title_may_have_two_letters() -> None:
 
 
 def test_a_title_may_begin_with_a_dash_but_does_not_end_with_a_comma() -> None:
+    assert title(page("Mills   of the Kest")) == "Mills of the Kest"
     assert title(page("- Mills - of the Upper Kest")) == "- Mills - of the Upper Kest"
     assert title(page("Mills of the Upper Kest,", "Version 2")) == "Mills of the Upper Kest"
