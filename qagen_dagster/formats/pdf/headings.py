@@ -20,11 +20,13 @@ _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
 _SUBNUMBERED = re.compile(r"[1-9]\d?(?:\.\d{1,2}){1,3}\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
-_DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
+DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
 NAMED = re.compile(
     r"(?i)(?:abstract|summary|introduction|background|related works?|(?:materials and )?methods?|results?|discussion|"
     r"conclusions?|conclusions? and future work|limitations|ethics statement|acknowledge?ments?|references|"
-    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhaltsverzeichnis|literatur|table des mati\u00e8res|r\u00e9sum\u00e9|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
+    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhalt(?:sverzeichnis)?|literatur|"
+    r"table des mati\u00e8res|sommaire|r\u00e9sum\u00e9|(?:tabla de )?contenidos?|[i\u00ed]ndice(?: general)?|obsah|kazalo|spis tre\u015bci|"
+    r"\u0441\u043e\u0434\u0435\u0440\u0436\u0430\u043d\u0438\u0435|\u043e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
 )
 CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
@@ -282,7 +284,7 @@ def _is_above_text(block: Block, text: PdfText) -> bool:
 
 def _opens(text: str) -> bool:
     """Whether the wording alone shows that a line is a heading."""
-    return bool(NUMBERED.match(text) or _DIVISION.match(text) or NAMED.fullmatch(text))
+    return bool(NUMBERED.match(text) or DIVISION.match(text) or NAMED.fullmatch(text))
 
 
 def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import FILE_NAME, NAMED, NUMBERED, body_size, letters_of
+from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, body_size, letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText, is_prose
 
@@ -174,7 +174,8 @@ def _may_be_title(shown: str) -> bool:
     """Whether the words can be a title: no heading, stamp, row of a table or part of a sentence."""
     return (
         2 <= len(shown) <= _MAX_TITLE
-        and not (_NO_TITLE.match(shown) or NAMED.fullmatch(shown) or NUMBERED.match(shown))
+        and not (_NO_TITLE.match(shown) or NAMED.fullmatch(shown))
+        and not (NUMBERED.match(shown) or DIVISION.fullmatch(shown))
         and shown[0] not in _PUNCTUATION
         and shown.count(" | ") <= 2
     )

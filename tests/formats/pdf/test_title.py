@@ -98,6 +98,10 @@ def test_a_drop_cap_is_no_title() -> None:
         "Contents",
         "Inhaltsverzeichnis",
         "Table of Contents",
+        "Tabla de contenidos",
+        "\u00cdndice",
+        "Sommaire",
+        "Chapter 1",
         "Abstract",
         "by Ann Author",
         "1 Wheels",
@@ -126,8 +130,15 @@ def test_a_line_of_text_that_begins_with_a_large_letter_is_no_title() -> None:
     assert title_above_text("Mills of the Upper Kest", dropped=400) == "Mills of the Upper Kest"
 
 
-@pytest.mark.parametrize("large", ["\u6458 \u8981", "\u672c\u79d1\u6bd5\u4e1a\u8bba\u6587(\u8bbe\u8ba1)"])
-def test_chinese_headings_and_kinds_of_documents_are_no_titles(large: str) -> None:
+@pytest.mark.parametrize(
+    "large",
+    [
+        "\u041e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435",
+        "\u6458 \u8981",
+        "\u672c\u79d1\u6bd5\u4e1a\u8bba\u6587(\u8bbe\u8ba1)",
+    ],
+)
+def test_headings_and_kinds_of_documents_in_other_scripts_are_no_titles(large: str) -> None:
     assert title_above_text(large) is None
 
 
