@@ -11,26 +11,8 @@ from qagen_dagster.formats.pdf.open import opened
 from qagen_dagster.formats.pdf.text import PdfText
 from qagen_dagster.formats.pdf.title import title_of
 from qagen_dagster.records.document import PageSpan
-from tests.formats.pdf.samples import Draw, parse, pdf, write
-
-BODY = ["Most of what stands on a page is such a line of running text as this one here."] * 9
-
-
-def page(*large: str, size: float = 20) -> Draw:
-    """A page with large lines above running text."""
-
-    def draw(drawn: pymupdf.Page) -> None:
-        write(drawn, list(large), y=80, size=size)
-        write(drawn, BODY, y=260)
-
-    return draw
-
-
-def title(*pages: Draw | str, toc: list[list[object]] | None = None, said: str = "") -> str | None:
-    document = pymupdf.open("pdf", pdf(*pages, **({"title": said} if said else {})))
-    if toc:
-        document.set_toc(toc)
-    return parse(document.tobytes()).metadata.title
+from tests.formats.pdf.samples import BODY, Draw, pdf, title, write
+from tests.formats.pdf.samples import title_page as page
 
 
 def title_above_text(large: str, dropped: int = 100) -> str | None:
@@ -42,35 +24,6 @@ def title_above_text(large: str, dropped: int = 100) -> str | None:
     )
     with opened(Source("mills.pdf", pdf(page())), ParseOptions()) as document:
         return title_of(document, text, "")
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "PowerPoint Presentation",
-        "Slide 1",
-        "report_v3.indd",
-        "Microsoft Word - Notes.doc",
-        "Template of the agency",
-    ],
-)
-def test_a_title_of_the_properties_that_no_page_shows_is_none(said: str) -> None:
-    assert title(page("Mills of the Upper Kest"), said=said) == "Mills of the Upper Kest"
-    assert title(page(), said=said) is None
-
-
-def test_a_title_of_the_properties_that_a_page_confirms_goes_before_larger_print() -> None:
-    shown = page("KESTWICK", "Mills of the Upper Kest")
-    assert title(shown, said="Mills of the Upper Kest") == "Mills of the Upper Kest"
-
-
-def test_the_only_root_of_the_outline_is_the_title_if_a_line_shows_it() -> None:
-    entries: list[list[object]] = [[1, "Mills of the Upper Kest", 1], [2, "Wheels", 1], [2, "Ponds", 2]]
-    shown = page("Annual Series No Four", "Mills of the Upper Kest")
-    assert title(shown, page(), toc=entries) == "Mills of the Upper Kest"
-    assert title(page("Annual Series No Four"), page(), toc=entries) == "Annual Series No Four"
-    numbered: list[list[object]] = [[1, "1 Wheels", 1], [2, "Oak", 1]]
-    assert title(page("1 Wheels"), toc=numbered) is None
 
 
 def test_a_stamp_at_the_side_is_no_title() -> None:
@@ -219,49 +172,6 @@ def test_the_mark_of_a_footnote_is_no_part_of_a_title() -> None:
     assert title_above_text("The Mills\u2217\u2020 of the Kest") == "The Mills of the Kest"
 
 
-def test_one_word_of_the_properties_is_the_title_if_it_is_a_line_of_the_first_page() -> None:
-    shown = page("KestMill", "The handbook for millers")
-    assert title(shown) == "KestMill The handbook for millers"
-    assert title(shown, said="KestMill") == "KestMill"
-    assert title(shown, said="Kest") == "KestMill The handbook for millers"
-    second = page("KestMill", "The handbook for millers")
-    assert title(page("The KestMill Book"), second, said="KestMill") == "The KestMill Book"
-
-
-def test_the_print_goes_before_properties_that_name_the_document_in_other_words() -> None:
-    shown = page("The Mills of the Kest", "and Their Wheels")
-    assert title(shown, said="Mills of the Kest: manual") == "The Mills of the Kest and Their Wheels"
-    assert title(shown, said="Most Mills 2.0: text on a page of the wheels") == (
-        "The Mills of the Kest and Their Wheels"
-    )
-    company = page("Kestwick", "Old Town")
-    assert title(company, said="Text of one page") == "Text of one page"
-    assert title(company, said="Tales of mills") == "Kestwick Old Town"
-
-
-def test_words_of_the_running_text_do_not_confirm_properties_that_the_print_names_otherwise() -> None:
-    shown = page("A Study of Mills of the Kest and Their Wheels")
-    assert title(shown, said="The mills study") == "A Study of Mills of the Kest and Their Wheels"
-
-
-def test_a_title_of_the_properties_may_be_printed_in_large_lines_around_the_author() -> None:
-    def paper(drawn: pymupdf.Page) -> None:
-        write(drawn, ["Mills of the Upper Kest and Their"], y=80, size=20)
-        write(drawn, ["Ann Author", "Kestwick"], y=110)
-        write(drawn, ["Wheels"], y=160, size=20)
-        write(drawn, ["Bob Writer", "Kestwick"], y=190)
-        write(drawn, BODY, y=260)
-
-    said = "Mills of the Upper Kest and their wheels"
-    assert title(paper, said=said) == said
-    assert title(paper) == "Mills of the Upper Kest and Their"
-
-
-def test_an_identifier_in_the_properties_is_no_title() -> None:
-    shown = page("Mills of the Upper Kest", "doi:10.1000/mills")
-    assert title(shown, said="doi:10.1000/mills") == "Mills of the Upper Kest"
-
-
 def test_slides_without_running_text_have_a_title() -> None:
     def slide(drawn: pymupdf.Page) -> None:
         write(drawn, ["Mills of the Upper Kest"], y=80, size=30)
@@ -280,11 +190,6 @@ def test_a_line_of_its_size_may_stand_above_the_largest() -> None:
         write(drawn, BODY, y=260)
 
     assert title(cover) == "MILLS of the Upper Kest"
-
-
-def test_a_title_of_the_properties_is_confirmed_by_its_letters() -> None:
-    printed = page("MILL", "\u00fcberdieM\u00fchlenamKest")
-    assert title(printed, said="\u00fcber die M\u00fchlen am Kest") == "\u00fcber die M\u00fchlen am Kest"
 
 
 def test_a_heading_below_running_text_is_no_title() -> None:
@@ -307,14 +212,6 @@ def test_a_long_word_is_a_title_but_a_short_one_above_names_is_not() -> None:
 
     assert title(cover("Wassermuehlenverzeichnis")) == "Wassermuehlenverzeichnis"
     assert title(cover("KESTWICK")) == "Mills of the Upper Kest"
-
-
-def test_the_name_of_a_text_file_is_no_title_although_the_page_shows_it() -> None:
-    def printed(drawn: pymupdf.Page) -> None:
-        write(drawn, ["Notes on mills.txt"], y=40, size=8)
-        write(drawn, BODY, y=260)
-
-    assert title(printed, said="Notes on mills.txt") is None
 
 
 @pytest.mark.parametrize("mark", ["^1", "*"])
@@ -423,11 +320,6 @@ def test_a_bold_title_in_print_a_little_smaller_than_the_text_may_have_two_lines
         write(drawn, BODY, y=150)
 
     assert title(paper) == "MILLS OF THE UPPER KEST AND THEIR WHEELS"
-
-
-def test_the_properties_of_a_page_without_text_are_not_confirmed() -> None:
-    drawing = pdf(lambda drawn: drawn.draw_circle((200, 200), 50), title="Graphics of a program")
-    assert parse(drawing).metadata.title is None
 
 
 def test_a_title_may_have_two_letters() -> None:
