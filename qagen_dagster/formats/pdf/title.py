@@ -112,9 +112,8 @@ def _largest(text: PdfText, end: int) -> str:
     # A short word may be a logo. It is a title above all other large print if there is no text or this repeats it.
     short = {n for n, run in runs if " " not in run and len(run) <= _LOGO_CHARS}
     start, word = runs[0] if runs else (end, "")
-    repeated = above == end or any(
-        word.casefold() in line.casefold() for n, line in enumerate(lines) if n != start
-    )
+    name = letters_of(word)
+    repeated = above == end or any(name in letters_of(line) for n, line in enumerate(lines) if n != start)
     if start in short and repeated and start == min(runs)[0]:
         below = takewhile(lambda n: lines[n] and fonts[n].size > large, range(start + 1, end))
         return " ".join([word, *(lines[n] for n in below if not _NO_TITLE.match(lines[n]))])

@@ -271,7 +271,7 @@ def test_the_head_of_a_table_is_no_title_but_a_dollar_sign_may_begin_one() -> No
 def test_a_word_above_other_large_print_is_a_title_if_the_text_repeats_it_or_there_is_no_text() -> None:
     def manual(*below: str) -> Draw:
         def draw(drawn: pymupdf.Page) -> None:
-            write(drawn, ["KestMill"], y=80, size=20)
+            write(drawn, ["KestMill*"], y=80, size=20)
             write(drawn, ["A program that draws mills"], y=140, size=16)
             write(drawn, list(below), y=260)
 
