@@ -16,6 +16,7 @@ _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title pag
 _CONFIRMED = 0.75  # of the words of a title, to be found on these pages
 _ALIKE = 0.5  # of the words of one title in another, from which both name the document
 _LARGE = 1.15  # times the size of the running text
+_NEARLY_TEXT = 0.95  # times the size of the running text, which a bold title has at least
 _EQUAL = 0.97  # times the size of another line, which rounding shifts
 _NEARLY = 0.85  # times the size of the next line of a title, where a logo begins one of them
 _LOGO_CHARS = 12
@@ -152,7 +153,8 @@ def _set_apart(text: PdfText, end: int) -> str:
     """The first of the first lines that is bold above ordinary text, with the lines that go on in its font."""
     lines, fonts = text.lines[:end], text.fonts[:end]
     shown = [n for n in range(end) if lines[n]]
-    start = next((n for n in shown[: _FIRST - 1] if fonts[n].bold), end)
+    least = _NEARLY_TEXT * body_size(text)
+    start = next((n for n in shown[: _FIRST - 1] if fonts[n].bold and fonts[n].size > least), end)
     block = list(takewhile(lambda n: lines[n] and fonts[n] == fonts[start], range(start, end)))
     title = " ".join(lines[n] for n in block)
     below = next((fonts[n] for n in shown if n >= start + len(block)), None)

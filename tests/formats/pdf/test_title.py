@@ -109,6 +109,12 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
     assert title(typed("kestmill")) == "kestmill"
     assert title(typed("NAME")) is None
 
+    def headed(drawn: pymupdf.Page) -> None:
+        drawn.insert_text((60, 30), "Letters of the Kest", fontsize=8, fontname="hebo")
+        write(drawn, BODY, y=60)
+
+    assert title(headed) is None
+
     def drawing(drawn: pymupdf.Page) -> None:
         for n, line in enumerate(["Wheels of oak", "Ponds of clay", "Dams of stone", "Weirs of wood"]):
             drawn.insert_text((60, 60 + 90 * n), line, fontsize=11, fontname="hebo")
