@@ -265,11 +265,10 @@ def _shown(child: Token) -> str:
 
 
 def _is_running(token: Token) -> bool:
-    """Whether a paragraph has running text outside its links."""
-    return any(
-        child.type == "text" and not child.level and len(child.content) >= _TEXT_CHARS
-        for child in token.children or ()
-    )
+    """Whether a paragraph has running text outside its links, and is no quote, item or note."""
+    texts = [child.content for child in token.children or () if child.type == "text" and not child.level]
+    outside = token.level == 1 and not token.content.startswith("!!!")
+    return outside and any(len(text) >= _TEXT_CHARS for text in texts)
 
 
 def _metadata(parsed: _Parsed) -> Metadata:

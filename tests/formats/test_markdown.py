@@ -119,6 +119,8 @@ def test_toml_front_matter_and_heading_titles() -> None:
         ),
         ("All mills of the Upper Kest are listed here.\n\n# Wheels\n", None),
         ("Of the Upper Kest\n\n# Mills\n", "Mills"),
+        ("!!! note\n    All mills of the Upper Kest are listed here.\n\n# Mills\n", "Mills"),
+        ("> All mills of the Upper Kest are listed here.\n\n# Mills\n", "Mills"),
         ("> Short\n\n## Wheels\n\n# Ponds\n", None),
         ("## Wheels of the Kest\n\n### Oak\n", "Wheels of the Kest"),
         ("## Wheels\n\n## Ponds\n", None),
