@@ -37,6 +37,10 @@ _HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{1,500}?)</h\1>", re.IGNO
 _ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
+_TEXT_CHARS = 40  # minimum length of running text
+_VERSION = re.compile(
+    r"(?:version|release|v)?[ [.]*\d+(?:\.\d+)+|(?:version|release) \d|.*\bunreleased\b", re.IGNORECASE
+)
 _KINDS = {
     VisualType.TABLE: ("Table",),
     VisualType.IMAGE: ("Figure", "Chart", "Plate", "Scheme", "Diagram", "Exhibit"),
@@ -61,6 +65,7 @@ class _Parsed:
     front: FrontMatter
     sections: list[Section] = field(default_factory=list[Section])
     found: list[_Found] = field(default_factory=list[_Found])
+    texts: list[int] = field(default_factory=list[int])  # lines at which paragraphs begin
 
 
 class MarkdownFormat:
@@ -121,6 +126,8 @@ def _parse(source: Source) -> _Parsed:
             parsed.found.append(_Found(VisualType.TABLE, start, _last_row(body, start, end)))
         else:
             parsed.found.extend(_others(token, body, start, end))
+            if token.type == "inline" and tokens[at - 1].type == "paragraph_open" and _is_running(token):
+                parsed.texts.append(start)
             if token.type == "html_block" and not token.content.lstrip().startswith("<!--"):
                 parsed.sections.extend(_html_headings(body, start, end))
     return parsed
@@ -257,9 +264,27 @@ def _shown(child: Token) -> str:
     return without_tags(child.content) if child.type == "html_inline" else child.content
 
 
+def _is_running(token: Token) -> bool:
+    """Whether a paragraph has running text outside its links, and is no quote, item or note."""
+    texts = [child.content for child in token.children or () if child.type == "text" and not child.level]
+    outside = token.level == 1 and not token.content.startswith("!!!")
+    return outside and any(len(text) >= _TEXT_CHARS for text in texts)
+
+
 def _metadata(parsed: _Parsed) -> Metadata:
     stated = parsed.front.metadata
-    if stated.title:
-        return stated
-    title = next((section.title for section in parsed.sections if section.level == 1), None)
-    return stated.model_copy(update={"title": title})
+    return stated if stated.title else stated.model_copy(update={"title": _title(parsed)})
+
+
+def _title(parsed: _Parsed) -> str | None:
+    """The first heading, if it has the first level and no text stands above it, or begins the file and has no equal below."""
+    first = next(iter(parsed.sections), None)
+    if (
+        first is None
+        or _VERSION.match(first.title)
+        or min(parsed.texts, default=first.start_line) < first.start_line
+    ):
+        return None
+    begins = not any(map(str.strip, parsed.lines.lines[parsed.front.line_count : first.start_line - 1]))
+    equals = sum(one.level <= first.level for one in parsed.sections)
+    return first.title if first.level == 1 or (begins and equals == 1) else None

@@ -107,7 +107,32 @@ def test_front_matter_is_metadata() -> None:
 def test_toml_front_matter_and_heading_titles() -> None:
     assert parse('+++\ntitle = "From TOML"\n+++\ntext').metadata.title == "From TOML"
     assert parse("# First\n\n# Second\n").metadata.title == "First"
-    assert parse("## Not a title\n").metadata.title is None
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("![logo](kest.svg)\n\n# Mills\n", "Mills"),
+        (
+            "[Wheels](wheels.md) | [The ponds of the Upper Kest and their sluices](ponds.md)\n\n# Mills\n",
+            "Mills",
+        ),
+        ("All mills of the Upper Kest are listed here.\n\n# Wheels\n", None),
+        ("Of the Upper Kest\n\n# Mills\n", "Mills"),
+        ("!!! note\n    All mills of the Upper Kest are listed here.\n\n# Mills\n", "Mills"),
+        ("> All mills of the Upper Kest are listed here.\n\n# Mills\n", "Mills"),
+        ("> Short\n\n## Wheels\n\n# Ponds\n", None),
+        ("## Wheels of the Kest\n\n### Oak\n", "Wheels of the Kest"),
+        ("## Wheels\n\n## Ponds\n", None),
+        ("Short\n\n## Wheels\n", None),
+        ("# Version 6\n\n# Version 5\n", None),
+        ("# [1.2.0] - 2024-03-01\n", None),
+        ("# main (unreleased)\n", None),
+        ("# 2 mills\n", "2 mills"),
+    ],
+)
+def test_the_first_heading_is_the_title_if_it_heads_the_whole_text(text: str, title: str | None) -> None:
+    assert parse(text).metadata.title == title
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,15 @@ FILE_NAME = re.compile(
 )
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
+_SUBNUMBERED = re.compile(r"[1-9]\d?(?:\.\d{1,2}){1,3}\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
-_DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
+DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
 NAMED = re.compile(
     r"(?i)(?:abstract|summary|introduction|background|related works?|(?:materials and )?methods?|results?|discussion|"
     r"conclusions?|conclusions? and future work|limitations|ethics statement|acknowledge?ments?|references|"
-    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhaltsverzeichnis|literatur|table des mati\u00e8res|r\u00e9sum\u00e9|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
+    r"bibliography|appendix|appendices|(?:table of )?contents|preface|zusammenfassung|einleitung|inhalt(?:sverzeichnis)?|literatur|"
+    r"table des mati\u00e8res|sommaire|r\u00e9sum\u00e9|(?:tabla de )?contenidos?|[i\u00ed]ndice(?: general)?|obsah|kazalo|spis tre\u015bci|"
+    r"\u0441\u043e\u0434\u0435\u0440\u0436\u0430\u043d\u0438\u0435|\u043e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
 )
 CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
@@ -37,11 +40,12 @@ _MUCH = 0.2  # share of the running text from which its font is one of the ordin
 _SMALLEST = 0.85  # times the body size: headings may be smaller than the running text
 _OFTEN = 8  # times that a heading may occur; labels occur more often
 _LINES = 3  # of a heading at most
-_MOST = 0.5  # share of the lines of a font that must be able to be headings
+_MOST = 0.6  # share of the lines of a font that must be able to be headings
 _ABOVE_TEXT = 0.25  # share of those that must stand above running text
 _FULL = 0.8  # times the length of the next line: a line of a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # of code, formulas and rows of cells
 _LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
+_NO_END = ",;:\uff0c\uff1b\uff1a\u3002"  # of a heading
 _SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence goes on in the line
 
 Block = list[int]  # adjacent lines
@@ -52,12 +56,12 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 
     Outlines often omit unnumbered or minor headings, so that headings by typography are added to them.
     """
-    named = _letters(title or "")
+    named = letters_of(title or "")
     outlined = _outlined(pdf, text)
     if (
         len(outlined) > 1
         and outlined[0].start_line <= text.pages[0].end_line
-        and _letters(outlined[0].title) == named
+        and letters_of(outlined[0].title) == named
     ):
         outlined = outlined[1:]
     shown = _set_apart(text, named)
@@ -66,7 +70,7 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
     levels = {
         text.fonts[one.start_line - 1]: one.level
         for one in reversed(outlined)
-        if _letters(text.lines[one.start_line - 1]).endswith(_letters(one.title))
+        if letters_of(text.lines[one.start_line - 1]).endswith(letters_of(one.title))
     }
     taken = {one.start_line for one in outlined}
     below = max(one.level for one in outlined) + 1
@@ -97,24 +101,25 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
     """The line that equals `title`, ends with it after a number, or begins it, 0 if none; only letters are compared."""
-    wanted, end, start = _letters(title), title[-3:], title[:6].casefold()
+    wanted, end, start = letters_of(title), title[-3:], title[:6].casefold()
     begun = 0
     for number in range(start_line, end_line + 1):
         shown = lines[number - 1]
         if len(shown) >= 2 * len(title) + 20:
             continue
         if end in shown:
-            letters = _letters(shown)
+            letters = letters_of(shown)
             if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
                 return number
         elif not begun and number < end_line and start in shown.casefold():
-            letters = _letters(shown + lines[number])
+            letters = letters_of(shown + lines[number])
             if wanted and letters.endswith(wanted) and len(letters) - len(wanted) < 14:
                 begun = number
     return begun
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
+    """Only the letters and digits of a text, without case."""
     return _NO_LETTER.sub("", text).casefold()
 
 
@@ -223,7 +228,9 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     return [
         block
         for block in fit
-        if fonts[block[0]] in styles or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
+        if fonts[block[0]] in styles
+        or _SUBNUMBERED.match(lines[block[0]])
+        or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
     ]
 
 
@@ -254,7 +261,12 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
 
 def _is_worded(line: str) -> bool:
     """Whether the words can be a heading: no caption, lettering, formula, cell, entry of contents or sentence."""
-    if not 3 <= len(line) <= _MAX_CHARS or line[-1] in ",;:" or CAPTION.match(line) or MARK in line:
+    if (
+        not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS
+        or line[-1] in _NO_END
+        or CAPTION.match(line)
+        or MARK in line
+    ):
         return False
     rest = line.rstrip("0123456789ivxlc")
     if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
@@ -272,7 +284,7 @@ def _is_above_text(block: Block, text: PdfText) -> bool:
 
 def _opens(text: str) -> bool:
     """Whether the wording alone shows that a line is a heading."""
-    return bool(NUMBERED.match(text) or _DIVISION.match(text) or NAMED.fullmatch(text))
+    return bool(NUMBERED.match(text) or DIVISION.match(text) or NAMED.fullmatch(text))
 
 
 def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
@@ -290,7 +302,7 @@ def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
         return blocks
     texts = [n for n in range(after, end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
     start = min([*texts, *(n for n in range(after, end) if _opens(lines[n]))], default=end)
-    return [block for block in blocks if block[0] >= start and _letters(_shown(block, lines)) != title]
+    return [block for block in blocks if block[0] >= start and letters_of(_shown(block, lines)) != title]
 
 
 def _shown(block: Block, lines: list[str]) -> str:

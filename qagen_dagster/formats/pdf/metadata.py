@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
+from qagen_dagster.formats.pdf.headings import letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText, is_prose
 from qagen_dagster.formats.pdf.title import title_of
@@ -46,7 +47,6 @@ _NO_PART_OF_A_NAME = re.compile(
 _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # of a name; with more it is probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
-_NO_LETTER = re.compile(r"[\W_]+")
 _GOES_ON = re.compile(
     r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
 )  # or ends with a mark
@@ -107,10 +107,10 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     an institute: then there are none.
     """
     shown = [line for line in lines if line]
-    wanted = _letters(title)
+    wanted = letters_of(title)
     ends = (
         n for n in range(1, len(shown) + 1)
-        if wanted.endswith(_letters(shown[n - 1])) and wanted in _letters("".join(shown[max(0, n - 6) : n]))
+        if wanted.endswith(letters_of(shown[n - 1])) and wanted in letters_of("".join(shown[max(0, n - 6) : n]))
     )  # fmt: skip
     below = next(ends, len(shown)) if wanted else len(shown)
     front = list(
@@ -142,10 +142,6 @@ def _names(line: str) -> list[str]:
 def _is_person(said: str) -> bool:
     long = sum(len(word.rstrip(".")) > 1 and word[0].isupper() for word in said.split())
     return bool(_NAME.fullmatch(said)) and not _NO_PERSON.search(said) and long <= _LONG_WORDS
-
-
-def _letters(text: str) -> str:
-    return _NO_LETTER.sub("", text).casefold()
 
 
 def _date(said: str) -> str | None:

@@ -106,12 +106,13 @@ def _first_line_title(lines: Sequence[str]) -> str | None:
     at = next((index for index, line in enumerate(lines) if line.strip()), None)
     if at is None or at > 5:
         return None
-    line = lines[at]
+    line = re.sub(r"^#+ +", "", lines[at])
     alone = len(lines) > at + 2 and (not lines[at + 1].strip() or is_underlined(line, lines[at + 1]))
     letters = sum(char.isalpha() for char in line)
     if (
         not alone
-        or line[0].isspace()
+        or not line[:1].isalnum()
+        or line.casefold().startswith("copyright")
         or len(line) > MAX_TITLE
         or letters < 0.6 * len(line.rstrip())
         or line.rstrip()[-1] in ".,;:!?-_*"

@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 595, 842
 LEFT = [f"Left column line {n} goes on and on" for n in range(1, 11)]
 RIGHT = [f"Right column line {n} goes on too" for n in range(1, 11)]
 
+BODY = ["Most of what stands on a page is such a line of running text as this one here."] * 9
+
 Draw = Callable[[pymupdf.Page], object]
 
 
@@ -80,3 +82,21 @@ def parse(data: bytes, options: ParseOptions = OPTIONS) -> ParsedText:
 def lines(data: bytes, options: ParseOptions = OPTIONS) -> list[str]:
     """The lines that are not blank."""
     return [line for line in parse(data, options).text.split("\n") if line]
+
+
+def title_page(*large: str, size: float = 20) -> Draw:
+    """A page with large lines above running text."""
+
+    def draw(drawn: pymupdf.Page) -> None:
+        write(drawn, list(large), y=80, size=size)
+        write(drawn, BODY, y=260)
+
+    return draw
+
+
+def title(*pages: Draw | str, toc: list[list[object]] | None = None, said: str = "") -> str | None:
+    """The title that is read."""
+    document = pymupdf.open("pdf", pdf(*pages, **({"title": said} if said else {})))
+    if toc:
+        document.set_toc(toc)
+    return parse(document.tobytes()).metadata.title

@@ -63,6 +63,23 @@ def test_a_bold_line_below_the_end_of_a_paragraph_is_a_heading_without_a_gap() -
     assert titles(page(BODY, ("Wheels", "hebo"), BODY, BODY, gap=14)) == ["Wheels"]
 
 
+def test_numbered_lines_in_italics_are_headings_from_the_second_level() -> None:
+    notes = [("open the sluice", "tiit"), ("Turn, and", "tiit"), ("shut it", "tiit"), ("leave", "tiit")]
+    parts = [BODY, *notes, ("1.2 Wheels", "tiit"), BODY, ("3. Ponds", "tiit"), BODY]
+    assert titles(page(*parts, gap=40)) == ["1.2 Wheels"]
+
+
+def test_chinese_headings_have_two_letters_and_no_full_stop() -> None:
+    large = [("\u6458\u8981", 15), ("\u6c34\u8f66\u8f6c\u52a8\u3002", 15)]
+
+    def chinese(drawn: pymupdf.Page) -> None:
+        for n, (line, size) in enumerate(large):
+            drawn.insert_text((60, 80 + 120 * n), line, fontsize=size, fontname="china-s")
+            write(drawn, [BODY] * 3, y=110 + 120 * n)
+
+    assert titles(page(BODY, BODY), chinese) == ["\u6458\u8981"]
+
+
 def test_labels_that_occur_often_are_no_headings() -> None:
     labelled = [part for _ in range(5) for part in (BODY, ("Returns", "hebo"))]
     assert titles(page(*labelled, BODY), page(*labelled, BODY, ("Wheels", "hebo"), BODY)) == ["Wheels"]

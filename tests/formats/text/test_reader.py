@@ -144,6 +144,10 @@ def test_utf8_is_read_as_it_was_written(text: str) -> None:
         ("It began long ago\nand went on for years.\n", None),
         ("          United States Court of Appeals\n\n  text\n", None),
         ("---------\n\ntext\n", None),
+        ("# A Short History\n\nIt began long ago.\n", "A Short History"),
+        ("#  \n\ntext\n", None),
+        ("[history]\n\nbegan = long ago\n", None),
+        ("Copyright (c) 2020 Ann Author\n\ntext\n", None),
         ("Title: Opticks\nAuthor: Isaac Newton\n\ntext\n", "Opticks"),
     ],
 )
