@@ -19,12 +19,12 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
-from qagen_dagster.formats.pdf.tables.empty_cells import BAR, SIGNS, with_empty_cells
+from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
+from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
 from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
-_DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
@@ -240,25 +240,36 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
     lines: list[Line] = []
     blanks: list[int] = []
     has_cells = False
+    cells: dict[int, Cells] = {}  # of lines that have several
     limit = _FAR  # a line that begins lower gets a blank line before it
     for row in rows:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
-        text = texts[first] if len(row) == 1 else _joined(f, row)
+        if len(row) == 1:
+            text = texts[first]
+        else:
+            found = cells_of(f, row)
+            text = joined(f, found)
         if top > limit and not (
             top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
         ):
             blanks.append(len(lines))
             lines.append(_BLANK)
+        if len(row) > 1 and len(found) > 1:
+            cells[len(lines)] = found
         lines.append((text, row))
         has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
+    joins: dict[int, int] = join_wrapped(f, lines, cells) if len(cells) > 1 and not f.rtl else {}
+    more = {n: lines[n][1] for n in joins}
+    for n in joins:
+        lines[n] = _BLANK
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
-    for n in reversed(blanks):
-        if _is_torn(lines[n - 1], lines[n + 1]):
-            del lines[n]
-    return lines
+    for n, base in joins.items():
+        lines[base] = (lines[base][0], lines[base][1] + more[n])
+    torn = {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])}
+    return [line for n, line in enumerate(lines) if n not in torn and n not in joins]
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
@@ -294,21 +305,6 @@ def _tabular(f: Fragments, table: Ruled) -> list[Line]:
         if cells:
             lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
     return lines
-
-
-def _joined(f: Fragments, row: Row) -> str:
-    """The fragments of a row; a bar separates those that stand clearly apart, like table cells."""
-    wide = 10 if len(row) > 2 else 18  # tenths of the letter size
-    parts = [f.text[row[0]]]
-    for last, n in pairwise(row):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        dots = _DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last])
-        if gap * 10 >= wide * f.size[last] and not dots:
-            parts.append(" " if f.text[last] in SIGNS else BAR)
-        elif gap * 8 > f.size[last] or dots:
-            parts.append(" ")
-        parts.append(f.text[n])
-    return "".join(parts)
 
 
 def _read(
