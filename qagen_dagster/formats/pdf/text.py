@@ -22,6 +22,7 @@ from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
 from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
 from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
 from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
+from qagen_dagster.formats.pdf.tables.wrapping import unbroken
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
@@ -260,7 +261,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
         lines.append((text, row))
         has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
-    joins: dict[int, int] = join_wrapped(f, lines, cells) if len(cells) > 1 and not f.rtl else {}
+    joins: dict[int, int] = join_wrapped(f, lines, cells) if cells and not f.rtl else {}
     more = {n: lines[n][1] for n in joins}
     for n in joins:
         lines[n] = _BLANK
@@ -299,7 +300,7 @@ def _tabular(f: Fragments, table: Ruled) -> list[Line]:
     """One line for each row of a table."""
     lines: list[Line] = []
     for row in table.rows:
-        cells = [" ".join(f.text[n] for n in cell) for cell in row]
+        cells = [unbroken(f.text[n] for n in cell) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if cells:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +11,7 @@ from itertools import pairwise
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Row
 from qagen_dagster.formats.pdf.tables.empty_cells import BAR, SIGNS
+from qagen_dagster.formats.pdf.tables.wrapping import SAME, begins_within, breadth, goes_on, unbroken
 
 Cells = list[list[int]]  # the fragments of each cell
 _Line = tuple[str, Row]
@@ -17,8 +19,8 @@ _Line = tuple[str, Row]
 _DOTS = re.compile(r"[. …·]+")
 _WIDE = 18  # tenths of the letter size between two cells
 _CLOSE = 10  # the same if a line has several cells
-_SAME = 25  # tenths of a point between left edges that count as one
 _NEAR = 4  # tenths of the height of a line that the next line of a cell is below it at most
+_LINES = 6  # of rows above a single cell in which a cell shows its column
 
 
 def cells_of(f: Fragments, row: Row) -> Cells:
@@ -54,7 +56,7 @@ def _text(f: Fragments, cell: Sequence[int]) -> str:
     return "".join(parts)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Part:
     """A line of a run of lines with cells."""
 
@@ -68,71 +70,61 @@ def join_wrapped(f: Fragments, lines: list[_Line], cells: Mapping[int, Cells]) -
     """Add lines to the cells above that they go on with. Returns for the number of each such line that of its row."""
     joins: dict[int, int] = {}
     run: list[_Part] = []
-    for number, (_, row) in enumerate([*lines, ("", [])]):
-        if not row and number < len(lines):
+    for number, (_, row) in enumerate(lines):
+        if not row:
             continue
-        part = _Part(number, cells.get(number, [row]), 0, 0)
-        if row:
-            part.top, part.bottom = min(f.y0[n] for n in row), max(f.y1[n] for n in row)
-        if row and (len(part.cells) > 1 or (run and _is_within(f, run, part))):
-            run.append(part)
-        else:
+        part = _Part(number, cells.get(number, [row]), min(f.y0[n] for n in row), max(f.y1[n] for n in row))
+        if len(part.cells) == 1 and not _is_within(f, run, row[0]):
             _join(f, run, lines, joins)
             run = []
+        else:
+            run.append(part)
+    _join(f, run, lines, joins)
     return joins
 
 
-def _is_within(f: Fragments, run: Sequence[_Part], part: _Part) -> bool:
-    left = f.x0[part.cells[0][0]]
-    return any(abs(f.x0[cell[0]] - left) < _SAME for other in run[-6:] for cell in other.cells[1:])
+def _is_within(f: Fragments, run: Sequence[_Part], first: int) -> bool:
+    """Whether a single cell may be part of the rows above it."""
+    if run and len(run[-1].cells) > 1 and f.x1[first] < f.x0[run[-1].cells[1][0]]:
+        return True
+    return any(abs(f.x0[cell[0]] - f.x0[first]) < SAME for part in run[-_LINES:] for cell in part.cells[1:])
 
 
 def _join(f: Fragments, run: Sequence[_Part], lines: list[_Line], joins: dict[int, int]) -> None:
-    if sum(len(part.cells) > 1 for part in run) < 2:
+    if len(run) < 2:
         return
-    every = [cell for part in run for cell in part.cells]
-    base: _Part | None = None
+    widths: defaultdict[int, int] = defaultdict(int)  # of the widest cells, by their left edges
+    for part in run:
+        for cell in part.cells:
+            place = f.x0[cell[0]] // SAME
+            widths[place] = max(widths[place], breadth(f, cell))
+    base = run[0]
     columns: list[Cells] = []
     for last, part in pairwise([run[0], *run]):
-        height = part.bottom - part.top
-        near = base and 10 * (part.top - last.bottom) < _NEAR * height
-        places = _places(f, columns, part, every) if near else None
-        if base and places:
+        is_near = 10 * (part.top - last.bottom) < _NEAR * (part.bottom - part.top)
+        places = _places(f, columns, part.cells, widths) if is_near else []
+        if places:
             for place, cell in zip(places, part.cells, strict=True):
                 columns[place].append(cell)
             joins[part.number] = base.number
-            lines[base.number] = (
-                BAR.join(" ".join(_text(f, cell) for cell in column) for column in columns),
-                lines[base.number][1],
-            )
-        elif len(part.cells) > 1:
-            base, columns = part, [[cell] for cell in part.cells]
+            text = BAR.join(unbroken(_text(f, cell) for cell in column) for column in columns)
+            lines[base.number] = (text, lines[base.number][1])
         else:
-            base = None
+            base, columns = part, [[cell] for cell in part.cells] if len(part.cells) > 1 else []
 
 
-def _places(f: Fragments, columns: Sequence[Cells], part: _Part, every: Sequence[list[int]]) -> list[int]:
-    """The columns of a row that all cells of the line go on with, if so: none is the first."""
+def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mapping[int, int]) -> list[int]:
+    """The columns of a row with whose cells all cells of the next line go on, if so."""
     places: list[int] = []
-    for cell in part.cells:
-        left = f.x0[cell[0]]
-        place = next(
-            (n for n, column in enumerate(columns) if n and abs(f.x0[column[0][0]] - left) < _SAME), 0
-        )
-        if not place:
+    for cell in cells:
+        at = f.x0[cell[0]] // SAME
+        width = max(widths.get(place, 0) for place in (at - 1, at, at + 1))
+        for place, column in enumerate(columns):
+            if goes_on(f, column[-1], cell, width) and place not in places:
+                places.append(place)
+                break
+        else:
             return []
-        right = max(f.x1[one[-1]] for one in every if abs(f.x0[one[0]] - left) < _SAME)
-        above = columns[place][-1]
-        text = f.text[cell[0]]
-        first = (f.x1[cell[0]] - left) * len(text.partition(" ")[0]) // len(text)
-        if f.x1[above[-1]] + first + f.size[cell[0]] // 4 < right - f.size[cell[0]] // 4:
-            return []  # the first word has room in the line above
-        if not _has_words(" ".join(f.text[n] for n in above)):
-            return []
-        places.append(place)
+    if 0 in places and not (1 < len(cells) < len(columns) and begins_within(f, cells[0])):
+        return []
     return places
-
-
-def _has_words(text: str) -> bool:
-    """Whether a line of a cell has several words."""
-    return sum(sum(map(str.isalpha, word)) > 1 for word in text.split()) > 1

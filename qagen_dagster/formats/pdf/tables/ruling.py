@@ -10,7 +10,8 @@ from itertools import pairwise
 from statistics import fmean
 
 from qagen_dagster.formats.pdf.fragments import Fragments
-from qagen_dagster.formats.pdf.tables.rows import SAME, Rows, TableRow, cuts_at
+from qagen_dagster.formats.pdf.tables.rows import Rows, TableRow, cuts_at
+from qagen_dagster.formats.pdf.tables.wrapping import SAME
 
 Box = tuple[int, int, int, int]  # tenths of a point
 
