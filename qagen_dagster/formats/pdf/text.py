@@ -243,13 +243,13 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
     has_cells = False
     cells: dict[int, Cells] = {}  # of lines that have several
     limit = _FAR  # a line that begins lower gets a blank line before it
-    for row in rows:
+    for number, row in enumerate(rows):
         first = row[0]
         top, bottom = tops[first], bottoms[first]
         if len(row) == 1:
             text = texts[first]
         else:
-            found = cells_of(f, row)
+            found = cells_of(f, row, rows[max(number - 1, 0) : number] + rows[number + 1 : number + 2])
             text = joined(f, found)
         if top > limit and not (
             top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)

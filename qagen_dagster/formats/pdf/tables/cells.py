@@ -16,24 +16,40 @@ from qagen_dagster.formats.pdf.tables.wrapping import SAME, begins_within, bread
 Cells = list[list[int]]  # the fragments of each cell
 _Line = tuple[str, Row]
 
+_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
 _WIDE = 18  # tenths of the letter size between two cells
 _CLOSE = 10  # the same if a line has several cells
+_EXACT = 5  # tenths of a point between left edges of close cells
 _NEAR = 4  # tenths of the height of a line that the next line of a cell is below it at most
 _LINES = 6  # of rows above a single cell in which a cell shows its column
 
 
-def cells_of(f: Fragments, row: Row) -> Cells:
-    """The fragments of a line, parted where they stand clearly apart."""
+def cells_of(f: Fragments, row: Row, beside: Sequence[Row]) -> Cells:
+    """The fragments of a line, parted where they stand clearly apart, or where a cell begins above or below."""
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
     for last, n in pairwise(row):
         gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        if gap * 10 < wide * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
+        if f.text[last] in SIGNS or is_dotted(f, last, n):
             cells[-1].append(n)
-        else:
+        elif gap * 10 >= wide * f.size[last] or (
+            gap * 10 >= _CLOSE * f.size[last]
+            and not _NUMBER.fullmatch(f.text[last])  # of a heading
+            and any(_begins_cell(f, other, n) for other in beside)
+        ):
             cells.append([n])
+        else:
+            cells[-1].append(n)
     return cells
+
+
+def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
+    """Whether a cell of a line begins at the left edge of a fragment."""
+    return any(
+        abs(f.x0[one] - f.x0[n]) < _EXACT and (f.x0[one] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
+        for last, one in pairwise(row)
+    )
 
 
 def is_dotted(f: Fragments, last: int, n: int) -> bool:

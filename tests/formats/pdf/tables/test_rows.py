@@ -61,7 +61,7 @@ def test_cells_of_several_columns_that_go_on_in_the_next_line_are_one_row():
 
     assert lines(pdf(draw)) == [
         "Gauge | By day | By night",
-        "Port | It is read by the keeper of the har- bour at noon. | It sends the depth to the office every hour.",
+        "Port | It is read by the keeper of the harbour at noon. | It sends the depth to the office every hour.",
         "Pier | Not read. | Not read.",
         "Sill | It is read at low water and at high water. | Not read.",
     ]
