@@ -21,6 +21,7 @@ from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognisin
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
 from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
 from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
+from qagen_dagster.formats.pdf.tables.printed import part_printed
 from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
 from qagen_dagster.formats.pdf.tables.wrapping import unbroken
 from qagen_dagster.records.document import Outcome, PageSpan
@@ -267,6 +268,8 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
         lines[n] = _BLANK
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
+    if cells and not f.rtl:
+        part_printed(f, lines)
     for n, base in joins.items():
         lines[base] = (lines[base][0], lines[base][1] + more[n])
     torn = {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])}
