@@ -19,7 +19,7 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
-from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
+from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_lines, joined
 from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
 from qagen_dagster.formats.pdf.tables.printed import part_printed
 from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
@@ -244,6 +244,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
     has_cells = False
     cells: dict[int, Cells] = {}  # of lines that have several
     limit = _FAR  # a line that begins lower gets a blank line before it
+    jumps, before = False, -_FAR  # whether a line begins above the one before it
     for number, row in enumerate(rows):
         first = row[0]
         top, bottom = tops[first], bottoms[first]
@@ -262,16 +263,20 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
         lines.append((text, row))
         has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
-    joins: dict[int, int] = join_wrapped(f, lines, cells) if cells and not f.rtl else {}
-    more = {n: lines[n][1] for n in joins}
-    for n in joins:
-        lines[n] = _BLANK
-    if has_cells and not f.rtl:
-        with_empty_cells(f, lines)
-    if cells and not f.rtl:
-        part_printed(f, lines)
-    for n, base in joins.items():
-        lines[base] = (lines[base][0], lines[base][1] + more[n])
+        jumps = jumps or top < before
+        before = top
+    if (cells or jumps) and not f.rtl:
+        joins = join_lines(f, lines, cells, jump=jumps)
+        more = {n: lines[n][1] for n in joins}
+        for n in joins:
+            lines[n] = _BLANK
+        if has_cells:
+            with_empty_cells(f, lines)
+        part_printed(f, lines, set(joins.values()))
+        for n, base in joins.items():
+            lines[base] = (lines[base][0], lines[base][1] + more[n])
+    else:
+        joins = {}
     torn = {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])}
     return [line for n, line in enumerate(lines) if n not in torn and n not in joins]
 

@@ -27,15 +27,15 @@ class _Word(NamedTuple):
     apart: bool
 
 
-def part_printed(f: Fragments, lines: list[_Line]) -> None:
-    """Part the cells of rows of numbers among the lines, and those of the row above them."""
+def part_printed(f: Fragments, lines: list[_Line], joined: set[int]) -> None:
+    """Part the cells of rows of numbers among the lines, and those of the row above them, but not those `joined`."""
     block: list[Row] = []
     for number in range(len(lines) + 1):
-        text, row = lines[number] if number < len(lines) else ("", [])
+        text, row = lines[number] if number < len(lines) and number not in joined else ("", [])
         values = sum(_VALUE.fullmatch(word) is not None for word in text.split())
         width = _width(f, row) if values > 1 else 0.0
         if block and (not width or not _is_like(width, _width(f, block[0]))):
-            _part(f, lines, number - len(block), block)
+            _part(f, lines, number - len(block), block, joined)
             block = []
         if width:
             block.append(row)
@@ -53,7 +53,7 @@ def _is_like(width: float, other: float) -> bool:
     return abs(width - other) <= _SAME * other
 
 
-def _part(f: Fragments, lines: list[_Line], first: int, block: Sequence[Row]) -> None:
+def _part(f: Fragments, lines: list[_Line], first: int, block: Sequence[Row], joined: set[int]) -> None:
     """Part rows if they have several columns, and their head."""
     width = _width(f, [n for row in block for n in row]) if len(block) > 1 else 0.0
     if not width:
@@ -63,7 +63,7 @@ def _part(f: Fragments, lines: list[_Line], first: int, block: Sequence[Row]) ->
     ends = _ends(rows)
     if len(ends) < 2:
         return
-    above = lines[first - 1][1] if first else []
+    above = lines[first - 1][1] if first and first - 1 not in joined else []
     if above and _is_like(_width(f, above), width):
         head = _words(f, above, left, width)
         if 2 * len({word.end for word in head}.intersection(ends[1:])) >= len(ends) - 1:
