@@ -19,7 +19,7 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
-from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_lines, joined
+from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
 from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
 from qagen_dagster.formats.pdf.tables.printed import part_printed
 from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
@@ -46,6 +46,7 @@ _SAMPLE = 400  # characters of a page checked for meaningful text
 # The text of a line and its fragments; a blank line has none.
 Line = tuple[str, Row]
 _BLANK: Line = ("", [])
+_JOINED: Line = ("", [])  # in place of a line that belongs to a row above it
 _NO_FONT = Font()
 
 
@@ -237,48 +238,45 @@ def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] |
 
 
 def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
-    """The lines of rows, with empty cells where cells show columns."""
+    """The lines of rows, each with all lines of its cells, and with empty cells where cells show columns."""
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
     blanks: list[int] = []
-    has_cells = False
     cells: dict[int, Cells] = {}  # of lines that have several
     limit = _FAR  # a line that begins lower gets a blank line before it
-    jumps, before = False, -_FAR  # whether a line begins above the one before it
     for number, row in enumerate(rows):
         first = row[0]
         top, bottom = tops[first], bottoms[first]
-        if len(row) == 1:
-            text = texts[first]
-        else:
-            found = cells_of(f, row, rows[max(number - 1, 0) : number] + rows[number + 1 : number + 2])
-            text = joined(f, found)
+        parted = (
+            [row]
+            if len(row) == 1
+            else cells_of(f, row, [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]])
+        )
+        text = texts[first] if len(row) == 1 else joined(f, parted)
         if top > limit and not (
             top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
         ):
             blanks.append(len(lines))
             lines.append(_BLANK)
-        if len(row) > 1 and len(found) > 1:
-            cells[len(lines)] = found
+        if len(parted) > 1:
+            cells[len(lines)] = parted
         lines.append((text, row))
-        has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
-        jumps = jumps or top < before
-        before = top
-    if (cells or jumps) and not f.rtl:
-        joins = join_lines(f, lines, cells, jump=jumps)
-        more = {n: lines[n][1] for n in joins}
-        for n in joins:
-            lines[n] = _BLANK
-        if has_cells:
-            with_empty_cells(f, lines)
-        part_printed(f, lines, set(joins.values()))
-        for n, base in joins.items():
-            lines[base] = (lines[base][0], lines[base][1] + more[n])
-    else:
-        joins = {}
     torn = {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])}
-    return [line for n, line in enumerate(lines) if n not in torn and n not in joins]
+    if cells and not f.rtl:
+        lines = _with_cells(f, lines, cells)
+    return [line for n, line in enumerate(lines) if n not in torn and line is not _JOINED]
+
+
+def _with_cells(f: Fragments, lines: list[Line], cells: dict[int, Cells]) -> list[Line]:
+    """The lines with the cells of tables. Lines that are joined with a row above give `_JOINED`."""
+    joins = join_wrapped(f, lines, cells)
+    shown = [_JOINED if n in joins else line for n, line in enumerate(lines)]
+    with_empty_cells(f, shown)
+    part_printed(f, shown, set(joins.values()))
+    for n, base in joins.items():
+        shown[base] = (shown[base][0], shown[base][1] + lines[n][1])
+    return shown
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:

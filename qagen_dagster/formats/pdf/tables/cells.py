@@ -22,7 +22,7 @@ _WIDE = 18  # tenths of the letter size between two cells
 _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
 _NEAR = 4  # tenths of the height of a line that the next line of a cell is below it at most
-_LINES = 6  # of a cell at most, and of rows above a single cell that show its column
+_LINES = 6  # of rows above a single cell in which a cell shows its column
 
 
 def cells_of(f: Fragments, row: Row, beside: Sequence[Row]) -> Cells:
@@ -35,13 +35,18 @@ def cells_of(f: Fragments, row: Row, beside: Sequence[Row]) -> Cells:
             cells[-1].append(n)
         elif gap * 10 >= wide * f.size[last] or (
             gap * 10 >= _CLOSE * f.size[last]
-            and not _NUMBER.fullmatch(f.text[last])  # of a heading
+            and not _is_label(f.text[last], f.text[n])
             and any(_begins_cell(f, other, n) for other in beside)
         ):
             cells.append([n])
         else:
             cells[-1].append(n)
     return cells
+
+
+def _is_label(text: str, after: str) -> bool:
+    """Whether a text is the number of a heading, a bullet or a prompt."""
+    return not any(map(str.isalnum, text)) or bool(_NUMBER.fullmatch(text) and after[:1].isalpha())
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
@@ -82,76 +87,15 @@ class _Part:
     bottom: int
 
 
-def join_lines(f: Fragments, lines: list[_Line], cells: dict[int, Cells], *, jump: bool) -> dict[int, int]:
-    """Join the lines of cells to one line for each row: it gets their text.
+def join_wrapped(f: Fragments, lines: list[_Line], cells: Mapping[int, Cells]) -> dict[int, int]:
+    """Join lines with the cells above that they go on with: the row gets their text.
 
-    `jump`: a line begins above the one before it. Returns for the number of each line that is joined that of its row.
+    Returns for the number of each line that is joined that of its row.
     """
-    joins = _join_stacked(f, lines) if jump else {}
-    for number in (*joins, *joins.values()):
-        cells.pop(number, None)
-    if cells:
-        _join_wrapped(f, lines, cells, joins)
-    return joins
-
-
-def _join_stacked(f: Fragments, lines: list[_Line]) -> dict[int, int]:
-    """Join the lines of rows whose cells follow each other with all their lines."""
-    found: list[list[list[int]]] = []  # by row and cell, the numbers of its lines
-    number = 0
-    while number < len(lines):
-        row = _stacked(f, lines, number)
-        if len(row) > 1 and max(map(len, row)) > 1:
-            found.append(row)
-            number = row[-1][-1]
-        number += 1
     joins: dict[int, int] = {}
-    for row in found:
-        edges = [_left(f, lines, cell) for cell in row[:2]]
-        if sum(abs(_left(f, lines, other[1]) - edges[1]) < SAME for other in found) > 1:
-            cells = [unbroken(_text(f, lines[n][1]) for n in cell) for cell in row]
-            base = row[0][0]
-            lines[base] = (BAR.join(cells), lines[base][1])
-            joins.update((n, base) for cell in row for n in cell if n != base)
-    return joins
-
-
-def _left(f: Fragments, lines: Sequence[_Line], numbers: Sequence[int]) -> int:
-    return f.x0[lines[numbers[0]][1][0]]
-
-
-def _stacked(f: Fragments, lines: Sequence[_Line], first: int) -> list[list[int]]:
-    """The lines of the cells of a row: each cell begins at one height, right of the lines of the one before it."""
-    cells = [[first]]
-    above = lines[first][1]
-    top = f.y0[above[0]] if above else 0
-    right = f.x1[above[-1]] if above else 0
-    for number in range(first + 1, len(lines) if above else 0):
-        row = lines[number][1]
-        if not row:
-            break
-        left, high, tall = f.x0[row[0]], f.y0[row[0]], f.y1[row[0]] - f.y0[row[0]]
-        if abs(high - top) * 10 < _NEAR * tall and left >= right:
-            cells.append([number])
-        elif (
-            abs(left - _left(f, lines, cells[-1])) < SAME
-            and 0 < high - f.y0[lines[number - 1][1][0]] < 2 * tall
-            and len(cells[-1]) < _LINES
-        ):
-            cells[-1].append(number)
-        else:
-            break
-        right = max(right, f.x1[row[-1]])
-    return cells
-
-
-def _join_wrapped(
-    f: Fragments, lines: list[_Line], cells: Mapping[int, Cells], joins: dict[int, int]
-) -> None:
-    """Join lines with the cells above that they go on with."""
     run: list[_Part] = []
     for number, (_, row) in enumerate(lines):
-        if not row or number in joins:
+        if not row:
             continue
         part = _Part(number, cells.get(number, [row]), min(f.y0[n] for n in row), max(f.y1[n] for n in row))
         if len(part.cells) == 1 and not _is_within(f, run, row[0]):
@@ -160,6 +104,7 @@ def _join_wrapped(
         else:
             run.append(part)
     _join(f, run, lines, joins)
+    return joins
 
 
 def _is_within(f: Fragments, run: Sequence[_Part], first: int) -> bool:
