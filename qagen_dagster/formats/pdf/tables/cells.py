@@ -17,11 +17,12 @@ Cells = list[list[int]]  # the fragments of each cell
 _Line = tuple[str, Row]
 
 _NUMBER = re.compile(r"[\d.]+")
+_VALUE = re.compile(r"[-+\u2212<(.]?[\d$\u20ac]")
 _DOTS = re.compile(r"[. …·]+")
 _WIDE = 18  # tenths of the letter size between two cells
 _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
-_NEAR = 4  # tenths of the height of a line that the next line of a cell is below it at most
+_NEAR = 7  # tenths of the height of a line that the next line of a cell is below it at most
 _LINES = 6  # of rows above a single cell in which a cell shows its column
 
 
@@ -35,8 +36,7 @@ def cells_of(f: Fragments, row: Row, beside: Sequence[Row]) -> Cells:
             cells[-1].append(n)
         elif gap * 10 >= wide * f.size[last] or (
             gap * 10 >= _CLOSE * f.size[last]
-            and not _is_label(f.text[last], f.text[n])
-            and any(_begins_cell(f, other, n) for other in beside)
+            and sum(_begins_cell(f, other, n) for other in beside) > _is_label(f.text[last], f.text[n])
         ):
             cells.append([n])
         else:
@@ -44,9 +44,13 @@ def cells_of(f: Fragments, row: Row, beside: Sequence[Row]) -> Cells:
     return cells
 
 
-def _is_label(text: str, after: str) -> bool:
-    """Whether a text is the number of a heading, a bullet or a prompt."""
-    return not any(map(str.isalnum, text)) or bool(_NUMBER.fullmatch(text) and after[:1].isalpha())
+def _is_label(text: str, after: str) -> int:
+    """2 for the number of a heading, a bullet or a prompt, 1 for another number before words, else 0."""
+    if not any(map(str.isalnum, text)):
+        return 2
+    if not _NUMBER.fullmatch(text) or _VALUE.match(after):
+        return 0
+    return 1 if text.isdecimal() and after[:1].isalpha() else 2
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.fragments import Fragments
+from qagen_dagster.formats.pdf.fragments import Font, Fragments
 from qagen_dagster.formats.pdf.reading_order import Row
 from qagen_dagster.formats.pdf.tables.empty_cells import BAR
 
 _Line = tuple[str, Row]
 
-_VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf")
+_VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
+_DIGIT = re.compile(r"\d")
 _FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
-_SAME = 0.02  # of the width of letters
+_EXACT = 5  # of this many parts of a letter, the width of a fragment may differ by one
+_LONG = 8  # letters of a fragment that shows their width
+_FEW = 3  # such fragments show that a font has letters of one width
 
 
 class _Word(NamedTuple):
@@ -28,48 +32,60 @@ class _Word(NamedTuple):
 
 
 def part_printed(f: Fragments, lines: list[_Line], joined: set[int]) -> None:
-    """Part the cells of rows of numbers among the lines, and those of the row above them, but not those `joined`."""
+    """Part the cells of rows of values among the lines, and those of the row above them, but not those `joined`."""
+    letters: dict[Font, float] = {}
     block: list[Row] = []
+    width, count = 0.0, 0
     for number in range(len(lines) + 1):
         text, row = lines[number] if number < len(lines) and number not in joined else ("", [])
         values = sum(_VALUE.fullmatch(word) is not None for word in text.split())
-        width = _width(f, row) if values > 1 else 0.0
-        if block and (not width or not _is_like(width, _width(f, block[0]))):
-            _part(f, lines, number - len(block), block, joined)
+        now = _width(f, row, letters) if values > 1 else 0.0
+        if block and (now != width or 2 * values < count):
+            first = number - len(block)
+            above = lines[first - 1][1] if first and first - 1 not in joined else []
+            head = above if above and _width(f, above, letters) == width else []
+            for place, shown in enumerate(_parted(f, [head, *block], width), first - 1):
+                if shown:
+                    lines[place] = (shown, lines[place][1])
             block = []
-        if width:
+        if now:
+            width, count = now, values
             block.append(row)
 
 
-def _width(f: Fragments, row: Row) -> float:
+def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
     """The width of a line's letters if it is the same for all, else 0."""
-    if not row or not all(_FONT.search(f.font[n].name) for n in row):
-        return 0.0
-    average = sum(f.x1[n] - f.x0[n] for n in row) / sum(len(f.text[n]) for n in row)
-    return average if all(_is_like((f.x1[n] - f.x0[n]) / len(f.text[n]), average) for n in row) else 0.0
+    font = f.font[row[0]] if row else Font()
+    if font not in letters:
+        letters[font] = _width_of_letters(f, font)
+    width = letters[font]
+    return width if all(f.font[n] == font and _fits(f, n, width) for n in row) else 0.0
 
 
-def _is_like(width: float, other: float) -> bool:
-    return abs(width - other) <= _SAME * other
+def _width_of_letters(f: Fragments, font: Font) -> float:
+    """The width of a font's letters if most of its fragments show the same, else 0. Its name makes few enough."""
+    own = [n for n, one in enumerate(f.font) if one == font]
+    long = [n for n in own if len(f.text[n]) >= _LONG]
+    if len({_DIGIT.sub("0", f.text[n]) for n in long}) < _FEW:
+        long = own if _FONT.search(font.name) else []
+    width = median((f.x1[n] - f.x0[n]) / len(f.text[n]) for n in long) if long else 0.0
+    return width if 3 * sum(_fits(f, n, width) for n in long) >= 2 * len(long) else 0.0
 
 
-def _part(f: Fragments, lines: list[_Line], first: int, block: Sequence[Row], joined: set[int]) -> None:
-    """Part rows if they have several columns, and their head."""
-    width = _width(f, [n for row in block for n in row]) if len(block) > 1 else 0.0
-    if not width:
-        return
+def _fits(f: Fragments, n: int, width: float) -> bool:
+    return _EXACT * abs(f.x1[n] - f.x0[n] - len(f.text[n]) * width) <= width
+
+
+def _parted(f: Fragments, block: Sequence[Row], width: float) -> list[str]:
+    """The text of rows and of the head before them, empty where it stays as it is."""
     left = min(f.x0[n] for row in block for n in row)
-    rows = [_words(f, row, left, width) for row in block]
-    ends = _ends(rows)
-    if len(ends) < 2:
-        return
-    above = lines[first - 1][1] if first and first - 1 not in joined else []
-    if above and _is_like(_width(f, above), width):
-        head = _words(f, above, left, width)
-        if 2 * len({word.end for word in head}.intersection(ends[1:])) >= len(ends) - 1:
-            lines[first - 1] = (_shown(_by_column(head, ends)), above)
-    for number, words in enumerate(rows, first):
-        lines[number] = (_shown(_by_column(words, ends)), lines[number][1])
+    head, *rows = [_words(f, row, left, width) for row in block]
+    ends = _ends(rows, head)
+    heads = len({word.end for word in head}.intersection(ends[1:])) / max(len(ends) - 1, 1)
+    if len(ends) < 2 or (len(rows) < 2 and heads < 1):
+        return []
+    shown = [_shown(_by_column(words, ends)) for words in rows]
+    return [_shown(_by_column(head, ends)) if 2 * heads >= 1 else "", *shown]
 
 
 def _words(f: Fragments, row: Row, left: int, width: float) -> list[_Word]:
@@ -82,8 +98,9 @@ def _words(f: Fragments, row: Row, left: int, width: float) -> list[_Word]:
     ]
 
 
-def _ends(rows: Sequence[Sequence[_Word]]) -> list[int]:
-    """Where columns end, of which half have only values. Words before the first of these are one column."""
+def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
+    """Where columns end, if half of them have only values. Words one blank apart are one column without a head between."""
+    heads = {word.end for word in head}
     columns: list[list[_Word]] = []
     end = -1
     for word in sorted(word for words in rows for word in words):
@@ -92,11 +109,14 @@ def _ends(rows: Sequence[Sequence[_Word]]) -> list[int]:
         columns[-1].append(word)
         end = max(end, word.end)
     values = [all(_VALUE.fullmatch(word.text) for word in column) for column in columns]
-    names = values.index(True) if True in values else len(columns)
-    if 2 * sum(values) < len(columns) - names:
-        return []
-    inner = [n for n in range(1, names) if not any(word.apart for word in columns[n])]
-    return [max(word.end for word in column) for n, column in enumerate(columns, 1) if n not in inner]
+    ends = [max(word.end for word in column) for column in columns]
+    found: list[int] = []
+    for n, column in enumerate(columns):
+        words = n and not (values[n - 1] or values[n] or ends[n - 1] in heads)
+        if words and not any(word.apart for word in column):
+            found.pop()
+        found.append(ends[n])
+    return found if 2 * sum(values) >= len(found) - 1 else []
 
 
 def _by_column(words: Sequence[_Word], ends: Sequence[int]) -> list[list[str]]:
