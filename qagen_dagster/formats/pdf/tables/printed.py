@@ -35,19 +35,20 @@ def part_printed(f: Fragments, lines: list[_Line], joined: set[int]) -> None:
     """Part the cells of rows of values among the lines, and those of the row above them, but not those `joined`."""
     letters: dict[Font, float] = {}
     block: list[Row] = []
-    width, count = 0.0, 0
+    width = 0.0
+    count = end = 0  # values of the last row, and where the block before ends
     for number in range(len(lines) + 1):
         text, row = lines[number] if number < len(lines) and number not in joined else ("", [])
         values = sum(_VALUE.fullmatch(word) is not None for word in text.split())
         now = _width(f, row, letters) if values > 1 else 0.0
         if block and (now != width or 2 * values < count):
             first = number - len(block)
-            above = lines[first - 1][1] if first and first - 1 not in joined else []
+            above = lines[first - 1][1] if first > end and first - 1 not in joined else []
             head = above if above and _width(f, above, letters) == width else []
             for place, shown in enumerate(_parted(f, [head, *block], width), first - 1):
                 if shown:
                     lines[place] = (shown, lines[place][1])
-            block = []
+            block, end = [], number
         if now:
             width, count = now, values
             block.append(row)
@@ -63,13 +64,14 @@ def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
 
 
 def _width_of_letters(f: Fragments, font: Font) -> float:
-    """The width of a font's letters if most of its fragments show the same, else 0. Its name makes few enough."""
+    """The width of a font's letters if most of its long fragments show the same, else 0. By its name, all show it."""
+    named = _FONT.search(font.name)
     own = [n for n, one in enumerate(f.font) if one == font]
-    long = [n for n in own if len(f.text[n]) >= _LONG]
-    if len({_DIGIT.sub("0", f.text[n]) for n in long}) < _FEW:
-        long = own if _FONT.search(font.name) else []
+    long = [n for n in own if len(f.text[n]) >= _LONG] or (own if named else [])
     width = median((f.x1[n] - f.x0[n]) / len(f.text[n]) for n in long) if long else 0.0
-    return width if 3 * sum(_fits(f, n, width) for n in long) >= 2 * len(long) else 0.0
+    same = [n for n in long if _fits(f, n, width)]
+    several = named or len({_DIGIT.sub("0", f.text[n]) for n in same}) >= _FEW
+    return width if several and 3 * len(same) >= 2 * len(long) else 0.0
 
 
 def _fits(f: Fragments, n: int, width: float) -> bool:
