@@ -46,7 +46,7 @@ _SAMPLE = 400  # characters of a page checked for meaningful text
 # The text of a line and its fragments; a blank line has none.
 Line = tuple[str, Row]
 _BLANK: Line = ("", [])
-_JOINED: Line = ("", [])  # in place of a line that belongs to a row above it
+_ONE: Cells = []  # of a row that is no row of cells
 _NO_FONT = Font()
 
 
@@ -164,16 +164,15 @@ class PageLines(NamedTuple):
 def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
     """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
-    lines = _flowing(f, rows)
-    rules: Sequence[Box] = ruling_lines() if _has_cells(f, lines) else []
+    flow = _flowing(f, rows)
+    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow.lines) else []
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
         fragments = split(fragments, cuts)
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
-    if tables:
-        lines = _with_tables(f, rows, fragments, tables)
+    lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
     cells = {n for table in tables for row in table.rows for cell in row for n in cell}
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
@@ -210,7 +209,7 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
     """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
     lines: list[Line] = []
     for part in _parts(rows, tables):
-        found = _flowing(f, part) if isinstance(part, list) else _tabular(shown, part)
+        found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
         if lines and _is_below(f, lines[-1][1], found[0][1]):
             lines.append(_BLANK)
         lines += found
@@ -237,22 +236,29 @@ def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] |
         yield flow
 
 
-def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
-    """The lines of rows, each with all lines of its cells, and with empty cells where cells show columns."""
+class _Flow(NamedTuple):
+    """Lines one below the other: the cells of those that have several, and the numbers of needless blank lines."""
+
+    lines: list[Line]
+    cells: dict[int, Cells]
+    torn: set[int]
+
+
+def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
+    """The lines of rows, with blank lines where there is space between them."""
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
     blanks: list[int] = []
-    cells: dict[int, Cells] = {}  # of lines that have several
+    cells: dict[int, Cells] = {}
     limit = _FAR  # a line that begins lower gets a blank line before it
     for number, row in enumerate(rows):
         first = row[0]
         top, bottom = tops[first], bottoms[first]
-        parted = (
-            [row]
-            if len(row) == 1
-            else cells_of(f, row, [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]])
-        )
-        text = texts[first] if len(row) == 1 else joined(f, parted)
+        text = texts[first]
+        parted = _ONE
+        if len(row) > 1:
+            parted = cells_of(f, rows, number)
+            text = joined(f, parted)
         if top > limit and not (
             top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
         ):
@@ -262,21 +268,26 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
             cells[len(lines)] = parted
         lines.append((text, row))
         limit = bottom + (bottom - top) * 7 // 10
-    torn = {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])}
+    return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
+
+
+def _completed(f: Fragments, flow: _Flow) -> list[Line]:
+    """The lines, each with all lines of its cells, and with empty cells where cells show columns."""
+    lines, cells, torn = flow
+    joins: dict[int, int] = {}
     if cells and not f.rtl:
-        lines = _with_cells(f, lines, cells)
-    return [line for n, line in enumerate(lines) if n not in torn and line is not _JOINED]
-
-
-def _with_cells(f: Fragments, lines: list[Line], cells: dict[int, Cells]) -> list[Line]:
-    """The lines with the cells of tables. Lines that are joined with a row above give `_JOINED`."""
-    joins = join_wrapped(f, lines, cells)
-    shown = [_JOINED if n in joins else line for n, line in enumerate(lines)]
-    with_empty_cells(f, shown)
-    part_printed(f, shown, set(joins.values()))
-    for n, base in joins.items():
-        shown[base] = (shown[base][0], shown[base][1] + lines[n][1])
-    return shown
+        joins = join_wrapped(f, lines, cells)
+        more = [(base, lines[n][1]) for n, base in joins.items()]
+        for n in joins:
+            lines[n] = _BLANK
+        if any(len(lines[n][1]) > 2 for n in cells):
+            with_empty_cells(f, lines)
+        part_printed(f, lines, cells, set(joins.values()))
+        for base, row in more:
+            lines[base] = (lines[base][0], lines[base][1] + row)
+    if not (joins or torn):
+        return lines
+    return [line for n, line in enumerate(lines) if n not in joins and n not in torn]
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:

@@ -26,22 +26,26 @@ _NEAR = 7  # tenths of the height of a line that the next line of a cell is belo
 _LINES = 6  # of rows above a single cell in which a cell shows its column
 
 
-def cells_of(f: Fragments, row: Row, beside: Sequence[Row]) -> Cells:
-    """The fragments of a line, parted where they stand clearly apart, or where a cell begins above or below."""
+def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
+    """The fragments of a row, parted where they stand clearly apart, or where a cell begins above or below."""
+    row = rows[number]
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
     for last, n in pairwise(row):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        if f.text[last] in SIGNS or is_dotted(f, last, n):
+        gap = 10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        if gap < _CLOSE * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
             cells[-1].append(n)
-        elif gap * 10 >= wide * f.size[last] or (
-            gap * 10 >= _CLOSE * f.size[last]
-            and sum(_begins_cell(f, other, n) for other in beside) > _is_label(f.text[last], f.text[n])
-        ):
+        elif gap >= wide * f.size[last] or _is_below(f, rows, number, last, n):
             cells.append([n])
         else:
             cells[-1].append(n)
     return cells
+
+
+def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
+    """Whether a cell above or below a row begins at the left edge of a fragment, which follows a name or a value."""
+    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
+    return sum(_begins_cell(f, other, n) for other in beside) > _is_label(f.text[last], f.text[n])
 
 
 def _is_label(text: str, after: str) -> int:
@@ -68,7 +72,7 @@ def is_dotted(f: Fragments, last: int, n: int) -> bool:
 
 def joined(f: Fragments, cells: Cells) -> str:
     """The text of a line with bars between its cells."""
-    return BAR.join([_text(f, cell) for cell in cells])
+    return BAR.join([f.text[cell[0]] if len(cell) == 1 else _text(f, cell) for cell in cells])
 
 
 def _text(f: Fragments, cell: Sequence[int]) -> str:
@@ -97,18 +101,25 @@ def join_wrapped(f: Fragments, lines: list[_Line], cells: Mapping[int, Cells]) -
     Returns for the number of each line that is joined that of its row.
     """
     joins: dict[int, int] = {}
-    run: list[_Part] = []
-    for number, (_, row) in enumerate(lines):
-        if not row:
+    number = 0
+    for start in cells:
+        if start < number:
             continue
-        part = _Part(number, cells.get(number, [row]), min(f.y0[n] for n in row), max(f.y1[n] for n in row))
-        if len(part.cells) == 1 and not _is_within(f, run, row[0]):
+        run: list[_Part] = []
+        for number in range(start, len(lines)):
+            row = lines[number][1]
+            if row and number not in cells and not _is_within(f, run, row[0]):
+                break
+            if row:
+                run.append(_part(f, number, cells.get(number, [row])))
+        if len(run) > 1:
             _join(f, run, lines, joins)
-            run = []
-        else:
-            run.append(part)
-    _join(f, run, lines, joins)
     return joins
+
+
+def _part(f: Fragments, number: int, cells: Cells) -> _Part:
+    every = [n for cell in cells for n in cell]
+    return _Part(number, cells, min([f.y0[n] for n in every]), max([f.y1[n] for n in every]))
 
 
 def _is_within(f: Fragments, run: Sequence[_Part], first: int) -> bool:
@@ -119,8 +130,6 @@ def _is_within(f: Fragments, run: Sequence[_Part], first: int) -> bool:
 
 
 def _join(f: Fragments, run: Sequence[_Part], lines: list[_Line], joins: dict[int, int]) -> None:
-    if len(run) < 2:
-        return
     widths: defaultdict[int, int] = defaultdict(int)  # of the widest cells, by their left edges
     for part in run:
         for cell in part.cells:

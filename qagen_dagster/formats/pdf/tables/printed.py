@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from qagen_dagster.formats.pdf.tables.empty_cells import BAR
 _Line = tuple[str, Row]
 
 _VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
+_NUMBER = re.compile(r"(?<!\S)[-+<]?[\dN.]")  # begins a value
 _DIGIT = re.compile(r"\d")
 _FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
 _EXACT = 5  # of this many parts of a letter, the width of a fragment may differ by one
@@ -31,19 +32,37 @@ class _Word(NamedTuple):
     apart: bool
 
 
-def part_printed(f: Fragments, lines: list[_Line], joined: set[int]) -> None:
-    """Part the cells of rows of values among the lines, and those of the row above them, but not those `joined`."""
+def part_printed(f: Fragments, lines: list[_Line], cells: Iterable[int], joined: set[int]) -> None:
+    """Part the rows of values among the lines, and those above them, beside lines with `cells`, but not those `joined`."""
     letters: dict[Font, float] = {}
+    end = 0
+    for number in cells:
+        if number < end or number in joined:
+            continue
+        first, end = number, number + 1
+        while first and lines[first - 1][1] and first - 1 not in joined:
+            first -= 1
+        while end < len(lines) and lines[end][1] and end not in joined:
+            end += 1
+        if end > first + 1:
+            _part_lines(f, lines, range(first, end), letters)
+
+
+def _part_lines(f: Fragments, lines: list[_Line], numbers: range, letters: dict[Font, float]) -> None:
+    """Part blocks of rows of values among lines without space between them."""
     block: list[Row] = []
     width = 0.0
-    count = end = 0  # values of the last row, and where the block before ends
-    for number in range(len(lines) + 1):
-        text, row = lines[number] if number < len(lines) and number not in joined else ("", [])
-        values = sum(_VALUE.fullmatch(word) is not None for word in text.split())
+    count = 0  # values of the last row
+    end = numbers.start  # of the block before
+    for number in range(numbers.start, numbers.stop + 1):
+        text, row = lines[number] if number < numbers.stop else ("", [])
+        values = len(_NUMBER.findall(text))
+        if values > 1:
+            values = sum([_VALUE.fullmatch(word) is not None for word in text.split()])
         now = _width(f, row, letters) if values > 1 else 0.0
         if block and (now != width or 2 * values < count):
             first = number - len(block)
-            above = lines[first - 1][1] if first > end and first - 1 not in joined else []
+            above = lines[first - 1][1] if first > end else []
             head = above if above and _width(f, above, letters) == width else []
             for place, shown in enumerate(_parted(f, [head, *block], width), first - 1):
                 if shown:

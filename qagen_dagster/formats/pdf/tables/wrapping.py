@@ -19,7 +19,7 @@ def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int
 
     `width` is that of the widest line of the column.
     """
-    return has_words(f, above) and _is_aligned(f, above, below) and not has_room(f, above, below, width)
+    return _is_aligned(f, above, below) and not has_room(f, above, below, width) and has_words(f, above)
 
 
 def has_room(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
