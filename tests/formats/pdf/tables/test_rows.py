@@ -124,3 +124,40 @@ def test_lines_with_text_in_every_one_of_three_columns_are_rows():
     assert lines(pdf(draw))[2:] == [
         f"command | the score number {n} | le bareme du numero {n}" for n in range(3)
     ]
+
+
+def test_lines_that_had_room_for_the_next_line_are_rows_of_a_part():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 162, 208, 254):
+            rule(page, y)
+        put(page, 112, (64, "Kind"), (154, "Command"), (254, "What it does for the harbour master"))
+        for part, kind in enumerate(("gauge", "office", "pier")):
+            top = 128 + 46 * part
+            put(page, top, (64, kind))
+            for n, does in enumerate(("reads it", "keeps the levels of a year", "stops")):
+                put(page, top + 13 * n, (154, f"{kind}-{n}"), (254, does))
+
+    assert lines(pdf(draw))[1:5] == [
+        "gauge | gauge-0 | reads it",
+        "| gauge-1 | keeps the levels of a year",
+        "| gauge-2 | stops",
+        "office | office-0 | reads it",
+    ]
+
+
+def test_a_name_goes_on_in_the_next_line_in_lower_case():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 180):
+            rule(page, y)
+        put(page, 112, (64, "Station"), (204, "Depth"), (304, "Rain"))
+        put(page, 128, (64, "Gauge at the pier of the"), (204, "12.5"), (304, "840"))
+        put(page, 139, (64, "town of Carrick"))
+        put(page, 155, (64, "Gauge at the lighthouse"), (204, "9.0"), (304, "790"))
+        put(page, 171, (64, "Other gauges"), (204, "7.5"), (304, "801"))
+
+    assert lines(pdf(draw)) == [
+        "Station | Depth | Rain",
+        "Gauge at the pier of the town of Carrick | 12.5 | 840",
+        "Gauge at the lighthouse | 9.0 | 790",
+        "Other gauges | 7.5 | 801",
+    ]
