@@ -17,7 +17,6 @@ Cells = list[list[int]]  # the fragments of each cell
 _Line = tuple[str, Row]
 
 _NUMBER = re.compile(r"[\d.]+")
-_VALUE = re.compile(r"[-+\u2212<(.]?[\d$\u20ac]")
 _DOTS = re.compile(r"[. …·]+")
 _WIDE = 18  # tenths of the letter size between two cells
 _CLOSE = 10  # the same if a line has several cells
@@ -52,7 +51,7 @@ def _is_label(text: str, after: str) -> int:
     """2 for the number of a heading, a bullet or a prompt, 1 for another number before words, else 0."""
     if not any(map(str.isalnum, text)):
         return 2
-    if not _NUMBER.fullmatch(text) or _VALUE.match(after):
+    if not _NUMBER.fullmatch(text) or after[:1].isdigit():
         return 0
     return 1 if text.isdecimal() and after[:1].isalpha() else 2
 
@@ -124,8 +123,6 @@ def _part(f: Fragments, number: int, cells: Cells) -> _Part:
 
 def _is_within(f: Fragments, run: Sequence[_Part], first: int) -> bool:
     """Whether a single cell may be part of the rows above it."""
-    if run and len(run[-1].cells) > 1 and f.x1[first] < f.x0[run[-1].cells[1][0]]:
-        return True
     return any(abs(f.x0[cell[0]] - f.x0[first]) < SAME for part in run[-_LINES:] for cell in part.cells[1:])
 
 

@@ -19,7 +19,11 @@ def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int
 
     `width` is that of the widest line of the column.
     """
-    return _is_aligned(f, above, below) and not has_room(f, above, below, width) and has_words(f, above)
+    return (
+        abs(f.x0[below[0]] - f.x0[above[0]]) < SAME
+        and not has_room(f, above, below, width)
+        and has_words(f, above)
+    )
 
 
 def has_room(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
@@ -34,12 +38,6 @@ def has_words(f: Fragments, line: Sequence[int]) -> bool:
     """Whether a line of a cell has several words."""
     words = " ".join(f.text[n] for n in line).split()
     return sum(sum(map(str.isalpha, word)) > 1 for word in words) > 1
-
-
-def _is_aligned(f: Fragments, above: Sequence[int], below: Sequence[int]) -> bool:
-    """Whether two lines begin at one edge or are centred."""
-    left, right = f.x0[below[0]] - f.x0[above[0]], f.x1[below[-1]] - f.x1[above[-1]]
-    return abs(left) < SAME or abs(left + right) < SAME
 
 
 def begins_within(f: Fragments, line: Sequence[int]) -> bool:

@@ -94,3 +94,25 @@ def test_the_number_of_a_heading_and_a_bullet_are_no_cells():
 def test_a_number_is_a_cell_between_rows_with_numbers():
     rows = [((NAMES, str(n)), (NAMES + 16, f"level of the gauge {n}")) for n in range(1, 4)]
     assert shown(*rows)[1] == "2 | level of the gauge 2"
+
+
+def test_a_lone_first_cell_and_an_indented_line_are_no_part_of_the_row():
+    assert shown(
+        ((NAMES, "depth of gauges"), (WORDS, "Sends the depth")),
+        ((NAMES, "rain of all"),),
+        ((NAMES, "stop gauges"), (WORDS, LONG)),
+        ((WORDS + 20, "it to the office."),),
+    ) == [
+        "depth of gauges | Sends the depth",
+        "rain of all",
+        f"stop gauges | {LONG}",
+        "it to the office.",
+    ]
+
+
+def test_a_first_cell_with_a_capital_begins_a_row():
+    rows = (
+        ((NAMES, "view of the"), (WORDS, LONG), (450, "1")),
+        ((NAMES, "Pier"), (WORDS, "it to the office.")),
+    )
+    assert shown(*rows)[1] == "Pier | it to the office."

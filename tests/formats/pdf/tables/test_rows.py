@@ -126,23 +126,46 @@ def test_lines_with_text_in_every_one_of_three_columns_are_rows():
     ]
 
 
-def test_lines_that_had_room_for_the_next_line_are_rows_of_a_part():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 116, 162, 208, 254):
-            rule(page, y)
-        put(page, 112, (64, "Kind"), (154, "Command"), (254, "What it does for the harbour master"))
-        for part, kind in enumerate(("gauge", "office", "pier")):
-            top = 128 + 46 * part
-            put(page, top, (64, kind))
-            for n, does in enumerate(("reads it", "keeps the levels of a year", "stops")):
-                put(page, top + 13 * n, (154, f"{kind}-{n}"), (254, does))
+DOES = (
+    "reads the level of the water",
+    "keeps the levels of one long year for the office",
+    "stops until the next tide",
+)
 
-    assert lines(pdf(draw))[1:5] == [
-        "gauge | gauge-0 | reads it",
-        "| gauge-1 | keeps the levels of a year",
-        "| gauge-2 | stops",
-        "office | office-0 | reads it",
+
+def parts_of_commands(page: pymupdf.Page, kinds: tuple[str, ...], count: int) -> None:
+    """Parts between ruling lines, each with a name and several lines of commands and their meanings."""
+    for y in (100, 116, 162, 208, 254):
+        rule(page, y)
+    put(page, 112, (64, "Kind"), (154, "Command"), (254, "What it does for the harbour master"))
+    for part, kind in enumerate(kinds):
+        top = 128 + 46 * part
+        put(page, top, (64, kind))
+        for n, does in enumerate(DOES[:count]):
+            put(page, top + 13 * n, (154, f"{'gop'[part]}{n}-of-the-gauge"), (254, does))
+
+
+def test_lines_that_had_room_for_the_next_line_are_rows_of_a_part():
+    found = lines(pdf(lambda page: parts_of_commands(page, ("gauge", "office", "pier"), 3)))
+    assert found[1:5] == [
+        f"gauge | g0-of-the-gauge | {DOES[0]}",
+        f"| g1-of-the-gauge | {DOES[1]}",
+        f"| g2-of-the-gauge | {DOES[2]}",
+        f"office | o0-of-the-gauge | {DOES[0]}",
     ]
+
+
+def test_two_lines_of_a_part_are_one_row():
+    found = lines(pdf(lambda page: parts_of_commands(page, ("gauge", "office", "pier"), 2)))
+    assert found[1] == f"gauge | g0-of-the-gauge g1-of-the-gauge | {DOES[0]} {DOES[1]}"
+
+
+def test_lines_beside_a_wrapped_cell_are_one_row():
+    def draw(page: pymupdf.Page) -> None:
+        parts_of_commands(page, ("all gauges of", "office", "pier"), 3)
+        put(page, 141, (64, "the town port"))
+
+    assert lines(pdf(draw))[1].startswith("all gauges of the town port | g0-of-the-gauge g1-of")
 
 
 def test_a_name_goes_on_in_the_next_line_in_lower_case():
