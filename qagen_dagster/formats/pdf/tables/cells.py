@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Row
@@ -22,7 +22,7 @@ _WIDE = 18  # tenths of the letter size between two cells
 _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
 _NEAR = 7  # tenths of the height of a line that the next line of a cell is below it at most
-_LINES = 6  # of rows above a single cell in which a cell shows its column
+_CELLS = 12  # above a single cell, of which one shows its column
 
 
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
@@ -84,8 +84,7 @@ def _text(f: Fragments, cell: Sequence[int]) -> str:
     return "".join(parts)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """A line of a run of lines with cells."""
 
     number: int
@@ -105,25 +104,21 @@ def join_wrapped(f: Fragments, lines: list[_Line], cells: Mapping[int, Cells]) -
         if start < number:
             continue
         run: list[_Part] = []
+        lefts: list[int] = []  # of the cells in the run that are no first cells
         for number in range(start, len(lines)):
             row = lines[number][1]
-            if row and number not in cells and not _is_within(f, run, row[0]):
+            if not row:
+                continue
+            first = row[0]
+            parted = cells.get(number)
+            if parted:
+                lefts += [f.x0[cell[0]] for cell in parted[1:]]
+            elif not any(abs(left - f.x0[first]) < SAME for left in reversed(lefts[-_CELLS:])):
                 break
-            if row:
-                run.append(_part(f, number, cells.get(number, [row])))
+            run.append(_Part(number, parted or [row], f.y0[first], f.y1[first]))
         if len(run) > 1:
             _join(f, run, lines, joins)
     return joins
-
-
-def _part(f: Fragments, number: int, cells: Cells) -> _Part:
-    every = [n for cell in cells for n in cell]
-    return _Part(number, cells, min([f.y0[n] for n in every]), max([f.y1[n] for n in every]))
-
-
-def _is_within(f: Fragments, run: Sequence[_Part], first: int) -> bool:
-    """Whether a single cell may be part of the rows above it."""
-    return any(abs(f.x0[cell[0]] - f.x0[first]) < SAME for part in run[-_LINES:] for cell in part.cells[1:])
 
 
 def _join(f: Fragments, run: Sequence[_Part], lines: list[_Line], joins: dict[int, int]) -> None:
