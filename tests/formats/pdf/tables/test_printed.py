@@ -78,6 +78,48 @@ def test_prose_in_letters_of_different_widths_is_no_table():
     assert lines(pdf(lambda page: put(page, rows, "helv")))[0].startswith("It was 12 or 13 feet deep")
 
 
+def test_a_line_above_that_ends_elsewhere_is_no_head():
+    assert shown(
+        "Levels  of all gauges of the town at noon",
+        "Port Carrick 12.50 840.0    9",
+        "Gannet Point  9.25   1.5   12",
+    )[:2] == ["Levels of all gauges of the town at noon", "Port Carrick | 12.50 | 840.0 | 9"]
+
+
+def test_a_row_of_values_below_other_words_stays_as_it_is():
+    assert shown("Levels  in feet", "12.50 840.0 9.25 10.75")[1] == "12.50 840.0 9.25 10.75"
+
+
+def test_names_that_stand_apart_are_columns():
+    assert shown(
+        "Port   quay 12.50 840.0",
+        "Pier  front  9.25   1.5",
+    ) == ["Port | quay | 12.50 | 840.0", "Pier | front | 9.25 | 1.5"]
+
+
+def test_bars_between_columns_are_no_cells():
+    assert shown("Port  | 12.50   840.0", "Pier  |  9.25     1.5") == [
+        "Port | 12.50 | 840.0",
+        "Pier | 9.25 | 1.5",
+    ]
+
+
+def test_lines_of_words_with_two_values_are_no_rows():
+    assert shown(
+        "use 12 words or 13    of each",
+        "and 14 of those in 15    towns",
+    ) == ["use 12 words or 13 | of each", "and 14 of those in 15 | towns"]
+
+
+def test_rows_with_far_fewer_values_are_another_table():
+    assert shown(
+        "1.50 2.50 3.50 4.50 5.50 6.50  7.50",
+        "1.25 2.25 3.25 4.25 5.25 6.25  7.25",
+        "  1    2  9",
+        "  3    4  8",
+    )[1:3] == ["1.25 | 2.25 | 3.25 | 4.25 | 5.25 | 6.25 | 7.25", "1 | 2 | 9"]
+
+
 @pytest.mark.parametrize(
     ("font", "parted"), [("cour", "Port Carrick | 12.50 | 840.0"), ("helv", "Port Carrick 12.50 840.0")]
 )

@@ -382,23 +382,3 @@ def test_drawn_underscores_are_no_space_between_columns():
             put(page, 112 + 16 * n, (205, f"error(number, {n})"))
 
     assert lines(pdf(draw)) == [f"No number {n} | type error(number, {n})" for n in range(3)]
-
-
-def test_lines_across_some_columns_make_no_second_table():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 120, 300):
-            rule(page, y)
-        for y in range(140, 300, 20):
-            rule(page, y, 160)
-        for x in (60, 160, 300, 460):
-            page.draw_line((x, 99), (x, 301), width=0.6)
-        put(page, 114, (64, "Harbour"), (164, "Gauge"), (304, "Depth"))
-        put(page, 134, (64, "Port Carrick"))
-        for n in range(9):
-            put(page, 134 + 20 * n, (164, f"gauge {n}"), (304, f"1{n}.5"))
-
-    assert lines(pdf(draw)) == [
-        "Harbour | Gauge | Depth",
-        "Port Carrick | gauge 0 | 10.5",
-        *(f"| gauge {n} | 1{n}.5" for n in range(1, 9)),
-    ]
