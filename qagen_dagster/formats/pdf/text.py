@@ -19,12 +19,14 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
-from qagen_dagster.formats.pdf.tables.empty_cells import BAR, SIGNS, with_empty_cells
+from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
+from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
+from qagen_dagster.formats.pdf.tables.printed import part_printed
 from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
+from qagen_dagster.formats.pdf.tables.wrapping import unbroken
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
-_DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
@@ -44,6 +46,7 @@ _SAMPLE = 400  # characters of a page checked for meaningful text
 # The text of a line and its fragments; a blank line has none.
 Line = tuple[str, Row]
 _BLANK: Line = ("", [])
+_ONE: Cells = []  # of a row that is no row of cells
 _NO_FONT = Font()
 
 
@@ -161,16 +164,15 @@ class PageLines(NamedTuple):
 def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
     """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
-    lines = _flowing(f, rows)
-    rules: Sequence[Box] = ruling_lines() if _has_cells(f, lines) else []
+    flow = _flowing(f, rows)
+    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow.lines) else []
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
         fragments = split(fragments, cuts)
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
-    if tables:
-        lines = _with_tables(f, rows, fragments, tables)
+    lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
     cells = {n for table in tables for row in table.rows for cell in row for n in cell}
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
@@ -209,7 +211,7 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
     """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
     lines: list[Line] = []
     for part in _parts(rows, tables):
-        found = _flowing(f, part) if isinstance(part, list) else _tabular(shown, part)
+        found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
         if lines and _is_below(f, lines[-1][1], found[0][1]):
             lines.append(_BLANK)
         lines += found
@@ -236,31 +238,58 @@ def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] |
         yield flow
 
 
-def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
-    """The lines of rows, with empty cells where cells show columns."""
+class _Flow(NamedTuple):
+    """Lines one below the other: the cells of those that have several, and the numbers of needless blank lines."""
+
+    lines: list[Line]
+    cells: dict[int, Cells]
+    torn: set[int]
+
+
+def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
+    """The lines of rows, with blank lines where there is space between them."""
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
     blanks: list[int] = []
-    has_cells = False
+    cells: dict[int, Cells] = {}
     limit = _FAR  # a line that begins lower gets a blank line before it
-    for row in rows:
+    for number, row in enumerate(rows):
         first = row[0]
         top, bottom = tops[first], bottoms[first]
-        text = texts[first] if len(row) == 1 else _joined(f, row)
+        text = texts[first]
+        parted = _ONE
+        if len(row) > 1:
+            parted = cells_of(f, rows, number)
+            text = joined(f, parted)
         if top > limit and not (
             top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
         ):
             blanks.append(len(lines))
             lines.append(_BLANK)
+        if len(parted) > 1:
+            cells[len(lines)] = parted
         lines.append((text, row))
-        has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
-    if has_cells and not f.rtl:
-        with_empty_cells(f, lines)
-    for n in reversed(blanks):
-        if _is_torn(lines[n - 1], lines[n + 1]):
-            del lines[n]
-    return lines
+    return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
+
+
+def _completed(f: Fragments, flow: _Flow) -> list[Line]:
+    """The lines, each with all lines of its cells, and with empty cells where cells show columns."""
+    lines, cells, torn = flow
+    joins: dict[int, int] = {}
+    if cells and not f.rtl:
+        joins = join_wrapped(f, lines, cells)
+        more = [(base, lines[n][1]) for n, base in joins.items()]
+        for n in joins:
+            lines[n] = _BLANK
+        if any(len(lines[n][1]) > 2 for n in cells):
+            with_empty_cells(f, lines)
+        part_printed(f, lines, cells, set(joins.values()))
+        for base, row in more:
+            lines[base] = (lines[base][0], lines[base][1] + row)
+    if not (joins or torn):
+        return lines
+    return [line for n, line in enumerate(lines) if n not in joins and n not in torn]
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
@@ -290,27 +319,12 @@ def _tabular(f: Fragments, table: Ruled) -> list[Line]:
     """One line for each row of a table."""
     lines: list[Line] = []
     for row in table.rows:
-        cells = [" ".join(f.text[n] for n in cell) for cell in row]
+        cells = [unbroken(f.text[n] for n in cell) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if cells:
             lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
     return lines
-
-
-def _joined(f: Fragments, row: Row) -> str:
-    """The fragments of a row; a bar separates those that stand clearly apart, like table cells."""
-    wide = 10 if len(row) > 2 else 18  # tenths of the letter size
-    parts = [f.text[row[0]]]
-    for last, n in pairwise(row):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        dots = _DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last])
-        if gap * 10 >= wide * f.size[last] and not dots:
-            parts.append(" " if f.text[last] in SIGNS else BAR)
-        elif gap * 8 > f.size[last] or dots:
-            parts.append(" ")
-        parts.append(f.text[n])
-    return "".join(parts)
 
 
 def _read(

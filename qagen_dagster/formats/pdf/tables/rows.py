@@ -9,10 +9,17 @@ from itertools import pairwise
 from statistics import fmean
 
 from qagen_dagster.formats.pdf.fragments import Fragments
+from qagen_dagster.formats.pdf.tables.wrapping import (
+    SAME,
+    begins_within,
+    breadth,
+    goes_on,
+    has_room,
+    has_words,
+)
 
 TableRow = list[list[int]]  # the fragments of each cell
 
-SAME = 25  # tenths of a point between lines that count as one
 _VALUE = 6  # average width of cells that are values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
@@ -62,6 +69,12 @@ class Rows:
             n: first if last > first else bisect(edges, f.x0[n] + f.x1[n] >> 1)
             for n, (first, last) in self._spans.items()
         }
+        self._widths = [0] * (len(edges) + 1)  # of the widest line in each column
+        for part in parts:
+            for line in part:
+                for column, cell in enumerate(self._row(line)):
+                    if all(self._spans[n][0] == self._spans[n][1] for n in cell):
+                        self._widths[column] = max(self._widths[column], breadth(f, cell) if cell else 0)
 
     def all(self) -> list[list[TableRow]]:
         """By part, its rows."""
@@ -82,11 +95,27 @@ class Rows:
             self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
         ):
             return True
+        if self._each and self._is_listed(part):
+            return True
         if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
             return True
         full = [column for column, count in enumerate(counts) if count == most]
         values = sum(self._width(part, column) <= _VALUE for column in full)
         return values > 1 or len(full) == len(counts) > 2 or (len(full) > 1 and not self._each)
+
+    def _is_listed(self, part: list[list[int]]) -> bool:
+        """Whether most lines have several cells, and some of these had room for the next line, but none is wrapped."""
+        f = self._f
+        columns = [[cell for cell in lines if cell] for lines in zip(*map(self._row, part), strict=True)]
+        most = sum(4 * len(lines) >= 3 * len(part) for lines in columns)
+        listed = False
+        for lines, width in zip(columns, self._widths, strict=True):
+            room = [has_room(f, above, below, width) for above, below in pairwise(lines)]
+            if any(room):
+                listed = listed or 4 * len(lines) >= 3 * len(part)
+            elif any(has_words(f, above) for above in lines[:-1]):
+                return False
+        return listed and most > 1 and len(part) > 2
 
     def _is_spaced(self, part: list[list[int]]) -> bool:
         """Whether lines of the first column are too far apart for those of one cell."""
@@ -143,15 +172,16 @@ class Rows:
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
         """Whether the row is only the next line of cells that reach the right edges of their columns.
 
-        If these are several, each is longer than a value.
+        If these are several, each is longer than a value. A first cell goes on in lower case with words that had no room above.
         """
-        f = self._f
         filled = [column for column, cell in enumerate(row) if cell]
-        if filled[0] == 0 or not above[0]:
+        if not all(above[column] for column in (0, *filled)):
             return False
+        if filled[0] == 0:
+            fewer = len(filled) < sum(map(bool, above)) and begins_within(self._f, row[0])
+            return fewer and all(self._goes_on(above[column], row[column], column) for column in filled)
+        f = self._f
         for column in filled:
-            if not above[column]:
-                return False
             last, first, start = above[column][-1], row[column][0], above[column][0]
             left, right = ([*self._edges, self._right])[column - 1 : column + 1]
             if (
@@ -161,3 +191,9 @@ class Rows:
             ):
                 return False
         return True
+
+    def _goes_on(self, above: list[int], below: list[int], column: int) -> bool:
+        f = self._f
+        low = above[-1]
+        last = [n for n in above if f.y1[n] > f.y0[low] + f.size[low] // 2]
+        return goes_on(f, last, below, self._widths[column])

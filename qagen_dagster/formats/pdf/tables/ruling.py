@@ -10,7 +10,8 @@ from itertools import pairwise
 from statistics import fmean
 
 from qagen_dagster.formats.pdf.fragments import Fragments
-from qagen_dagster.formats.pdf.tables.rows import SAME, Rows, TableRow, cuts_at
+from qagen_dagster.formats.pdf.tables.rows import Rows, TableRow, cuts_at
+from qagen_dagster.formats.pdf.tables.wrapping import SAME
 
 Box = tuple[int, int, int, int]  # tenths of a point
 
@@ -58,8 +59,11 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     tables: list[Ruled] = []
     for group in groups:
         tables += _Finder(f, group, upright).tables()
+    inside = [{n for row in one.rows for cell in row for n in cell} for one in tables]
     return [
-        one for one in tables if not any(_holds(other.box, one.box) for other in tables if other is not one)
+        one
+        for one, own in zip(tables, inside, strict=True)
+        if not any(own < other or _holds(two.box, one.box) for two, other in zip(tables, inside, strict=True))
     ]
 
 

@@ -61,7 +61,7 @@ def test_cells_of_several_columns_that_go_on_in_the_next_line_are_one_row():
 
     assert lines(pdf(draw)) == [
         "Gauge | By day | By night",
-        "Port | It is read by the keeper of the har- bour at noon. | It sends the depth to the office every hour.",
+        "Port | It is read by the keeper of the harbour at noon. | It sends the depth to the office every hour.",
         "Pier | Not read. | Not read.",
         "Sill | It is read at low water and at high water. | Not read.",
     ]
@@ -123,4 +123,84 @@ def test_lines_with_text_in_every_one_of_three_columns_are_rows():
 
     assert lines(pdf(draw))[2:] == [
         f"command | the score number {n} | le bareme du numero {n}" for n in range(3)
+    ]
+
+
+DOES = (
+    "reads the level of the water",
+    "keeps the levels of one long year for the office",
+    "stops until the next tide",
+)
+
+
+def parts_of_commands(page: pymupdf.Page, kinds: tuple[str, ...], count: int) -> None:
+    """Parts between ruling lines, each with a name and several lines of commands and their meanings."""
+    for y in (100, 116, 162, 208, 254):
+        rule(page, y)
+    put(page, 112, (64, "Kind"), (154, "Command"), (254, "What it does for the harbour master"))
+    for part, kind in enumerate(kinds):
+        top = 128 + 46 * part
+        put(page, top, (64, kind))
+        for n, does in enumerate(DOES[:count]):
+            put(page, top + 13 * n, (154, f"{'gop'[part]}{n}-of-the-gauge"), (254, does))
+
+
+def test_lines_that_had_room_for_the_next_line_are_rows_of_a_part():
+    found = lines(pdf(lambda page: parts_of_commands(page, ("gauge", "office", "pier"), 3)))
+    assert found[1:5] == [
+        f"gauge | g0-of-the-gauge | {DOES[0]}",
+        f"| g1-of-the-gauge | {DOES[1]}",
+        f"| g2-of-the-gauge | {DOES[2]}",
+        f"office | o0-of-the-gauge | {DOES[0]}",
+    ]
+
+
+def test_two_lines_of_a_part_are_one_row():
+    found = lines(pdf(lambda page: parts_of_commands(page, ("gauge", "office", "pier"), 2)))
+    assert found[1] == f"gauge | g0-of-the-gauge g1-of-the-gauge | {DOES[0]} {DOES[1]}"
+
+
+def test_lines_beside_a_wrapped_cell_are_one_row():
+    def draw(page: pymupdf.Page) -> None:
+        parts_of_commands(page, ("all gauges of", "office", "pier"), 3)
+        put(page, 141, (64, "the town port"))
+
+    assert lines(pdf(draw))[1].startswith("all gauges of the town port | g0-of-the-gauge g1-of")
+
+
+def test_a_name_goes_on_in_the_next_line_in_lower_case():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 180):
+            rule(page, y)
+        put(page, 112, (64, "Station"), (204, "Depth"), (304, "Rain"))
+        put(page, 128, (64, "Gauge at the pier of the"), (204, "12.5"), (304, "840"))
+        put(page, 139, (64, "town of Carrick"))
+        put(page, 155, (64, "Gauge at the lighthouse"), (204, "9.0"), (304, "790"))
+        put(page, 171, (64, "Other gauges"), (204, "7.5"), (304, "801"))
+
+    assert lines(pdf(draw)) == [
+        "Station | Depth | Rain",
+        "Gauge at the pier of the town of Carrick | 12.5 | 840",
+        "Gauge at the lighthouse | 9.0 | 790",
+        "Other gauges | 7.5 | 801",
+    ]
+
+
+def test_lines_across_some_columns_make_no_second_table():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 120, 300):
+            rule(page, y)
+        for y in range(140, 300, 20):
+            rule(page, y, 160)
+        for x in (60, 160, 300, 460):
+            page.draw_line((x, 99), (x, 301), width=0.6)
+        put(page, 114, (64, "Harbour"), (164, "Gauge"), (304, "Depth"))
+        put(page, 134, (64, "Port Carrick"))
+        for n in range(9):
+            put(page, 134 + 20 * n, (164, f"gauge {n}"), (304, f"1{n}.5"))
+
+    assert lines(pdf(draw)) == [
+        "Harbour | Gauge | Depth",
+        "Port Carrick | gauge 0 | 10.5",
+        *(f"| gauge {n} | 1{n}.5" for n in range(1, 9)),
     ]

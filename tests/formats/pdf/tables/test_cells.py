@@ -1,0 +1,118 @@
+"""Rows of tables without ruling lines: cells that stand close together, and cells of several lines."""
+
+from __future__ import annotations
+
+import pymupdf
+
+from tests.formats.pdf.samples import lines, pdf, put
+
+NAMES, WORDS = 64, 150
+LONG = "Reads the depth of the water at the end of the pier and sends"  # the widest line of a column
+
+
+def shown(*rows: tuple[tuple[float, str], ...], step: float = 11) -> list[str]:
+    """The lines of a page with rows of texts, each with its left edge."""
+
+    def draw(page: pymupdf.Page) -> None:
+        for n, row in enumerate(rows):
+            put(page, 100 + n * step, *row)
+
+    return lines(pdf(draw))
+
+
+def test_wrapped_cells_are_one_row():
+    assert shown(
+        ((NAMES, "read"), (WORDS, LONG)),
+        ((WORDS, "it to the office of the harbour master, who keeps all the lev-"),),
+        ((WORDS, "els of a year."),),
+        ((NAMES, "stop"), (WORDS, "Stops.")),
+    ) == [
+        f"read | {LONG} it to the office of the harbour master, who keeps all the levels of a year.",
+        "stop | Stops.",
+    ]
+
+
+def test_a_line_that_had_room_above_is_another_row():
+    assert shown(
+        ((NAMES, "read"), (WORDS, LONG)),
+        ((NAMES, "stop"), (WORDS, "Stops the gauge")),
+        ((WORDS, "Port Carrick only"),),
+    ) == [f"read | {LONG}", "stop | Stops the gauge", "Port Carrick only"]
+
+
+def test_single_words_below_each_other_are_rows():
+    assert shown(
+        ((NAMES, "names"), (WORDS, "harbourmaster")),
+        ((WORDS, "lighthousekeeper"),),
+        ((WORDS, "ferryman"),),
+    ) == ["names | harbourmaster", "lighthousekeeper", "ferryman"]
+
+
+def test_a_line_below_a_space_is_no_part_of_the_cell():
+    def draw(page: pymupdf.Page) -> None:
+        put(page, 100, (NAMES, "read"), (WORDS, LONG))
+        put(page, 130, (WORDS, "it is read at noon."))
+
+    assert lines(pdf(draw)) == [f"read | {LONG}", "it is read at noon."]
+
+
+def test_a_first_cell_goes_on_in_lower_case_together_with_others():
+    rows = (
+        ((NAMES, "view of the"), (WORDS, LONG)),
+        ((NAMES, "pier"), (WORDS, "it to the office.")),
+        ((NAMES, "Station map"), (WORDS, "Shows the pier.")),
+    )
+    third = tuple((*row, (450, value)) for row, value in zip(rows, ("1", "", "2"), strict=True))
+    wide = tuple(tuple(cell for cell in row if cell[1]) for row in third)
+    assert shown(*wide) == [
+        f"view of the pier | {LONG} it to the office. | 1",
+        "Station map | Shows the pier. | 2",
+    ]
+
+
+def test_a_cell_close_to_another_begins_where_one_begins_above_or_below():
+    assert shown(
+        ((NAMES, "sync"), (WORDS, "Sends all levels")),
+        ((NAMES, "synchronised-ends"), (WORDS, "Sends the last level")),
+    ) == ["sync | Sends all levels", "synchronised-ends | Sends the last level"]
+
+
+def test_the_number_of_a_heading_and_a_bullet_are_no_cells():
+    assert shown(
+        ((NAMES, "2.1"), (NAMES + 26, "Reading the gauge")),
+        ((NAMES, "2.2"), (NAMES + 26, "Sending levels")),
+        ((NAMES, "-"), (NAMES + 15, "Port Carrick is read at noon")),
+        ((NAMES, "-"), (NAMES + 15, "Gannet Point is read at six")),
+    ) == [
+        "2.1 Reading the gauge",
+        "2.2 Sending levels",
+        "- Port Carrick is read at noon",
+        "- Gannet Point is read at six",
+    ]
+
+
+def test_a_number_is_a_cell_between_rows_with_numbers():
+    rows = [((NAMES, str(n)), (NAMES + 16, f"level of the gauge {n}")) for n in range(1, 4)]
+    assert shown(*rows)[1] == "2 | level of the gauge 2"
+
+
+def test_a_lone_first_cell_and_an_indented_line_are_no_part_of_the_row():
+    assert shown(
+        ((NAMES, "depth of gauges"), (WORDS, "Sends the depth")),
+        ((NAMES, "rain of all"),),
+        ((NAMES, "stop gauges"), (WORDS, LONG)),
+        ((WORDS + 20, "it to the office."),),
+    ) == [
+        "depth of gauges | Sends the depth",
+        "rain of all",
+        f"stop gauges | {LONG}",
+        "it to the office.",
+    ]
+
+
+def test_a_first_cell_with_a_capital_begins_a_row():
+    rows = (
+        ((NAMES, "view of the"), (WORDS, LONG), (450, "1")),
+        ((NAMES, "Pier"), (WORDS, "it to the office.")),
+    )
+    assert shown(*rows)[1] == "Pier | it to the office."
