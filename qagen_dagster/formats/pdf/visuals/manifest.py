@@ -31,7 +31,7 @@ from qagen_dagster.formats.pdf.visuals.figures import (
     shown_on,
     with_surroundings,
 )
-from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
+from qagen_dagster.formats.pdf.visuals.number_tables import is_printed, number_tables
 from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder
@@ -259,7 +259,8 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
     for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
-        if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
+        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
+        if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         add(kind, box)
