@@ -32,7 +32,12 @@ _PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # o
 _LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # points between the end of a table and its last line
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
+_LONG = 0.3  # share of a table's width or height from which lines at one place are a row or a column
+_APART = 0.2  # share of the parts of a drawing that are no such lines
 _SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
+
+
+_Edge = tuple[float, float, float]  # position, start and end
 
 
 class TableFinder:
@@ -59,9 +64,12 @@ class TableFinder:
 
         `written` are those that the text shows as rows.
         """
-        tables = [_as_table(one) for one in written]
+        drawn = [shape.box for shape in shown.shapes if is_drawn(shape)]
+        tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
         unclear = False
         for shape in shown.shapes:
+            if shape.box in drawn:
+                continue
             grid = _grid(shape, text)
             if grid is not None:
                 tables.append(grid)
@@ -126,14 +134,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
     if len(shape.parts) < 4 or shape.pictures > 3:
         return None
     x0, y0, x1, y1 = shape.box
-    level: list[tuple[float, float, float]] = []
-    upright: list[tuple[float, float, float]] = []
-    for part in shape.parts:
-        a, b, c, d = part.box
-        if d - b > _THIN and c - a > _THIN and part.items > 1:
-            continue  # a path of several lines whose course is unknown
-        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
-        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    level, upright = _edges(shape)
     rows = _levels(level, 0.8 * (x1 - x0))
     columns = _levels(upright, 0.55 * (y1 - y0))
     inner = [x for x in columns if x0 + 8 < x < x1 - 8]
@@ -151,7 +152,43 @@ def _grid(shape: Shape, text: Text) -> Table | None:
     return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
 
 
-def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float]:
+def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
+    """The level and the upright edges of its lines and boxes."""
+    level: list[_Edge] = []
+    upright: list[_Edge] = []
+    for part in shape.parts:
+        a, b, c, d = part.box
+        if d - b > _THIN and c - a > _THIN and part.items > 1:
+            continue  # a path of several lines whose course is unknown
+        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
+        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    return level, upright
+
+
+def is_drawn(shape: Shape) -> bool:
+    """Whether its parts are not only the rows and columns of a table: bars, curves, points, marks of an axis."""
+    x0, y0, x1, y1 = shape.box
+    level, upright = _edges(shape)
+    rows = _levels(level, _LONG * (x1 - x0))
+    columns = _levels(upright, _LONG * (y1 - y0))
+    apart = shape.curves + sum(
+        part.box[3] - part.box[1] > _THIN
+        and not (
+            _is_near(part.box[0], columns)
+            and _is_near(part.box[2], columns)
+            and (part.box[2] - part.box[0] <= _THIN or (_is_near(part.box[1], rows) and _is_near(part.box[3], rows)))
+        )
+        for part in shape.parts
+    )
+    return apart > _APART * (len(shape.parts) + shape.curves)
+
+
+def _is_near(at: float, levels: Sequence[float]) -> bool:
+    place = bisect(levels, at)
+    return any(abs(at - one) < 1.3 * _THIN for one in levels[max(place - 1, 0) : place + 1])
+
+
+def _levels(edges: list[_Edge], least: float) -> list[float]:
     """The positions at which collinear edges add up to at least that length."""
     levels: list[float] = []
     edges.sort()
@@ -172,8 +209,6 @@ def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float
 
 def _may_be_grid(shape: Shape, text: Text) -> bool:
     """Whether only the library can tell: the shape has paths of many straight lines, or many boxes with text."""
-    if shape.curves * 4 > len(shape.parts):
-        return False
     inside = [one for one in text.pieces if contains(shape.box, one.box)]
     if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
         return False
