@@ -64,7 +64,7 @@ class TableFinder:
 
         `written` are those that the text shows as rows.
         """
-        drawn = [shape.box for shape in shown.shapes if is_drawn(shape)]
+        drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
         tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
         unclear = False
         for shape in shown.shapes:
@@ -165,22 +165,20 @@ def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
     return level, upright
 
 
-def is_drawn(shape: Shape) -> bool:
-    """Whether its parts are not only the rows and columns of a table: bars, curves, points, marks of an axis."""
+def _is_drawn(shape: Shape) -> bool:
+    """Whether many parts are neither rows nor columns of a table: bars, curves, points, marks of an axis."""
     x0, y0, x1, y1 = shape.box
     level, upright = _edges(shape)
     rows = _levels(level, _LONG * (x1 - x0))
     columns = _levels(upright, _LONG * (y1 - y0))
-    apart = shape.curves + sum(
-        part.box[3] - part.box[1] > _THIN
-        and not (
-            _is_near(part.box[0], columns)
-            and _is_near(part.box[2], columns)
-            and (part.box[2] - part.box[0] <= _THIN or (_is_near(part.box[1], rows) and _is_near(part.box[3], rows)))
-        )
-        for part in shape.parts
-    )
-    return apart > _APART * (len(shape.parts) + shape.curves)
+    tall = [part.box for part in shape.parts if part.items == 1 and part.box[3] - part.box[1] > _THIN]
+    apart = [
+        (a, b, c, d)
+        for a, b, c, d in tall
+        if not (_is_near(a, columns) and _is_near(c, columns))
+        or not (c - a <= _THIN or (_is_near(b, rows) and _is_near(d, rows)))
+    ]
+    return shape.curves + len(apart) > _APART * (shape.curves + len(shape.parts))
 
 
 def _is_near(at: float, levels: Sequence[float]) -> bool:
