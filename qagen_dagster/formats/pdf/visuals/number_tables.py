@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, union
+from qagen_dagster.formats.pdf.layout import Piece, Text, shared_height, shared_width, union
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.tables import rows_of
 
@@ -87,8 +87,17 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
         return []
     run += _rest(run, rows)
     box, heads = _with_heads(run, rows)
+    if _is_part(box, rows):
+        return []
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
+    """Whether a row of cells right above or below shows that the table is longer."""
+    cells = [union(one.box for one in row) for row in rows if len(row) > 1]
+    near = [one for one in cells if 0 < -shared_height(one, box) < 0.8 * (one[3] - one[1])]
+    return any(shared_width(one, box) > 0.5 * (one[2] - one[0]) for one in near)
 
 
 def is_printed(pieces: Sequence[Piece]) -> bool:
