@@ -47,6 +47,7 @@ _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # times as large as a table is a drawing that the table is a part of
 _BACKGROUND = 0.7  # share of the page from which it may be a background
+_LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
 _MIN_DRAWING = (110.0, 70.0)
 
 
@@ -194,7 +195,8 @@ class _Search:
             if choice is not None:
                 found.append(_captioned(view, caption, choice))
         taken = [one.box for one in found]
-        found += _uncaptioned(view, taken)
+        has_title = view.number == 1 and self._pdf.count > _LEAFLET
+        found += _uncaptioned(view, taken, _top_of_prose(view.text) if has_title else 0.0)
         for one in found:
             one.box = intersection(one.box, (0.0, 0.0, view.text.width, view.text.height))
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
@@ -247,7 +249,7 @@ def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     return best[0], best[-1]
 
 
-def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
+def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_Found]:
     found: list[_Found] = []
 
     def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
@@ -263,8 +265,13 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
         if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
-        add(kind, box)
+        if box[1] >= title_end:
+            add(kind, box)
     return found
+
+
+def _top_of_prose(text: Text) -> float:
+    return min((one.box[1] for one in text.prose), default=text.height)
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:

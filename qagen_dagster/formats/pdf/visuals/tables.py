@@ -31,6 +31,7 @@ _THIN = 2.5  # points; anything thinner is a line
 _PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
 _LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # points between the end of a table and its last line
+_HEAD = 0.1  # share of the page's height above which a line may belong to the running head
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 _LONG = 0.3  # share of a table's width or height from which lines at one place are a row or a column
 _APART = 0.2  # share of the parts of a drawing that are no such lines
@@ -110,6 +111,9 @@ def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -
     gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
     if any(_has_lines(gap, text) for gap in gaps):
         return True
+    if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
+        first = (box[0], box[1], box[2], grids[0][1])
+        return all(len(row) == 1 for row in rows_of([one for one in text.pieces if contains(first, one.box)]))
     ends = [*shown.rules, *grids]
     return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
 
