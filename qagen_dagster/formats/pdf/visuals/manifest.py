@@ -21,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
     union,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
+from qagen_dagster.formats.pdf.text import PdfText, lines_of_page, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
 from qagen_dagster.formats.pdf.visuals.figures import (
     Repeats,
@@ -34,7 +34,7 @@ from qagen_dagster.formats.pdf.visuals.figures import (
 from qagen_dagster.formats.pdf.visuals.number_tables import is_printed, number_tables
 from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf.visuals.tables import TableFinder
+from qagen_dagster.formats.pdf.visuals.tables import ruled_tables
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -65,8 +65,8 @@ class _Found:
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """Everything worth looking at, in page order, with unique labels.
 
-    All limits count what is on the pages, so the result does not depend on the load of the machine. For each limit that is
-    reached, one of the last entries is a page whose caption names the pages that are missing.
+    All limits count what is on the pages, so the result does not depend on the load of the machine. If a limit is
+    reached, the last entry is a page whose caption names the pages that are missing.
 
     Raises:
         DocumentError: as `read_pages`.
@@ -76,9 +76,6 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     visuals = _labelled(found[:MAX_VISUALS])
     stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
     count = len(visuals)
-    if missing := search.unsearched:
-        said = f"Ruled tables were not searched on {counted(len(missing))}: {listed(missing)}."
-        visuals.append(_note(visuals, missing[0], said))
     if stopped:
         said = f"The list ends here after {count:,} visuals: pages {stopped} to {pdf.count} may show more."
         visuals.append(_note(visuals, stopped, said))
@@ -106,16 +103,10 @@ class _Search:
         self._scanned = {*text.recognised, *text.unreadable}
         self._body = body_size(text) / 10 or 10.0  # points
         self._repeats = Repeats()
-        self._tables = TableFinder()
         self._paths = 0
         self._work = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
         self.stopped = 0  # the page at which the limit of work was reached
-
-    @property
-    def unsearched(self) -> list[int]:
-        """The pages that were not searched for ruled tables."""
-        return self._tables.left_out
 
     def run(self) -> list[_Found]:
         """All visuals, without labels."""
@@ -176,7 +167,7 @@ class _Search:
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
         own = [one.box for one in captions]
-        tables = self._tables.ruled(page, span.page, marks, shown, text, written, own)
+        tables = ruled_tables(shown, text, written, own)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():

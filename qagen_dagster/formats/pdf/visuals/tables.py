@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.layout import (
     Piece,
@@ -20,12 +20,10 @@ from qagen_dagster.formats.pdf.layout import (
     shared_width,
     union,
 )
-from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Rect, Table
+from qagen_dagster.formats.pdf.mupdf import SCALE, Rect
 from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
-MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
-MAX_SEARCHED = 50_000  # paths and pieces of text on the pages of a document that the library searches
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 _PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
@@ -41,54 +39,30 @@ _SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
 _Edge = tuple[float, float, float]  # position, start and end
 
 
-class TableFinder:
-    """Finds the ruled tables of one document; the library's own search is slow and has a limit.
+class Table(NamedTuple):
+    """A table found by its ruling lines."""
 
-    `left_out` lists the pages (1-based) that needed the library's search and did not get it.
+    box: Rect
+    rows: int
+    columns: int
+    filled: int  # cells with text
+
+
+def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
+    """Tables with ruled or boxed cells, without drawings, frames around prose, page borders and empty forms.
+
+    `written` are those that the text shows as rows.
     """
-
-    def __init__(self) -> None:
-        self._searched = 0
-        self.left_out: list[int] = []
-
-    def ruled(
-        self,
-        page: Page,
-        number: int,
-        marks: int,
-        shown: Shown,
-        text: Text,
-        written: Sequence[Ruled],
-        captions: Sequence[Rect],
-    ) -> list[Rect]:
-        """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms.
-
-        `written` are those that the text shows as rows.
-        """
-        drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
-        tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
-        unclear = False
-        for shape in shown.shapes:
-            if shape.box in drawn:
-                continue
-            grid = _grid(shape, text)
-            if grid is not None:
-                tables.append(grid)
-            else:
-                unclear = unclear or _may_be_grid(shape, text)
-        if unclear and (marks > MAX_MARKS or self._searched > MAX_SEARCHED):
-            self.left_out.append(number)
-        elif unclear:
-            self._searched += marks + len(text.pieces)
-            with suppress(Exception):  # the library's search fails on some pages
-                tables += page.tables()
-        return _distinct(
-            [
-                one
-                for one in tables
-                if _is_table(one, text) and not _is_several(one.box, shown, text, captions)
-            ]
-        )
+    drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
+    tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
+    grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
+    return _distinct(
+        [
+            one
+            for one in (*tables, *grids)
+            if one and _is_table(one, text) and not _is_several(one.box, shown, text, captions)
+        ]
+    )
 
 
 def _as_table(one: Ruled) -> Table:
@@ -207,17 +181,6 @@ def _levels(edges: list[_Edge], least: float) -> list[float]:
             levels.append(edges[start][0])
         start = end
     return levels
-
-
-def _may_be_grid(shape: Shape, text: Text) -> bool:
-    """Whether only the library can tell: the shape has paths of many straight lines, or many boxes with text."""
-    inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
-        return False
-    nets = sum(part.items >= 4 and area(part.box) > 0.5 * area(shape.box) for part in shape.parts)
-    boxes = [part.box for part in shape.parts if area(part.box) > 100][:400]
-    written = sum(any(contains(box, one.box) for one in inside) for box in boxes)
-    return nets > 0 or written >= 12
 
 
 def _is_table(table: Table, text: Text) -> bool:
