@@ -11,7 +11,7 @@ import pytest
 from qagen_dagster.formats.pdf.layout import Piece, text_of
 from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
-from qagen_dagster.formats.pdf.visuals.tables import TableFinder
+from qagen_dagster.formats.pdf.visuals.tables import ruled_tables
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.visuals.test_boxes import accounts, heads
 from tests.formats.pdf.visuals.test_manifest import (
@@ -212,9 +212,8 @@ def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -
     ]
     shown = Shown(shapes=[Shape(box, items=8) for box in boxes])
     both = Ruled((600, 1000, 3300, 1640), [[[0], [1]], [[2], [3]]], {})
-    page: Any = None  # these shapes leave nothing unclear
     text = text_of(595, 842, pieces, 10.0)
-    found = TableFinder().ruled(page, 1, 16, shown, text, [both], [])
+    found = ruled_tables(shown, text, [both], [])
     assert len(found) == (1 if between == 1 else 0)
 
 
