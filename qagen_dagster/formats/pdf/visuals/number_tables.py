@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, shared_height, shared_width, union
+from qagen_dagster.formats.pdf.layout import Piece, Text, contains, shared_height, shared_width, union
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.tables import rows_of
 
@@ -96,8 +96,12 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
 def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
     """Whether a row of cells right above or below shows that the table is longer."""
     cells = [union(one.box for one in row) for row in rows if len(row) > 1]
-    near = [one for one in cells if 0 < -shared_height(one, box) < 0.8 * (one[3] - one[1])]
-    return any(shared_width(one, box) > 0.5 * (one[2] - one[0]) for one in near)
+    return any(
+        not contains(box, one)
+        and -shared_height(one, box) < 0.8 * (one[3] - one[1])
+        and shared_width(one, box) > 0.5 * (one[2] - one[0])
+        for one in cells
+    )
 
 
 def is_printed(pieces: Sequence[Piece]) -> bool:

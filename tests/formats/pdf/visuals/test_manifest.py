@@ -328,10 +328,8 @@ def test_the_list_ends_with_a_note_where_the_limit_is() -> None:
         for column in range(4):
             x, y = 20 + 130 * column, 30 + 64 * row
             raster(whole, (x, y, x + 60, y + 44))
-    document, all_pages = pages(23)
-    for number, page in enumerate(
-        all_pages
-    ):  # nowhere at the same place on three pages; the first is a title page
+    document, all_pages = pages(23)  # the first is a title page
+    for number, page in enumerate(all_pages):  # nowhere at the same place on three pages
         right, down = 1.3 * number, 0.4 * number
         page.show_pdf_page(pymupdf.Rect(right, down, 595 + right, 842 + down), sheet, 0)
         page.insert_text((30, 835), f"Plates, sheet {number + 1}", fontsize=8)
