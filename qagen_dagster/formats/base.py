@@ -12,7 +12,7 @@ from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Sec
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.
-VERSIONS = {"text": "2", "markdown": "3", "pdf": "8", "jats": "3", "jsonl": "1", "image": "1"}
+VERSIONS = {"text": "2", "markdown": "3", "pdf": "9", "jats": "3", "jsonl": "1", "image": "1"}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from qagen_dagster.formats.pdf.visuals.figures import (
 from qagen_dagster.formats.pdf.visuals.number_tables import is_printed, number_tables
 from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf.visuals.tables import ruled_tables
+from qagen_dagster.formats.pdf.visuals.tables import ruled_tables, with_heads
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -47,6 +47,7 @@ _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # times as large as a table is a drawing that the table is a part of
 _BACKGROUND = 0.7  # share of the page from which it may be a background
+_MARGIN = 0.08  # share of the page's height that running heads take
 _LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
 _MIN_DRAWING = (110.0, 70.0)
 
@@ -251,7 +252,10 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
+    top = _MARGIN * view.text.height
+    loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
+    tables = [with_heads(box, loose) for box in view.tables]
+    for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
         if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
             add(VisualType.TABLE, box, _rows(view.text, box, []))

@@ -264,6 +264,18 @@ def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return rows
 
 
+def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
+    """The box of a ruled table with the rows of cells right above its first rule."""
+    above = (box[0] - 6, 0.0, box[2] + 6, box[1])
+    for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
+        head = union(one.box for one in row)
+        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # it is no numbered heading
+        if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
+            break
+        box = union((box, head))
+    return box
+
+
 def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
     """The rows of short texts that begin right below (or end right above) a caption; None if there are none."""
     rows = rows_of(pieces)

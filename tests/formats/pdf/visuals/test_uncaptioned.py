@@ -184,6 +184,20 @@ def test_a_part_of_a_longer_table_is_left_out() -> None:
     assert visuals_of(document) == ()
 
 
+@pytest.mark.parametrize(("right", "top"), [(160, 187), (90, 200)])
+def test_heads_above_the_first_line_belong_to_a_table_but_no_numbered_heading(
+    right: float, top: float
+) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((64, 197), "4.1", fontsize=9)
+    page.insert_text((right, 197), "Gauges", fontsize=9)
+    grid(page, 60, 200, CELLS)
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, top, 330, 200 + 18 * len(CELLS)))
+
+
 def test_the_line_of_the_running_head_is_no_part_of_a_table() -> None:
     document, (page,) = pages()
     page.insert_text((60, 48), "The gauges", fontsize=9)
