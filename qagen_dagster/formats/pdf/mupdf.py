@@ -76,15 +76,6 @@ class Drawing(NamedTuple):
     white: bool
 
 
-class Table(NamedTuple):
-    """A table found by its ruling lines."""
-
-    box: Rect
-    rows: int
-    columns: int
-    filled: int  # cells with text
-
-
 class CheckBox(NamedTuple):
     """A check box or radio button of a form; its box is in tenths of a point."""
 
@@ -314,13 +305,6 @@ class Page:
             found.append(Drawing(self._shown(box), len(items), curved, white))
         return found
 
-    def tables(self) -> list[Table]:
-        """Tables with ruling lines. Slow on pages with many drawings: check `marks` first."""
-        return [
-            Table(self._shown(one.bbox), int(one.row_count), int(one.col_count), _cells(one.extract()))
-            for one in self._page.find_tables(strategy="lines_strict").tables
-        ]
-
     def draw(self, clip: Rect, width: int, height: int, *, grey: bool = False) -> Image.Image:
         """The part `clip` of the page as a picture of about `width` x `height` pixels."""
         box = _library.Rect(*clip)
@@ -358,10 +342,6 @@ def _checkboxes(page: Any) -> list[CheckBox]:
             found.append(CheckBox(_tenths(box), state not in ("", "Off")))
         field = _mupdf.pdf_next_widget(field)
     return found
-
-
-def _cells(rows: list[list[str | None]]) -> int:
-    return sum(bool(cell and cell.strip()) for row in rows for cell in row)
 
 
 def _resources(page: Any) -> tuple[Any, list[Any]]:

@@ -246,14 +246,17 @@ def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
     inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
     if not inner:
         return True  # a side of a frame, or all sides in short lines
-    drawn = [box for box in inner if box[2] - box[0] < 0.9 * wide and box[3] - box[1] < 0.9 * high]
-    framed = any(area(box) > 0.8 * area(shape.box) for box in inner)
+    whole = [box for box in shape.boxes if box[2] - box[0] > 0.9 * wide or box[3] - box[1] > 0.9 * high]
+    sides = [box for box in whole if min(box[2] - box[0], box[3] - box[1]) <= _RULE]
+    drawn = [box for box in inner if box not in (sides if len(sides) > 3 else whole)]
+    framed = len(sides) > 3 or any(area(box) > 0.8 * area(shape.box) for box in inner)
     if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
         return False
     starts: dict[int, float] = {}
     for one in inside:
         starts[one.line] = min(one.box[0], starts.get(one.line, x1))
-    return sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
+    left = sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
+    return left or any(one.box[2] - one.box[0] > 0.5 * wide for one in inside)
 
 
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:

@@ -21,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
     union,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
+from qagen_dagster.formats.pdf.text import PdfText, lines_of_page, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
 from qagen_dagster.formats.pdf.visuals.figures import (
     Repeats,
@@ -31,10 +31,10 @@ from qagen_dagster.formats.pdf.visuals.figures import (
     shown_on,
     with_surroundings,
 )
-from qagen_dagster.formats.pdf.visuals.number_tables import number_tables
+from qagen_dagster.formats.pdf.visuals.number_tables import is_printed, number_tables
 from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf.visuals.tables import TableFinder
+from qagen_dagster.formats.pdf.visuals.tables import ruled_tables, with_heads
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -47,6 +47,8 @@ _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # times as large as a table is a drawing that the table is a part of
 _BACKGROUND = 0.7  # share of the page from which it may be a background
+_MARGIN = 0.08  # share of the page's height that running heads take
+_LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
 _MIN_DRAWING = (110.0, 70.0)
 
 
@@ -64,8 +66,8 @@ class _Found:
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """Everything worth looking at, in page order, with unique labels.
 
-    All limits count what is on the pages, so the result does not depend on the load of the machine. For each limit that is
-    reached, one of the last entries is a page whose caption names the pages that are missing.
+    All limits count what is on the pages, so the result does not depend on the load of the machine. If a limit is
+    reached, the last entry is a page whose caption names the pages that are missing.
 
     Raises:
         DocumentError: as `read_pages`.
@@ -75,9 +77,6 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     visuals = _labelled(found[:MAX_VISUALS])
     stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
     count = len(visuals)
-    if missing := search.unsearched:
-        said = f"Ruled tables were not searched on {counted(len(missing))}: {listed(missing)}."
-        visuals.append(_note(visuals, missing[0], said))
     if stopped:
         said = f"The list ends here after {count:,} visuals: pages {stopped} to {pdf.count} may show more."
         visuals.append(_note(visuals, stopped, said))
@@ -105,16 +104,10 @@ class _Search:
         self._scanned = {*text.recognised, *text.unreadable}
         self._body = body_size(text) / 10 or 10.0  # points
         self._repeats = Repeats()
-        self._tables = TableFinder()
         self._paths = 0
         self._work = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
         self.stopped = 0  # the page at which the limit of work was reached
-
-    @property
-    def unsearched(self) -> list[int]:
-        """The pages that were not searched for ruled tables."""
-        return self._tables.left_out
 
     def run(self) -> list[_Found]:
         """All visuals, without labels."""
@@ -175,7 +168,7 @@ class _Search:
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
         own = [one.box for one in captions]
-        tables = self._tables.ruled(page, span.page, marks, shown, text, written, own)
+        tables = ruled_tables(shown, text, written, own)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
@@ -194,7 +187,8 @@ class _Search:
             if choice is not None:
                 found.append(_captioned(view, caption, choice))
         taken = [one.box for one in found]
-        found += _uncaptioned(view, taken)
+        has_title = view.number == 1 and self._pdf.count > _LEAFLET
+        found += _uncaptioned(view, taken, _top_of_prose(view.text) if has_title else 0.0)
         for one in found:
             one.box = intersection(one.box, (0.0, 0.0, view.text.width, view.text.height))
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
@@ -247,7 +241,7 @@ def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     return best[0], best[-1]
 
 
-def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
+def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_Found]:
     found: list[_Found] = []
 
     def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
@@ -258,12 +252,21 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
-        if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
+    top = _MARGIN * view.text.height
+    loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
+    tables = [with_heads(box, loose) for box in view.tables]
+    for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
+        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
+        if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
-        add(kind, box)
+        if box[1] >= title_end:
+            add(kind, box)
     return found
+
+
+def _top_of_prose(text: Text) -> float:
+    return min((one.box[1] for one in text.prose), default=text.height)
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:

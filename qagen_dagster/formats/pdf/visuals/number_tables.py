@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, contains, union
+from qagen_dagster.formats.pdf.layout import Piece, Text, contains, shared_height, shared_width, union
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.tables import rows_of
 
@@ -88,20 +87,39 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
         return []
     run += _rest(run, rows)
     box, heads = _with_heads(run, rows)
-    if _is_printed([one for row in rows for one in row if contains(box, one.box)]):
+    if _is_part(box, rows):
         return []
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
 
 
-def _is_printed(pieces: Sequence[Piece]) -> bool:
+def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
+    """Whether a row of cells right above or below shows that the table is longer."""
+    cells = [union(one.box for one in row) for row in rows if len(row) > 1]
+    return any(
+        not contains(box, one)
+        and -shared_height(one, box) < 0.8 * (one[3] - one[1])
+        and shared_width(one, box) > 0.5 * (one[2] - one[0])
+        for one in cells
+    )
+
+
+def is_printed(pieces: Sequence[Piece]) -> bool:
     """Whether all letters are equally wide: this is the output of a program, which is text and often wrapped."""
-    words = [one for one in pieces if len(one.text) > 2 and " " not in one.text]
-    pitches = [(one.box[2] - one.box[0]) / (len(one.text) * one.size) for one in words]
-    usual = median(pitches or [0.0])
-    equal = sum(abs(one - usual) < 0.02 * usual for one in pitches)
-    shapes = {_DIGITS.sub("0", one.text) for one in words}
-    return len(shapes) > 1 and equal > 0.95 * len(words)
+    words = [one for one in pieces if len(one.text) > 2]
+    longest = max(words, key=lambda one: (" " not in one.text, len(one.text)), default=None)
+    if longest is None:
+        return False
+    pitch = (longest.box[2] - longest.box[0]) / (len(longest.text) * longest.size)
+    equal = [one for one in words if _is_even(one, pitch)]
+    return len({_DIGITS.sub("0", one.text) for one in equal}) > 1 and len(equal) > 0.95 * len(words)
+
+
+def _is_even(piece: Piece, pitch: float) -> bool:
+    """Whether a text is as wide as its letters and a whole number of further spaces between its words."""
+    more = (piece.box[2] - piece.box[0]) / (pitch * piece.size) - len(piece.text)
+    spaces = max(round(more), 0) if " " in piece.text else 0
+    return abs(more - spaces) < 0.1 + 0.005 * len(piece.text)
 
 
 def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:

@@ -23,7 +23,7 @@ from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
 from qagen_dagster.formats.pdf.visuals.cuts import split_by_captions
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, titles, with_labels
-from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
+from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # points between a caption and its visual
 _NEAR = 30.0
@@ -184,20 +184,11 @@ class _Finder:
             if lined is not None and area(intersection(best, lined)) > 0:
                 best = union((best, lined))
             lined = best
-        return Choice(self._with_heads(lined, room), Strength.RULED) if lined is not None else None
-
-    def _with_heads(self, box: Rect, room: Rect) -> Rect:
-        """The box of a ruled table with the rows of cells right above its first rule."""
-        above = intersection(room, (box[0] - 6, 0.0, box[2] + 6, box[1]))
+        if lined is None:
+            return None
         loose = self._text.prose | self._own | self._margin
-        for row in reversed(
-            rows_of([one for one in self._text.pieces if one not in loose and contains(above, one.box)])
-        ):
-            head = union(one.box for one in row)
-            if len(row) < 2 or box[1] - head[3] > 0.8 * row[0].size:
-                break
-            box = union((box, head))
-        return box
+        near = [one for one in self._text.pieces if one not in loose and contains(room, one.box)]
+        return Choice(with_heads(lined, near), Strength.RULED)
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
         return (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.layout import (
     Piece,
@@ -20,66 +20,49 @@ from qagen_dagster.formats.pdf.layout import (
     shared_width,
     union,
 )
-from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Rect, Table
+from qagen_dagster.formats.pdf.mupdf import SCALE, Rect
 from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
-MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
-MAX_SEARCHED = 50_000  # paths and pieces of text on the pages of a document that the library searches
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 _PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
 _LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # points between the end of a table and its last line
+_HEAD = 0.1  # share of the page's height above which a line may belong to the running head
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
+_LONG = 0.3  # share of a table's width or height from which lines at one place are a row or a column
+_APART = 0.2  # share of the parts of a drawing that are no such lines
 _SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
 
 
-class TableFinder:
-    """Finds the ruled tables of one document; the library's own search is slow and has a limit.
+_Edge = tuple[float, float, float]  # position, start and end
 
-    `left_out` lists the pages (1-based) that needed the library's search and did not get it.
+
+class Table(NamedTuple):
+    """A table found by its ruling lines."""
+
+    box: Rect
+    rows: int
+    columns: int
+    filled: int  # cells with text
+
+
+def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
+    """Tables with ruled or boxed cells, without drawings, frames around prose, page borders and empty forms.
+
+    `written` are those that the text shows as rows.
     """
-
-    def __init__(self) -> None:
-        self._searched = 0
-        self.left_out: list[int] = []
-
-    def ruled(
-        self,
-        page: Page,
-        number: int,
-        marks: int,
-        shown: Shown,
-        text: Text,
-        written: Sequence[Ruled],
-        captions: Sequence[Rect],
-    ) -> list[Rect]:
-        """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms.
-
-        `written` are those that the text shows as rows.
-        """
-        tables = [_as_table(one) for one in written]
-        unclear = False
-        for shape in shown.shapes:
-            grid = _grid(shape, text)
-            if grid is not None:
-                tables.append(grid)
-            else:
-                unclear = unclear or _may_be_grid(shape, text)
-        if unclear and (marks > MAX_MARKS or self._searched > MAX_SEARCHED):
-            self.left_out.append(number)
-        elif unclear:
-            self._searched += marks + len(text.pieces)
-            with suppress(Exception):  # the library's search fails on some pages
-                tables += page.tables()
-        return _distinct(
-            [
-                one
-                for one in tables
-                if _is_table(one, text) and not _is_several(one.box, shown, text, captions)
-            ]
-        )
+    drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
+    tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
+    grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
+    return _distinct(
+        [
+            one
+            for one in (*tables, *grids)
+            if one and _is_table(one, text) and not _is_several(one.box, shown, text, captions)
+        ]
+    )
 
 
 def _as_table(one: Ruled) -> Table:
@@ -102,6 +85,9 @@ def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -
     gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
     if any(_has_lines(gap, text) for gap in gaps):
         return True
+    if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
+        first = (box[0], box[1], box[2], grids[0][1])
+        return all(len(row) == 1 for row in rows_of([one for one in text.pieces if contains(first, one.box)]))
     ends = [*shown.rules, *grids]
     return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
 
@@ -126,14 +112,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
     if len(shape.parts) < 4 or shape.pictures > 3:
         return None
     x0, y0, x1, y1 = shape.box
-    level: list[tuple[float, float, float]] = []
-    upright: list[tuple[float, float, float]] = []
-    for part in shape.parts:
-        a, b, c, d = part.box
-        if d - b > _THIN and c - a > _THIN and part.items > 1:
-            continue  # a path of several lines whose course is unknown
-        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
-        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    level, upright = _edges(shape)
     rows = _levels(level, 0.8 * (x1 - x0))
     columns = _levels(upright, 0.55 * (y1 - y0))
     inner = [x for x in columns if x0 + 8 < x < x1 - 8]
@@ -151,7 +130,41 @@ def _grid(shape: Shape, text: Text) -> Table | None:
     return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
 
 
-def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float]:
+def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
+    """The level and the upright edges of its lines and boxes."""
+    level: list[_Edge] = []
+    upright: list[_Edge] = []
+    for part in shape.parts:
+        a, b, c, d = part.box
+        if d - b > _THIN and c - a > _THIN and part.items > 1:
+            continue  # a path of several lines whose course is unknown
+        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
+        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    return level, upright
+
+
+def _is_drawn(shape: Shape) -> bool:
+    """Whether many parts are neither rows nor columns of a table: bars, curves, points, marks of an axis."""
+    x0, y0, x1, y1 = shape.box
+    level, upright = _edges(shape)
+    rows = _levels(level, _LONG * (x1 - x0))
+    columns = _levels(upright, _LONG * (y1 - y0))
+    tall = [part.box for part in shape.parts if part.items == 1 and part.box[3] - part.box[1] > _THIN]
+    apart = [
+        (a, b, c, d)
+        for a, b, c, d in tall
+        if not (_is_near(a, columns) and _is_near(c, columns))
+        or not (c - a <= _THIN or (_is_near(b, rows) and _is_near(d, rows)))
+    ]
+    return shape.curves + len(apart) > _APART * (shape.curves + len(shape.parts))
+
+
+def _is_near(at: float, levels: Sequence[float]) -> bool:
+    place = bisect(levels, at)
+    return any(abs(at - one) < 1.3 * _THIN for one in levels[max(place - 1, 0) : place + 1])
+
+
+def _levels(edges: list[_Edge], least: float) -> list[float]:
     """The positions at which collinear edges add up to at least that length."""
     levels: list[float] = []
     edges.sort()
@@ -168,19 +181,6 @@ def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float
             levels.append(edges[start][0])
         start = end
     return levels
-
-
-def _may_be_grid(shape: Shape, text: Text) -> bool:
-    """Whether only the library can tell: the shape has paths of many straight lines, or many boxes with text."""
-    if shape.curves * 4 > len(shape.parts):
-        return False
-    inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
-        return False
-    nets = sum(part.items >= 4 and area(part.box) > 0.5 * area(shape.box) for part in shape.parts)
-    boxes = [part.box for part in shape.parts if area(part.box) > 100][:400]
-    written = sum(any(contains(box, one.box) for one in inside) for box in boxes)
-    return nets > 0 or written >= 12
 
 
 def _is_table(table: Table, text: Text) -> bool:
@@ -262,6 +262,18 @@ def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
         else:
             rows.append([piece])
     return rows
+
+
+def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
+    """The box of a ruled table with the rows of cells right above its first rule."""
+    above = (box[0] - 6, 0.0, box[2] + 6, box[1])
+    for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
+        head = union(one.box for one in row)
+        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # it is no numbered heading
+        if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
+            break
+        box = union((box, head))
+    return box
 
 
 def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:

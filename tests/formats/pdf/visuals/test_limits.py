@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from qagen_dagster.formats.pdf.visuals import manifest, tables
+from qagen_dagster.formats.pdf.visuals import manifest
 from tests.formats.pdf.visuals.test_manifest import CELLS, grid, pages, visuals_of
 
 
@@ -24,19 +24,6 @@ def test_limits_count_what_is_on_the_pages_and_name_the_pages_left_out(
         note.caption
         == f"The list ends here after {len(listed)} visuals: pages {note.page} to 6 may show more."
     )
-
-
-def test_pages_without_a_search_for_ruled_tables_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    document, all_pages = pages(3)
-    for number, page in enumerate(all_pages):
-        for row in range(5):
-            for column in range(3):  # boxes in no clear columns, so that only the library can tell
-                x, y = 60 + 9 * number + 100 * column + 17 * row, 90 + 15 * number + 18 * row
-                page.draw_rect((x, y, x + 100, y + 18))
-                page.insert_text((x + 4, y + 13), f"Box {row}", fontsize=9)
-    assert "not searched" not in str(visuals_of(document))
-    monkeypatch.setattr(tables, "MAX_SEARCHED", 30)
-    assert visuals_of(document)[-1].caption == "Ruled tables were not searched on 1 page: 3."
 
 
 def test_a_busy_machine_gives_the_same_visuals(monkeypatch: pytest.MonkeyPatch) -> None:

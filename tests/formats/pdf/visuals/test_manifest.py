@@ -328,15 +328,15 @@ def test_the_list_ends_with_a_note_where_the_limit_is() -> None:
         for column in range(4):
             x, y = 20 + 130 * column, 30 + 64 * row
             raster(whole, (x, y, x + 60, y + 44))
-    document, all_pages = pages(22)
+    document, all_pages = pages(23)  # the first is a title page
     for number, page in enumerate(all_pages):  # nowhere at the same place on three pages
         right, down = 1.3 * number, 0.4 * number
         page.show_pdf_page(pymupdf.Rect(right, down, 595 + right, 842 + down), sheet, 0)
         page.insert_text((30, 835), f"Plates, sheet {number + 1}", fontsize=8)
     *listed, note = visuals_of(document)
     assert len(listed) == 1_000
-    assert (note.type, note.page) == (VisualType.PAGE, 21)
-    assert note.caption == "The list ends here after 1,000 visuals: pages 21 to 22 may show more."
+    assert (note.type, note.page) == (VisualType.PAGE, 22)
+    assert note.caption == "The list ends here after 1,000 visuals: pages 22 to 23 may show more."
 
 
 _BOX = st.tuples(*[st.floats(-50, 900, allow_nan=False) for _ in range(4)])

@@ -11,7 +11,8 @@ import pytest
 from qagen_dagster.formats.pdf.layout import Piece, text_of
 from qagen_dagster.formats.pdf.tables.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
-from qagen_dagster.formats.pdf.visuals.tables import TableFinder
+from qagen_dagster.formats.pdf.visuals.number_tables import is_printed
+from qagen_dagster.formats.pdf.visuals.tables import ruled_tables
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.visuals.test_boxes import accounts, heads
 from tests.formats.pdf.visuals.test_manifest import (
@@ -140,6 +141,83 @@ def test_the_output_of_a_program_is_no_table() -> None:
     assert visuals_of(document) == ()
 
 
+@pytest.mark.parametrize(("spaces", "printed"), [(2.0, True), (2.4, False)])
+def test_several_spaces_between_words_are_whole_letters_wide(spaces: float, printed: bool) -> None:
+    wide = {"Std. Error": 10.0, "pier 0.52 0.61": 14 + spaces, "intercept": 9.0}
+    pieces = [
+        Piece(text, (60, 100 + 12 * n, 60 + 5.4 * letters, 109 + 12 * n), 9.0, bold=False, line=n)
+        for n, (text, letters) in enumerate(wide.items())
+    ]
+    assert is_printed(pieces) == printed
+
+
+def test_rows_of_a_program_s_output_between_lines_are_no_table() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    grid(page, 60, 200, [["" for _ in CELLS[0]] for _ in CELLS])
+    for row, texts in enumerate(CELLS):
+        for column, text in enumerate(texts):
+            page.insert_text((64 + 90 * column, 213 + 18 * row), text, fontname="cour", fontsize=9)
+    assert visuals_of(document) == ()
+
+
+def test_a_grid_with_points_in_it_is_a_drawing() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    grid(page, 60, 200, [["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"], ["10", "11", "12"]], high=30)
+    for n in range(30):
+        page.draw_rect(pymupdf.Rect(81 + 8 * n, 305 - 3 * n, 84 + 8 * n, 308 - 3 * n))
+    (drawing,) = visuals_of(document)
+    assert drawing.type is VisualType.DIAGRAM
+
+
+def test_a_part_of_a_longer_table_is_left_out() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    rows = [("pier", "boats", "rain"), *((f"no. {n}", str(70 + n), str(310 + n)) for n in range(5))]
+    for n, row in enumerate(rows):
+        for x, text in zip((60, 200, 300), row, strict=True):
+            page.insert_text((x, 186 + 12 * n), text, fontsize=9)
+    page.insert_text((66, 258), "quay", fontsize=9)
+    page.insert_text((215, 258), "none seen", fontsize=9)
+    prose(page, 60, 300, 535, 380)
+    assert visuals_of(document) == ()
+
+
+@pytest.mark.parametrize(("right", "top"), [(160, 187), (90, 200)])
+def test_heads_above_the_first_line_belong_to_a_table_but_no_numbered_heading(
+    right: float, top: float
+) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.insert_text((64, 197), "4.1", fontsize=9)
+    page.insert_text((right, 197), "Gauges", fontsize=9)
+    grid(page, 60, 200, CELLS)
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, top, 330, 200 + 18 * len(CELLS)))
+
+
+def test_the_line_of_the_running_head_is_no_part_of_a_table() -> None:
+    document, (page,) = pages()
+    page.insert_text((60, 48), "The gauges", fontsize=9)
+    page.draw_line((60, 52), (330, 52))
+    page.insert_text((60, 75), "Stations", fontsize=10)
+    grid(page, 60, 90, CELLS)
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 90, 330, 90 + 18 * len(CELLS)))
+
+
+@pytest.mark.parametrize(("count", "shown"), [(2, [240, 60]), (3, [240])])
+def test_a_logo_above_the_prose_of_the_first_page_is_left_out(count: int, shown: list[int]) -> None:
+    document, (page, *_) = pages(count)
+    raster(page, (60, 60, 160, 120))
+    prose(page, 60, 140, 535, 220)
+    raster(page, (60, 240, 160, 300), shade=200)
+    assert sorted((round(one.box.y0) for one in visuals_of(document) if one.box), reverse=True) == shown
+
+
 def test_digits_of_one_width_are_no_output_of_a_program() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -212,9 +290,8 @@ def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -
     ]
     shown = Shown(shapes=[Shape(box, items=8) for box in boxes])
     both = Ruled((600, 1000, 3300, 1640), [[[0], [1]], [[2], [3]]], {})
-    page: Any = None  # these shapes leave nothing unclear
     text = text_of(595, 842, pieces, 10.0)
-    found = TableFinder().ruled(page, 1, 16, shown, text, [both], [])
+    found = ruled_tables(shown, text, [both], [])
     assert len(found) == (1 if between == 1 else 0)
 
 
@@ -273,10 +350,16 @@ def test_four_panels_without_a_caption_are_one_drawing_without_the_page_number()
     assert covers(drawing, (60, 200, 560, 560), slack=6)
 
 
-def test_a_note_with_a_picture_beside_its_text_is_no_drawing() -> None:
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_note_with_a_picture_beside_its_text_is_no_drawing(lines: bool) -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 160, 535, 235))
+    frame = pymupdf.Rect(60, 160, 535, 235)
+    if lines:
+        for side in ((frame.tl, frame.tr), (frame.tr, frame.br), (frame.br, frame.bl), (frame.bl, frame.tl)):
+            page.draw_line(*side)
+    else:
+        page.draw_rect(frame)
     page.draw_circle((90, 205), 15)
     for n in range(12):
         page.draw_line((80, 198 + n), (100, 198 + n))
