@@ -61,16 +61,6 @@ def ask_subject(clause: Clause, wh: str) -> str:
     return _close([wh, text, _front(clause, before)])
 
 
-def ask_plural_subject(clause: Clause, wh: str) -> str:
-    """The question for a plural subject that stays: "How many probes drift ...?"."""
-    subject = clause.within(clause.subject)
-    before = [index for index in clause.kept if index < subject[0]]
-    after = [index for index in clause.kept if index > subject[-1]]
-    if not _can_move(clause):
-        return ""
-    return _close([wh, words(clause.doc, _trim(clause, after)).rstrip("."), _front(clause, before)])
-
-
 def _is_plural(token: Token) -> bool:
     return token.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in token.children)
 
@@ -138,31 +128,16 @@ def _can_move(clause: Clause) -> bool:
 
 
 def _lower_first(text: str, first: Token) -> str:
-    """A sentence's first word in lower case unless it is a name or all capitals."""
-    keep = (
+    """A sentence's first word in lower case, unless it is a name or more than a plain word."""
+    named = (
         first.pos_ == "PROPN"
         or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
         or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
     )
-    if (
-        first.i > 0
-        or re.fullmatch(r"[A-Z]\.", first.text)
-        or (not _is_gerund(first) and keep and first.lower_ not in ("the", "a", "an"))
-    ):
-        return text
-    if any(char.isupper() or char.isdigit() for char in first.text[1:]) or first.text == "I":
+    plain = re.fullmatch(r"A|[A-Z][a-z\u2019'-]+", first.text)
+    if first.i > 0 or not plain or (named and first.lower_ not in ("the", "a", "an")):
         return text
     return text[:1].lower() + text[1:]
-
-
-def _is_gerund(first: Token) -> bool:
-    """Whether a gerund begins the sentence ("Averaging removes the waves"); the tagger takes it for a name."""
-    return (
-        len(first.text) > 5
-        and first.text.endswith("ing")
-        and first.dep_ != "compound"
-        and not first.ent_type_
-    )
 
 
 # Rule lemmas of the small model that are not English verbs.

@@ -5,6 +5,7 @@ Each rule takes a clause and yields gaps. `wording.py` checks grammar, `filters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from spacy.tokens import Doc
@@ -23,6 +24,9 @@ _GENERIC = word_set(
     "result problem goal aim idea reason question issue point case difference purpose effect advantage answer approach method majority rest part half number fact "
     "way example objective task step thing factor exception consequence conclusion explanation possibility alternative"
 )
+
+# What may follow a definition: nothing, or a clause that only adds to it; not the rest of a list.
+_REST = re.compile(r"(?:\(\S+\))?\W*(?:(?:which|who|whose|where|when|\w+ed|\w+ing)\b.*)?")
 
 
 def who(clause: Clause) -> Iterator[Found]:
@@ -121,8 +125,12 @@ def definition(clause: Clause) -> Iterator[Found]:
     answer = solid(clause.doc, kept)
     shapes = {child.dep_ for child in attribute.children}
     definite = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
-    introduced = "det" in shapes or attribute.tag_ == "NNS"
-    cut = not kept or clause.doc[kept[-1]].tag_ in ("JJ", "IN")  # "an interface that supports dynamic"
+    introduced = attribute.tag_ == "NNS" or any(
+        child.lower_ in ("a", "an", "the") for child in attribute.children
+    )
+    cut = (
+        not kept or clause.doc[kept[0]].pos_ == "ADV" or not _REST.fullmatch(clause.doc[kept[-1] + 1 :].text)
+    )
     if not introduced or cut or not shapes & {"relcl", "prep", "acl"} or len(answer.split()) < 4:
         return
     if (definite and "relcl" not in shapes) or any(child.dep_ == "conj" for child in noun.children):
@@ -137,8 +145,12 @@ def _is_term(doc: Doc, subject: list[int]) -> bool:
     first, last = doc[subject[0]], doc[subject[-1]].text
     phrase = [doc[index] for index in subject]
     clause = any(token.pos_ == "VERB" and token.dep_ not in ("amod", "compound") for token in phrase)
-    chosen = any(token.tag_ in ("JJS", "RBS", "PDT") for token in phrase)
-    whole = first.pos_ not in ("ADV", "NUM") and first.lower_ not in ("all", "every", "each", "any", "some")
+    chosen = any(token.tag_ in ("JJS", "RBS", "PDT") or token.ent_type_ == "ORDINAL" for token in phrase)
+    whole = (
+        first.pos_ not in ("ADV", "NUM")
+        and first.tag_ != "PRP$"
+        and first.lower_ not in ("all", "both", "every", "each", "any", "some")
+    )
     return whole and not clause and not chosen and len(last) > 1 and not last[0].isdigit()
 
 
