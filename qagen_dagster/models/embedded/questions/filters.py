@@ -15,13 +15,15 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
-    r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|now|currently|later|then|next|above|below|subsequent|"
-    r"again|another|only|a different|additional|further|the (?:same|present|other)|et al)\b|\byou (?:want|need|wish)\b",
+    r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|now|currently|later|then|next|subsequent|"
+    r"again|another|only|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])|\byou (?:want|need|wish)\b",
     re.IGNORECASE,
 )
-_CUT = re.compile(r"\b(?:where|to|of|and|or|by|than|because|the|a)\??$")  # a formula follows
+_CUT = re.compile(
+    r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|because|the|a)\??$"
+)  # a formula follows
 _FORMULA = re.compile(
-    r" - |--|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])"
+    r" - |--|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _OPINION = re.compile(
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|serious|central|essential|good|excellent|common|typical|most|"
@@ -70,11 +72,12 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a rule, or a sentence of a long document, has no name and no number that tells where it stands."""
-    vague = candidate.family == "what_happens" or (
+    """Whether nothing tells which event or rule is meant, or where in a long document its sentence stands."""
+    needed = candidate.family in ("what_happens", "when") or (
         context.long and candidate.family not in {*_STRUCTURED, "definition"}
     )
-    return vague and not re.search(r"\d|(?<=\w )[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
+    named = re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
+    return needed and not named
 
 
 def _opinion(candidate: Candidate, context: Context) -> bool:

@@ -14,7 +14,7 @@ The Harbour Pump is a pump that lifts sea water into the basin at Selby Quay. Ma
 pump in March 1987. The pump has a flow rate of 45 litres per second, and it holds twelve filters. An engineer
 must replace the filters because salt blocks them. The pressure relief valve (PRV) opens at 9 bar.
 
-When the supply voltage drops, the controller stops the pump.
+When the supply voltage drops below 360 V, the controller stops the pump.
 
 ## Specifications
 
@@ -45,7 +45,7 @@ def questions() -> dict[str, str]:
     ("question", "answer"),
     [
         ("when did Martha Kellogg design the pump?", "March 1987"),
-        ("what happens when the supply voltage drops?", "the controller stops the pump"),
+        ("what happens when the supply voltage drops below 360 V?", "the controller stops the pump"),
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
@@ -148,10 +148,12 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "The wall includes 21 pairs and 2 bifurcations.",
         "100 dpi fonts must be placed in the folder of walls.",
         "A wall is not complex because it has many measurable stones.",
-        "The north wall was started because I needed a handful of stones.",
         "Some walls were removed because they leaned too far.",
         "If one imagines a wall, the wall splits into two walls.",
-        "If wall_ height is the empty string, the wall is saved on the list.",
+        "When a wall falls, the miller stops the mill.",
+        "Two mills of Selby reported losses in Orford Parish.",
+        "Five walls of Selby were averaged over 100 repetitions.",
+        "The second wall is a pile of stones that holds soil.",
         "The Foreign Minister, Alexander Downer, has opened the wall of Selby in public.",
     ],
 )
@@ -161,7 +163,7 @@ def test_sentences_that_say_too_little_are_not_asked_about(sentence: str) -> Non
 
 
 def test_a_long_document_is_asked_only_about_what_has_a_name_or_a_number() -> None:
-    facts = "When sea water enters a pipe, an alarm wakes a keeper. Martha Kellogg designed the pump in March 1987."
+    facts = "Martha Kellogg wrote sadly of a wall of stones. Martha Kellogg designed the pump in March 1987."
     for lines, asked in ((10, 2), (1_600, 1)):
         paper = Paper(f"# Pumps: a Report\n\n{facts}\n" + "\nWell, well.\n" * (lines // 2))
         found = list(all_questions(paper))
@@ -294,7 +296,7 @@ east wall | 31 | 5.1
 
 def test_words_are_set_as_the_document_sets_them() -> None:
     found = list(all_questions(Paper(REPORT)))
-    assert any(question.endswith("what is eelgrass?") for question in found), found
+    assert any(question.endswith("what is Eelgrass?") for question in found), found
     assert any('According to Table 4 of "Walls of the Upland: a Report"' in question for question in found), (
         found
     )

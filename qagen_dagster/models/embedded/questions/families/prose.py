@@ -129,7 +129,9 @@ def definition(clause: Clause) -> Iterator[Found]:
         child.lower_ in ("a", "an", "the") for child in attribute.children
     )
     cut = (
-        not kept or clause.doc[kept[0]].pos_ == "ADV" or not _REST.fullmatch(clause.doc[kept[-1] + 1 :].text)
+        not kept
+        or clause.doc[kept[0]].tag_ in ("RB", "RBS", "VBG", "IN")
+        or not _REST.fullmatch(clause.doc[kept[-1] + 1 :].text)
     )
     if not introduced or cut or not shapes & {"relcl", "prep", "acl"} or len(answer.split()) < 4:
         return
