@@ -26,7 +26,7 @@ _FORMULA = re.compile(
     r" - |--|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _OPINION = re.compile(
-    r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|serious|central|essential|good|excellent|common|typical|most|"
+    r"^(?:only|now|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|serious|central|essential|good|excellent|common|typical|most|"
     r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept)s?)\b"
 )
 _STOP = word_set(

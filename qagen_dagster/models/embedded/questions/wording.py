@@ -30,6 +30,8 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     if any(clause.doc[index].text in {",", ";", ":"} for index in inner if index not in gap or index > last):
         return ""
     name = words(clause.doc, subject)
+    if "," in name:
+        return ""
     name = _lower_first(name, clause.doc[subject[0]])
     pieces = [
         wh,

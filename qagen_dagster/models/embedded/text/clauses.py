@@ -5,7 +5,6 @@ Only grammar decides which tokens make up the clause, and which can be omitted w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,10 +12,8 @@ from spacy.tokens import Doc, Token
 
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
-_GLUED = re.compile(r"\w\(")
-_ASIDE = re.compile(r"\([^()\s]+\s[^()]+\)")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
-_LOOSE = frozenset({"relcl", "appos", "acl"})
+_LOOSE = frozenset({"relcl", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
 _DISCOURSE = word_set(
     "however therefore thus also moreover furthermore additionally indeed finally hence overall notably importantly "
@@ -83,8 +80,6 @@ def read_clause(doc: Doc) -> Clause | None:
     subjects = [child for child in root.children if child.dep_ in _SUBJECTS and child.i < root.i]
     if len(subjects) != 1 or not _finite(root):
         return None
-    if _GLUED.search(doc.text) or _ASIDE.search(doc.text):
-        return None  # "f(x)", "file(s)"; an aside of several words may limit what the sentence says
     second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
     if second is not None and not any(child.dep_ in _SUBJECTS for child in second.children):
         return None  # what follows both verbs may belong to both: "were found and reported in 2008"
@@ -94,28 +89,8 @@ def read_clause(doc: Doc) -> Clause | None:
     kept = tuple(token.i for token in doc if token.i not in dropped)
     if subjects[0].i in dropped or root.i in dropped:
         return None
-    clause = Clause(doc, root, subjects[0], kept)
     split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
-    return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
-
-
-def _has_stray_verb(clause: Clause) -> bool:
-    """Whether a finite verb remains that no subordinate clause explains, which means that the parse is wrong."""
-    if any(
-        child.dep_ in ("ccomp", "parataxis") and child.i < clause.root.i for child in clause.root.children
-    ):
-        return True
-    for index in clause.kept:
-        token = clause.doc[index]
-        if (
-            token.tag_ not in ("VBD", "VBZ", "VBP")
-            or token.i == clause.root.i
-            or token.dep_ in ("aux", "auxpass")
-        ):
-            continue
-        if token.dep_ not in ("relcl", "advcl", "ccomp", "pcomp", "csubj"):
-            return True
-    return False
+    return None if split else Clause(doc, root, subjects[0], kept)  # half a date or a name misleads
 
 
 def _finite(root: Token) -> bool:

@@ -28,10 +28,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
         if is_unit(doc[number.i + 1]) or not number.whitespace_:  # "100 dpi fonts", "two-thirds"
             continue
         answer = solid(doc, [index for index in phrase if index <= number.i])
-        again = any(  # two counts, as in "12 X under white lamps and 4 X under amber ones"
-            token.i > noun.i and token.dep_ == "nummod" and token.head.lemma_ == noun.lemma_ for token in doc
-        )
-        if not answer or again or any(doc[index].lower_ in (",", "each", "such") for index in phrase):
+        if not answer:
             continue
         asked = f"How many {words(doc, [index for index in phrase if index > number.i])}"
         yield ask(clause, asked, set(phrase)), answer, "how_many", "numeric", 0.8
