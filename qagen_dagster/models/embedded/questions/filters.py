@@ -16,18 +16,18 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|now|currently|later|then|next|subsequent|"
-    r"again|another|only|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])|\byou (?:want|need|wish)\b",
+    r"again|another|only|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])|\byou (?:want|need|wish|would like)\b|(?:if|when) (?:its|their)\b",
     re.IGNORECASE,
 )
 _CUT = re.compile(
-    r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|because|the|a)\??$"
+    r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$"
 )  # a formula follows
 _FORMULA = re.compile(
     r" - |--|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _OPINION = re.compile(
-    r"^(?:only|now|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|serious|central|essential|good|excellent|common|typical|most|"
-    r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept)s?)\b"
+    r"^(?:only|now|still|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|major|serious|central|essential|good|excellent|common|typical|unusual|positive|most|"
+    r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept|advantage|feature|lesson|goal|reason)s?)\b"
 )
 _STOP = word_set(
     "a an the of in on at to for from by with and or but is are was were be been being do does did has have had what which who whom "
@@ -82,7 +82,8 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
 
 def _opinion(candidate: Candidate, context: Context) -> bool:
     """Whether a "definition" only judges how good, bad or important a thing is."""
-    return candidate.family == "definition" and bool(_OPINION.match(candidate.answer))
+    subject = candidate.asked.split(" ", 2)[-1]
+    return candidate.family == "definition" and any(map(_OPINION.match, (subject, candidate.answer)))
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (

@@ -31,5 +31,5 @@ def wanted_families(system_prompt: str) -> frozenset[str]:
 
 
 def by_purpose(found: Iterable[Candidate], wanted: frozenset[str], strong: float) -> list[Candidate]:
-    """Strong candidates of the wanted families, then other strong ones, then the rest, each group in its order."""
-    return sorted(found, key=lambda item: (item.quality < strong, item.family not in wanted))
+    """Candidates of the wanted families, then the others, strong ones first, each group in its order."""
+    return sorted(found, key=lambda item: (item.family not in wanted, item.quality < strong))

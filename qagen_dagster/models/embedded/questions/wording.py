@@ -22,17 +22,14 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
         return ""
     operator, rest = verbs
     subject = clause.within(clause.subject)
-    if not subject:
+    if not clause.span(clause.subject):
         return ""
     before, middle, after = _around(clause, subject, gap)
     inner = range(clause.root.i + 1, after[0] + 1) if after else range(0)
     last = max((index for index in gap if not clause.doc[index].is_punct), default=0)
     if any(clause.doc[index].text in {",", ";", ":"} for index in inner if index not in gap or index > last):
         return ""
-    name = words(clause.doc, subject)
-    if "," in name:
-        return ""
-    name = _lower_first(name, clause.doc[subject[0]])
+    name = _lower_first(clause.span(clause.subject), clause.doc[subject[0]])
     pieces = [
         wh,
         operator,

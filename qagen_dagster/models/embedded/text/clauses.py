@@ -13,7 +13,7 @@ from spacy.tokens import Doc, Token
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
-_LOOSE = frozenset({"relcl", "acl"})
+_LOOSE = frozenset({"relcl", "appos", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
 _DISCOURSE = word_set(
     "however therefore thus also moreover furthermore additionally indeed finally hence overall notably importantly "

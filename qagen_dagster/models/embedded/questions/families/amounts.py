@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from qagen_dagster.models.embedded.questions.wording import Found, ask
@@ -28,10 +29,9 @@ def how_many(clause: Clause) -> Iterator[Found]:
         if is_unit(doc[number.i + 1]) or not number.whitespace_:  # "100 dpi fonts", "two-thirds"
             continue
         answer = solid(doc, [index for index in phrase if index <= number.i])
-        if not answer:
-            continue
         asked = f"How many {words(doc, [index for index in phrase if index > number.i])}"
-        yield ask(clause, asked, set(phrase)), answer, "how_many", "numeric", 0.8
+        if not re.search(r"[,;—\u2013]", asked):
+            yield ask(clause, asked, set(phrase)), answer, "how_many", "numeric", 0.8
 
 
 def how_long(clause: Clause) -> Iterator[Found]:

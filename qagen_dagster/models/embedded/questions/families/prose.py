@@ -76,7 +76,7 @@ def what_happens(clause: Clause) -> Iterator[Found]:
             text = words(doc, condition)
             if len(answer.split()) >= 3:
                 asked = f"What happens {text[:1].lower()}{text[1:]}?"
-                yield asked, answer, "what_happens", "procedural", 0.85
+                yield asked, answer, "what_happens", "procedural", 0.4  # the context often decides
 
 
 def definition(clause: Clause) -> Iterator[Found]:
@@ -91,8 +91,11 @@ def definition(clause: Clause) -> Iterator[Found]:
     answer = solid(doc, [index for index in clause.kept if root.i < index <= attribute.right_edge.i])
     rest = doc.text[doc.text.find(answer, doc[root.i].idx) + len(answer) :]
     the = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
-    vague = the and all(child.dep_ != "relcl" for child in attribute.children)
-    if len(answer.split()) >= 4 and _REST.fullmatch(rest) and not vague:
+    shapes = (
+        {"relcl"} if the else {"relcl", "prep", "acl"}
+    )  # "the change is a result of ..." says which change
+    told = any(child.dep_ in shapes for child in attribute.children)
+    if told and len(answer.split()) >= 4 and _REST.fullmatch(rest):
         gap = set(range(root.i + 1, len(doc)))
         yield ask(clause, "Who" if is_named(noun) else "What", gap), answer, "definition", "definition", 0.9
 
