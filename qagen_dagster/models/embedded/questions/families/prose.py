@@ -91,11 +91,10 @@ def definition(clause: Clause) -> Iterator[Found]:
     answer = solid(doc, [index for index in clause.kept if root.i < index <= attribute.right_edge.i])
     rest = doc.text[doc.text.find(answer, doc[root.i].idx) + len(answer) :]
     the = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
-    shapes = (
-        {"relcl"} if the else {"relcl", "prep", "acl"}
-    )  # "the change is a result of ..." says which change
-    told = any(child.dep_ in shapes for child in attribute.children)
-    if told and len(answer.split()) >= 4 and _REST.fullmatch(rest):
+    told = {child.dep_ for child in attribute.children} & ({"relcl"} if the else {"relcl", "prep", "acl"})
+    bare = the and len(subject) == 2 and noun.tag_ == "NN"  # "the variable"
+    kind = attribute.tag_ == "NNS" or any(child.dep_ in ("det", "poss") for child in attribute.children)
+    if told and kind and not bare and len(answer.split()) >= 4 and _REST.fullmatch(rest):
         gap = set(range(root.i + 1, len(doc)))
         yield ask(clause, "Who" if is_named(noun) else "What", gap), answer, "definition", "definition", 0.9
 
