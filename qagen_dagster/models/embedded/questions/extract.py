@@ -28,7 +28,6 @@ from qagen_dagster.models.embedded.text.sentences import is_prose, split
 from qagen_dagster.models.embedded.text.tables import tables
 
 CACHED_WINDOWS = 256
-STRONG = 0.5  # weaker candidates are asked only after all others
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
 _REFERENCE = re.compile(
@@ -106,10 +105,13 @@ def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """Round robin over the families, best first within each, so that the first few are varied; weak ones last."""
-    order = sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item)))
-    strong = [candidate for candidate in order if candidate.quality >= STRONG]
-    return [*_in_turn(strong), *_in_turn([candidate for candidate in order if candidate.quality < STRONG])]
+    """Round robin over the families, best first within each, so that the first few are varied."""
+    families: dict[str, list[Candidate]] = {}
+    for candidate in sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item))):
+        families.setdefault(candidate.family, []).append(candidate)
+    return [
+        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
+    ]
 
 
 def _spread(candidate: Candidate) -> tuple[str, int]:
@@ -117,12 +119,3 @@ def _spread(candidate: Candidate) -> tuple[str, int]:
     if candidate.family != "cell":
         return "", candidate.line
     return hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest(), 0
-
-
-def _in_turn(order: Sequence[Candidate]) -> list[Candidate]:
-    families: dict[str, list[Candidate]] = {}
-    for candidate in order:
-        families.setdefault(candidate.family, []).append(candidate)
-    return [
-        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
-    ]

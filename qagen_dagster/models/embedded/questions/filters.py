@@ -16,7 +16,7 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|now|currently|later|then|next|subsequent|"
-    r"again|another|only|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])|\byou (?:want|need|wish|would like)\b|(?:if|when) (?:its|their)\b",
+    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])",
     re.IGNORECASE,
 )
 _CUT = re.compile(
@@ -72,12 +72,11 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether nothing tells which event or rule is meant, or where in a long document its sentence stands."""
-    needed = candidate.family in ("what_happens", "when") or (
+    """Whether an event, or a sentence of a long document, has no name and no number that tells where it stands."""
+    vague = candidate.family == "when" or (
         context.long and candidate.family not in {*_STRUCTURED, "definition"}
     )
-    named = re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
-    return needed and not named
+    return vague and not re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
 
 
 def _opinion(candidate: Candidate, context: Context) -> bool:

@@ -25,6 +25,8 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     if not clause.span(clause.subject):
         return ""
     before, middle, after = _around(clause, subject, gap)
+    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle):
+        return ""  # "Smith and Sons, having lost its mill, was sold"
     inner = range(clause.root.i + 1, after[0] + 1) if after else range(0)
     last = max((index for index in gap if not clause.doc[index].is_punct), default=0)
     if any(clause.doc[index].text in {",", ";", ":"} for index in inner if index not in gap or index > last):

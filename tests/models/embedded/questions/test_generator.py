@@ -14,8 +14,6 @@ The Harbour Pump is a pump that lifts sea water into the basin at Selby Quay. Ma
 pump in March 1987. The pump has a flow rate of 45 litres per second, and it holds twelve filters. An engineer
 must replace the filters because salt blocks them. The pressure relief valve (PRV) opens at 9 bar.
 
-When the supply voltage drops below 360 V, the controller stops the pump.
-
 ## Specifications
 
 - Weight: 412 kg
@@ -45,7 +43,6 @@ def questions() -> dict[str, str]:
     ("question", "answer"),
     [
         ("when did Martha Kellogg design the pump?", "March 1987"),
-        ("what happens when the supply voltage drops below 360 V?", "the controller stops the pump"),
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
@@ -147,8 +144,9 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "100 dpi fonts must be placed in the folder of walls.",
         "A wall is not complex because it has many measurable stones.",
         "Some walls were removed because they leaned too far.",
-        "If one imagines a wall, the wall splits into two walls.",
-        "When a wall falls, the miller stops the mill.",
+        "When a wall falls, the miller of Selby stops the mill.",
+        "The Mill Company, having lost many walls, was sold in May 1999.",
+        "The wall of the kitchen, not the one of the barn, was moved in May 1999.",
         "Two mills of Selby reported losses in Orford Parish.",
         "Five walls of Selby were averaged over 100 repetitions.",
         "The second wall is a pile of stones that holds soil.",
@@ -256,7 +254,6 @@ def test_visual_mode_without_anything_to_read_says_so() -> None:
     ("purpose", "question"),
     [
         ("They ask for the causes of faults.", "why "),
-        ("Procedures and the right action.", "what happens when "),
         ("Dates and deadlines.", "when "),
         ("Values of options in tables.", "what is the default value of "),
     ],

@@ -1,4 +1,4 @@
-"""Rules for questions from the main clause of a sentence: who, when, where, why, what happens, what is it.
+"""Rules for questions from the main clause of a sentence: who, when, how many, how long, why, what is it.
 
 Each rule takes a clause and yields gaps. `wording.py` checks grammar, `filters.py` checks sense.
 """
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 from qagen_dagster.models.embedded.questions.families.amounts import how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
-from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
+from qagen_dagster.models.embedded.text.clauses import Clause, solid
 from qagen_dagster.models.embedded.text.nouns import is_named, is_plain_date
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _POINTING = word_set("this that these those")
 # What may follow a definition: a clause or a phrase that only adds to it, not the rest of a list.
 _REST = re.compile(
-    r"(?: ?\(\S+\))?\W*(?:(?<=, )(?:which|who|whose|where|when|and|but|to|even|if|as|because|although|while|for|with|\w+ed|\w+ing)\b.*)?"
+    r"(?: ?\(\S+\))?\W*(?:(?<=, )(?:which|who|whose|where|when|to|even|if|as|because|although|while|for|with|\w+ed|\w+ing)\b.*)?"
 )
 
 
@@ -56,27 +56,6 @@ def why(clause: Clause) -> Iterator[Found]:
         answer = solid(doc, indices)
         if answer.startswith("because"):
             yield ask(clause, "Why", set(indices)), answer, "why", "causal", 0.9
-
-
-def what_happens(clause: Clause) -> Iterator[Found]:
-    """The consequence of a condition at the beginning of the sentence; a rule, not a single past event."""
-    doc, root = clause.doc, clause.root
-    duty = any(token.lower_ in ("must", "should") for token in clause.auxiliaries)
-    for child in root.children if doc[0].lower_ in ("when", "if", "whenever") and not duty else ():
-        condition = [token.i for token in child.subtree]
-        tokens = (child, *child.children)
-        if (
-            child.dep_ == "advcl"
-            and condition[0] == 0
-            and any(token.dep_ in ("nsubj", "nsubjpass") for token in child.children)
-            and doc[condition[-1] + 1].text == ","
-            and not any(token.tag_ == "VBD" for token in tokens)
-        ):
-            answer = solid(doc, list(range(condition[-1] + 2, len(doc))))
-            text = words(doc, condition)
-            if len(answer.split()) >= 3:
-                asked = f"What happens {text[:1].lower()}{text[1:]}?"
-                yield asked, answer, "what_happens", "procedural", 0.4  # the context often decides
 
 
 def definition(clause: Clause) -> Iterator[Found]:
@@ -121,7 +100,7 @@ def _is_term(clause: Clause, subject: list[int]) -> bool:
     return whole and not listed and not verb and not chosen and len(last) > 1 and not last[0].isdigit()
 
 
-RULES = (who, when, how_many, how_long, why, what_happens, definition)
+RULES = (who, when, how_many, how_long, why, definition)
 
 
 def questions(clause: Clause) -> Iterator[Found]:
