@@ -27,7 +27,7 @@ _FORMULA = re.compile(
 )
 _OPINION = re.compile(
     r"^(?:only|now|still|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|major|serious|central|essential|good|excellent|common|typical|unusual|positive|most|"
-    r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept|advantage|feature|lesson|goal|reason)s?)\b"
+    r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept|advantage|feature|factor|lesson|goal|reason)s?)\b"
 )
 _STOP = word_set(
     "a an the of in on at to for from by with and or but is are was were be been being do does did has have had what which who whom "

@@ -144,6 +144,7 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "100 dpi fonts must be placed in the folder of walls.",
         "A wall is not complex because it has many measurable stones.",
         "Some walls were removed because they leaned too far.",
+        "Martha Kellogg says the strike is not about the wages of the masons.",
         "When a wall falls, the miller of Selby stops the mill.",
         "The Mill Company, having lost many walls, was sold in May 1999.",
         "The wall of the kitchen, not the one of the barn, was moved in May 1999.",

@@ -26,7 +26,12 @@ def who(clause: Clause) -> Iterator[Found]:
     head = clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
     full = sum(token.pos_ in ("NOUN", "PROPN", "NUM", "ADJ") for token in rest)
-    if full >= 2 and clause.negation is None and clause.root.lemma_ not in ("be", "have") and is_named(head):
+    if (
+        full >= 2
+        and clause.negation is None
+        and clause.root.lemma_ not in ("be", "have", "say")
+        and is_named(head)
+    ):
         yield ask_subject(clause, "Who"), clause.span(head), "who", "factual", 0.8
     for child in clause.root.children:
         for noun in child.children if child.dep_ == "agent" else ():
