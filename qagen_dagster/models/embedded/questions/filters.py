@@ -15,7 +15,7 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
-    r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|now|currently|later|then|next|subsequent|"
+    r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
     r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])",
     re.IGNORECASE,
 )

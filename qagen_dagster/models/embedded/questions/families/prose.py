@@ -15,6 +15,8 @@ from qagen_dagster.models.embedded.text.nouns import is_named, is_plain_date
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _POINTING = word_set("this that these those")
+_PARTS = word_set("the all both every each any some")  # "the change" is known from the text before
+_CHOOSING = frozenset({"JJS", "RBS", "PDT", "PRP$"})
 # What may follow a definition: a clause or a phrase that only adds to it, not the rest of a list.
 _REST = re.compile(
     r"(?: ?\(\S+\))?\W*(?:(?<=, )(?:which|who|whose|where|when|to|even|if|as|because|although|while|for|with|\w+ed|\w+ing)\b.*)?"
@@ -74,35 +76,24 @@ def definition(clause: Clause) -> Iterator[Found]:
         return
     answer = solid(doc, [index for index in clause.kept if root.i < index <= attribute.right_edge.i])
     rest = doc.text[doc.text.find(answer, doc[root.i].idx) + len(answer) :]
-    the = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
-    told = {child.dep_ for child in attribute.children} & ({"relcl"} if the else {"relcl", "prep", "acl"})
-    bare = the and len(subject) == 2 and noun.tag_ == "NN"  # "the variable"
+    told = any(child.dep_ in ("relcl", "prep", "acl") for child in attribute.children)
     kind = attribute.tag_ == "NNS" or any(child.dep_ in ("det", "poss") for child in attribute.children)
-    if told and kind and not bare and len(answer.split()) >= 4 and _REST.fullmatch(rest):
+    if told and kind and len(answer.split()) >= 4 and _REST.fullmatch(rest):
         gap = set(range(root.i + 1, len(doc)))
         yield ask(clause, "Who" if is_named(noun) else "What", gap), answer, "definition", "definition", 0.9
 
 
 def _is_term(clause: Clause, subject: list[int]) -> bool:
-    """Whether the subject may be defined: no clause, no list, no superlative, no label such as "term 1"."""
-    phrase = [clause.doc[index] for index in subject]
-    if not phrase or clause.kept[0] < subject[0] or clause.subject.pos_ not in ("NOUN", "PROPN"):
+    """Whether the subject may be defined: no clause, no list, no one thing of several, no label such as "term 1"."""
+    noun, phrase = clause.subject, [clause.doc[index] for index in subject]
+    if not phrase or clause.kept[0] < subject[0] or noun.pos_ not in ("NOUN", "PROPN"):
         return False
     first, last = phrase[0], phrase[-1].text
-    listed = any(child.dep_ == "conj" for child in clause.subject.children)
+    listed = any(child.dep_ == "conj" for child in noun.children)
     verb = any(token.pos_ == "VERB" and token.dep_ not in ("amod", "compound") for token in phrase)
-    chosen = any(
-        token.tag_ in ("JJS", "RBS", "PDT", "PRP$") or token.ent_type_ == "ORDINAL" for token in phrase
-    )
-    whole = first.pos_ not in ("ADV", "NUM") and first.lower_ not in (
-        "all",
-        "both",
-        "every",
-        "each",
-        "any",
-        "some",
-    )
-    return whole and not listed and not verb and not chosen and len(last) > 1 and not last[0].isdigit()
+    chosen = any(token.tag_ in _CHOOSING or token.ent_type_ == "ORDINAL" for token in phrase)
+    chosen |= first.pos_ in ("ADV", "NUM") or (noun.pos_ == "NOUN" and first.lower_ in _PARTS)
+    return not (listed or verb or chosen) and len(last) > 1 and not last[0].isdigit()
 
 
 RULES = (who, when, how_many, how_long, why, definition)
