@@ -16,7 +16,7 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other)|et al)\b|\b(?:above|below)(?=[?,])",
+    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other)|et al|(?:section|table|figure|box|step|item|line) \d+)\b|\b(?:above|below)(?=[?,])",
     re.IGNORECASE,
 )
 _CUT = re.compile(
@@ -72,11 +72,10 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether an event, or a sentence of a long document, has no name and no number that tells where it stands."""
-    vague = candidate.family == "when" or (
-        context.long and candidate.family not in {*_STRUCTURED, "definition"}
-    )
-    return vague and not re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
+    """Whether a short question, or one about a sentence of a long document, has no name and no number of its own."""
+    short = len(set(_content_words(candidate.asked))) < 4 and candidate.family in ("when", "how_many")
+    deep = context.long and candidate.family not in {*_STRUCTURED, "definition"}
+    return (short or deep) and not re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
 
 
 def _opinion(candidate: Candidate, context: Context) -> bool:

@@ -5,6 +5,7 @@ Only grammar decides which tokens make up the clause, and which can be omitted w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -83,6 +84,8 @@ def read_clause(doc: Doc) -> Clause | None:
     second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
     if second is not None and not any(child.dep_ in _SUBJECTS for child in second.children):
         return None  # what follows both verbs may belong to both: "were found and reported in 2008"
+    if re.search(r"\w\(", doc.text):
+        return None  # "f(x)", "file(s)"
     dropped = _dropped(doc, root)
     if second is not None:
         dropped |= _from_conjunction(doc, root, second)
@@ -90,7 +93,27 @@ def read_clause(doc: Doc) -> Clause | None:
     if subjects[0].i in dropped or root.i in dropped:
         return None
     split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
-    return None if split else Clause(doc, root, subjects[0], kept)  # half a date or a name misleads
+    clause = Clause(doc, root, subjects[0], kept)
+    return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
+
+
+def _has_stray_verb(clause: Clause) -> bool:
+    """Whether a finite verb remains that no subordinate clause explains, which means that the parse is wrong."""
+    if any(
+        child.dep_ in ("ccomp", "parataxis") and child.i < clause.root.i for child in clause.root.children
+    ):
+        return True
+    for index in clause.kept:
+        token = clause.doc[index]
+        if (
+            token.tag_ not in ("VBD", "VBZ", "VBP")
+            or token.i == clause.root.i
+            or token.dep_ in ("aux", "auxpass")
+        ):
+            continue
+        if token.dep_ not in ("relcl", "advcl", "ccomp", "pcomp", "csubj"):
+            return True
+    return False
 
 
 def _finite(root: Token) -> bool:

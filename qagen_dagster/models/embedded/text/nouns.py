@@ -17,7 +17,7 @@ _UNITS = word_set(
     "kg kilogram kilograms kilograms tonne tonnes ton tons pound pounds litre litres liter liters ml millilitre "
     "millilitres degree degrees percent volt volts v amp amps watt watts w kw hertz hz khz mhz ghz gigahertz megahertz "
     "mb gb kb tb byte bytes bit bits baud dpi pixels pixel newton newtons pascal bar hpa joule joules calorie calories "
-    "dollar dollars euro euros pound pounds cents % °c °f mg µm nm ms g l"
+    "dollar dollars euro euros pound pounds cents thirds quarters % °c °f mg µm nm ms g l"
 )
 _DURATION = word_set("second minute hour day week month year decade century moment night")
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"

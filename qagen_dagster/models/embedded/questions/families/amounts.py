@@ -30,7 +30,11 @@ def how_many(clause: Clause) -> Iterator[Found]:
             continue
         answer = solid(doc, [index for index in phrase if index <= number.i])
         asked = f"How many {words(doc, [index for index in phrase if index > number.i])}"
-        if not re.search(r"[,;—\u2013]", asked):
+        again = any(  # two counts, as in "12 X under white lamps and 4 X under amber ones"
+            token.i != noun.i and token.lemma_ == noun.lemma_ and number_of(token) is not None
+            for token in doc
+        )
+        if not again and not re.search(r"[,;—\u2013]", asked):
             yield ask(clause, asked, set(phrase)), answer, "how_many", "numeric", 0.8
 
 

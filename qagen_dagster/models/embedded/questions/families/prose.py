@@ -61,7 +61,8 @@ def why(clause: Clause) -> Iterator[Found]:
             continue
         indices = [token.i for token in child.subtree]
         answer = solid(doc, indices)
-        if answer.startswith("because"):
+        after = any(index > indices[-1] and not doc[index].is_punct for index in clause.kept)
+        if answer.startswith("because") and not after:
             yield ask(clause, "Why", set(indices)), answer, "why", "causal", 0.9
 
 
