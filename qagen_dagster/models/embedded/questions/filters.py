@@ -15,8 +15,8 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
-    r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other)|et al|(?:section|table|figure|box|step|item|line) \d+)\b|\b(?:above|below)(?=[?,])",
+    r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
+    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one)|et al|(?:section|table|figure|box|step|item|line) \d+)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 _CUT = re.compile(
@@ -26,7 +26,7 @@ _FORMULA = re.compile(
     r" - |--|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _OPINION = re.compile(
-    r"^(?:only|now|still|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|major|serious|central|essential|good|excellent|common|typical|unusual|positive|most|"
+    r"^(?:only|now|still|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|major|serious|central|essential|interesting|good|excellent|common|typical|unusual|positive|most|"
     r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept|advantage|feature|factor|lesson|goal|reason)s?)\b"
 )
 _STOP = word_set(
@@ -72,9 +72,10 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a short question, or one about a sentence of a long document, has no name and no number of its own."""
+    """Whether a short or a "why" question, or one about a long document, has no name and no number of its own."""
     short = len(set(_content_words(candidate.asked))) < 4 and candidate.family in ("when", "how_many")
     deep = context.long and candidate.family not in {*_STRUCTURED, "definition"}
+    deep |= candidate.family == "why"
     return (short or deep) and not re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
 
 

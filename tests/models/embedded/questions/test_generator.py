@@ -151,6 +151,8 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "When a wall falls, the miller of Selby stops the mill.",
         "The Mill Company, having lost many walls, was sold in May 1999.",
         "The north side of Selby gets two thirds of the stones.",
+        "The lower walls are warm because their stones are dark.",
+        "The tables above list nine walls of Selby.",
         "Section 6 of the report shows four examples of the walls.",
         "The wall of Selby is old because it is long, see the map of the abbey.",
         "Two mills of Selby reported losses in Orford Parish.",
@@ -265,7 +267,7 @@ def test_visual_mode_without_anything_to_read_says_so() -> None:
     ],
 )
 def test_a_scenario_is_given_what_it_asks_for(purpose: str, question: str) -> None:
-    text = MANUAL + "\n## Faults\n\nThe motor stops early because grit blocks the lower seal of the pump.\n"
+    text = MANUAL + "\n## Faults\n\nThe pump of Selby Quay stops early because grit blocks the lower seal.\n"
     name, found = generate(Paper(text), purpose=purpose)
     assert name == "submit_qa"
     assert question in found["question"] or question.capitalize() in found["question"]
