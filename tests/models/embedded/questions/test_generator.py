@@ -237,6 +237,14 @@ def test_a_value_that_several_rows_share_is_not_asked_for() -> None:
     }
 
 
+def test_a_cell_that_is_a_badge_is_not_asked_for() -> None:
+    badge = "[![npm](https://img.example/w%s.svg)](https://www.example.org/w(%s))"
+    rows = "\n".join(f"| wall {place} | {badge % (place, place)} |" for place in "ABC")
+    assert not all_questions(
+        Paper(f"# Walls: a Report\n\n## Drivers\n\n| Wall | Version |\n|---|---|\n{rows}\n")
+    )
+
+
 def test_the_text_of_a_licence_is_not_asked_about() -> None:
     text = "# Walls: a Report\n\n## GNU Free Documentation License\n\nThe Free Software Foundation (FSF) publishes it.\n"
     assert not all_questions(Paper(text))
