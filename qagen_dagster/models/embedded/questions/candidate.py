@@ -19,7 +19,6 @@ class Candidate:
     quality: float = 0.5
     frame: str = ""  # the phrase that names the document, if it is known yet
     visuals: tuple[str, ...] = ()
-    before: str = ""  # the paragraph before the sentence, in lower case: "the ..." may refer to it
 
     @property
     def question(self) -> str:

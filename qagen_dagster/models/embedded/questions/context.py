@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.conversation import Card, Line
-from qagen_dagster.models.embedded.text.blocks import Block, Kind
 from qagen_dagster.models.embedded.text.frame import quoted
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
@@ -29,10 +27,8 @@ class Context:
     """The document's names."""
 
     title: str = ""
-    words: Counter[str] = field(default_factory=Counter[str], compare=False)  # in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
-    topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: tuple[tuple[int, str], ...] = ()  # lines and titles
     long: bool = False  # a question must then hold a name or a number of its own
 
@@ -103,21 +99,3 @@ def name_words(lines: Sequence[Line]) -> frozenset[str]:
     return frozenset(
         word.lower() for line in lines for word in re.findall(r"[a-z,]\s+([A-Z][a-z]+)\b", line.text)
     )
-
-
-def word_counts(blocks: Sequence[Block]) -> Counter[str]:
-    """How often each word occurs."""
-    return Counter(word for block in blocks if block.kind is not Kind.CODE for word in _lower_words(block))
-
-
-def topic_words(blocks: Sequence[Block], context: Context) -> frozenset[str]:
-    """Words of the title, of headings and of many paragraphs: "the logger" then needs no antecedent."""
-    named = {word for block in blocks if block.kind is Kind.HEADING for word in _lower_words(block)}
-    texts = [set(_lower_words(block)) for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM)]
-    spread = Counter(word for words in texts for word in words)
-    often = {word for word, count in spread.items() if count >= max(5, len(texts) // 12)}
-    return frozenset(named | often | set(re.findall(r"[a-z][a-z-]+", context.title.lower())))
-
-
-def _lower_words(block: Block) -> list[str]:
-    return re.findall(r"[a-z][a-z-]+", block.passage.text.lower())

@@ -15,13 +15,7 @@ from itertools import zip_longest
 
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.questions.candidate import Candidate
-from qagen_dagster.models.embedded.questions.context import (
-    Context,
-    name_words,
-    plain_words,
-    topic_words,
-    word_counts,
-)
+from qagen_dagster.models.embedded.questions.context import Context, name_words, plain_words
 from qagen_dagster.models.embedded.questions.families.acronyms import acronyms
 from qagen_dagster.models.embedded.questions.families.cells import cell_questions
 from qagen_dagster.models.embedded.questions.families.entries import keyed
@@ -30,11 +24,10 @@ from qagen_dagster.models.embedded.questions.filters import refusal, without_riv
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
 from qagen_dagster.models.embedded.text.clauses import read_clause
 from qagen_dagster.models.embedded.text.language import is_english, parse
-from qagen_dagster.models.embedded.text.sentences import Sentence, is_prose, split
+from qagen_dagster.models.embedded.text.sentences import is_prose, split
 from qagen_dagster.models.embedded.text.tables import tables
 
 CACHED_WINDOWS = 256
-STRONG = 0.5  # weaker candidates are asked only after all others
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
 _REFERENCE = re.compile(
@@ -54,13 +47,7 @@ _STRUCTURED = frozenset({"key", "cell", "acronym"})
 def candidates(lines: tuple[Line, ...], context: Context) -> tuple[Candidate, ...]:
     """Candidates of consecutive lines, best and most varied first."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
-    context = replace(
-        context,
-        words=word_counts(blocks),
-        plain=plain_words(lines),
-        names=name_words(lines),
-        topic=topic_words(blocks, context),
-    )
+    context = replace(context, plain=plain_words(lines), names=name_words(lines))
     found = (framed(candidate, context) for candidate in proposals(blocks, context))
     good = [candidate for candidate in found if refusal(candidate, context) is None]
     return tuple(interleave(one_per_sentence(without_rivals(good))))
@@ -88,46 +75,23 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
     """Questions from sentences, without captions, which belong to visual mode."""
     found = [
-        (sentence, before)
+        sentence
         for block in blocks
         if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
-        for sentence, before in _with_context(block)
+        for sentence in split(block.passage)
         if is_prose(sentence)
     ]
-    docs = parse([sentence.text.rstrip(";") for sentence, _ in found])
-    for (sentence, before), doc in zip(found, docs, strict=True):
+    docs = parse([sentence.text.rstrip(";") for sentence in found])
+    for sentence, doc in zip(found, docs, strict=True):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
             if answer in sentence.passage.text:
-                quotes = (sentence.passage.quote(),)
-                yield Candidate(asked, answer, quotes, family, kind, quality, before=before)
-
-
-def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
-    """Each sentence with the paragraph's words before it."""
-    before = ""
-    for sentence in split(block.passage):
-        yield sentence, before
-        before += f" {sentence.text.lower()}"
+                yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
 
 def framed(candidate: Candidate, context: Context) -> Candidate:
     """The candidate with the document named."""
-    if candidate.frame:
-        return candidate
-    return replace(candidate, asked=_without_first_capital(candidate, context), frame=context.frame())
-
-
-def _without_first_capital(candidate: Candidate, context: Context) -> str:
-    """The question with the sentence's first word in lower case if the document writes it so elsewhere.
-
-    The parser takes such words for names: "Eelgrass is a plant" would give "what is Eelgrass?".
-    """
-    first = candidate.quotes[0].text.split(" ", 1)[0]
-    low = first.lower()
-    if not re.fullmatch(r"[A-Z][a-z]+", first) or low not in context.plain or low in context.names:
-        return candidate.asked
-    return re.sub(rf"(?<=\w )(?<![.?!:] ){first}\b", low, candidate.asked, count=1)
+    return candidate if candidate.frame else replace(candidate, frame=context.frame())
 
 
 def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
@@ -141,10 +105,13 @@ def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """Round robin over the families, best first within each, so that the first few are varied; weak ones last."""
-    order = sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item)))
-    strong = [candidate for candidate in order if candidate.quality >= STRONG]
-    return [*_in_turn(strong), *_in_turn([candidate for candidate in order if candidate.quality < STRONG])]
+    """Round robin over the families, best first within each, so that the first few are varied."""
+    families: dict[str, list[Candidate]] = {}
+    for candidate in sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item))):
+        families.setdefault(candidate.family, []).append(candidate)
+    return [
+        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
+    ]
 
 
 def _spread(candidate: Candidate) -> tuple[str, int]:
@@ -152,12 +119,3 @@ def _spread(candidate: Candidate) -> tuple[str, int]:
     if candidate.family != "cell":
         return "", candidate.line
     return hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest(), 0
-
-
-def _in_turn(order: Sequence[Candidate]) -> list[Candidate]:
-    families: dict[str, list[Candidate]] = {}
-    for candidate in order:
-        families.setdefault(candidate.family, []).append(candidate)
-    return [
-        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
-    ]

@@ -15,7 +15,7 @@ from qagen_dagster.models.embedded.conversation import (
 )
 from qagen_dagster.models.embedded.questions.candidate import Candidate
 from qagen_dagster.models.embedded.questions.context import Context, read_context
-from qagen_dagster.models.embedded.questions.extract import STRONG, candidates
+from qagen_dagster.models.embedded.questions.extract import candidates
 from qagen_dagster.models.embedded.questions.families.visual import Shown, shown, visual_candidates
 from qagen_dagster.models.embedded.questions.purpose import by_purpose, wanted_families
 from qagen_dagster.models.embedded.text.language import is_english
@@ -135,7 +135,7 @@ def _first_fresh(
     found: tuple[Candidate, ...] | list[Candidate], conversation: Conversation
 ) -> Candidate | None:
     said = conversation.prompt
-    ordered = by_purpose(found, wanted_families(conversation.system), STRONG)
+    ordered = by_purpose(found, wanted_families(conversation.system))
     tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
     enough = said.count(" stand for?") >= MAX_ACRONYMS
     return next(
@@ -174,6 +174,6 @@ def _exhausted(reason: str) -> Action:
 def _summary(known: dict[int, Line], total: int) -> str:
     looked = "the whole document" if len(known) >= total else f"{len(known)} of {total} lines"
     return (
-        f"The embedded rules looked at {looked}: no further sentence, labelled line, table cell or step gives a "
+        f"The embedded rules looked at {looked}: no further sentence, labelled line or table cell gives a "
         "question that is fluent, self-contained and has one answer."
     )

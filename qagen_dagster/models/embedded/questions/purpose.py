@@ -13,7 +13,6 @@ _DESCRIPTION = re.compile(
 )
 _KINDS = (
     (r"\bwhy\b|\bcauses?\b|\breasons?\b|\bexplanations?\b", "why"),
-    (r"\bprocedures?\b|\bsteps?\b|\bactions?\b|\bmust\b|\bhow to\b|\bduties\b|\bpenalt|\binstructions?\b", "what_happens"),
     (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "definition acronym"),
     (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell key"),
     (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many how_long cell key"),
@@ -30,6 +29,6 @@ def wanted_families(system_prompt: str) -> frozenset[str]:
     return frozenset(family for pattern, families in _FAMILIES if pattern.search(said) for family in families)
 
 
-def by_purpose(found: Iterable[Candidate], wanted: frozenset[str], strong: float) -> list[Candidate]:
-    """Strong candidates of the wanted families, then other strong ones, then the rest, each group in its order."""
-    return sorted(found, key=lambda item: (item.quality < strong, item.family not in wanted))
+def by_purpose(found: Iterable[Candidate], wanted: frozenset[str]) -> list[Candidate]:
+    """Candidates of the wanted families, then the others, each group in its order."""
+    return sorted(found, key=lambda item: item.family not in wanted)

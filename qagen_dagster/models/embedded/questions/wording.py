@@ -22,15 +22,16 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
         return ""
     operator, rest = verbs
     subject = clause.within(clause.subject)
-    if not subject:
+    if not clause.span(clause.subject):
         return ""
     before, middle, after = _around(clause, subject, gap)
+    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle):
+        return ""  # "Smith and Sons, having lost its mill, was sold"
     inner = range(clause.root.i + 1, after[0] + 1) if after else range(0)
     last = max((index for index in gap if not clause.doc[index].is_punct), default=0)
     if any(clause.doc[index].text in {",", ";", ":"} for index in inner if index not in gap or index > last):
         return ""
-    name = words(clause.doc, subject)
-    name = _lower_first(name, clause.doc[subject[0]])
+    name = _lower_first(clause.span(clause.subject), clause.doc[subject[0]])
     pieces = [
         wh,
         operator,
@@ -59,16 +60,6 @@ def ask_subject(clause: Clause, wh: str) -> str:
     if first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD") and _is_plural(clause.subject):
         text = text.replace(first.text, _SINGULAR[first.lower_], 1)
     return _close([wh, text, _front(clause, before)])
-
-
-def ask_plural_subject(clause: Clause, wh: str) -> str:
-    """The question for a plural subject that stays: "How many probes drift ...?"."""
-    subject = clause.within(clause.subject)
-    before = [index for index in clause.kept if index < subject[0]]
-    after = [index for index in clause.kept if index > subject[-1]]
-    if not _can_move(clause):
-        return ""
-    return _close([wh, words(clause.doc, _trim(clause, after)).rstrip("."), _front(clause, before)])
 
 
 def _is_plural(token: Token) -> bool:
@@ -138,31 +129,16 @@ def _can_move(clause: Clause) -> bool:
 
 
 def _lower_first(text: str, first: Token) -> str:
-    """A sentence's first word in lower case unless it is a name or all capitals."""
-    keep = (
+    """A sentence's first word in lower case, unless it is a name or more than a plain word."""
+    named = (
         first.pos_ == "PROPN"
         or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
         or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
     )
-    if (
-        first.i > 0
-        or re.fullmatch(r"[A-Z]\.", first.text)
-        or (not _is_gerund(first) and keep and first.lower_ not in ("the", "a", "an"))
-    ):
-        return text
-    if any(char.isupper() or char.isdigit() for char in first.text[1:]) or first.text == "I":
+    plain = re.fullmatch(r"A|[A-Z][a-z\u2019'-]+", first.text)
+    if first.i > 0 or not plain or (named and first.lower_ not in ("the", "a", "an")):
         return text
     return text[:1].lower() + text[1:]
-
-
-def _is_gerund(first: Token) -> bool:
-    """Whether a gerund begins the sentence ("Averaging removes the waves"); the tagger takes it for a name."""
-    return (
-        len(first.text) > 5
-        and first.text.endswith("ing")
-        and first.dep_ != "compound"
-        and not first.ent_type_
-    )
 
 
 # Rule lemmas of the small model that are not English verbs.

@@ -13,8 +13,6 @@ from spacy.tokens import Doc, Token
 
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
-_GLUED = re.compile(r"\w\(")
-_ASIDE = re.compile(r"\([^()\s]+\s[^()]+\)")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LOOSE = frozenset({"relcl", "appos", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
@@ -83,19 +81,19 @@ def read_clause(doc: Doc) -> Clause | None:
     subjects = [child for child in root.children if child.dep_ in _SUBJECTS and child.i < root.i]
     if len(subjects) != 1 or not _finite(root):
         return None
-    if _GLUED.search(doc.text) or _ASIDE.search(doc.text):
-        return None  # "f(x)", "file(s)"; an aside of several words may limit what the sentence says
     second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
     if second is not None and not any(child.dep_ in _SUBJECTS for child in second.children):
         return None  # what follows both verbs may belong to both: "were found and reported in 2008"
+    if re.search(r"\w\(", doc.text):
+        return None  # "f(x)", "file(s)"
     dropped = _dropped(doc, root)
     if second is not None:
         dropped |= _from_conjunction(doc, root, second)
     kept = tuple(token.i for token in doc if token.i not in dropped)
     if subjects[0].i in dropped or root.i in dropped:
         return None
-    clause = Clause(doc, root, subjects[0], kept)
     split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
+    clause = Clause(doc, root, subjects[0], kept)
     return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
 
 

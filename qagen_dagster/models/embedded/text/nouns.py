@@ -17,13 +17,10 @@ _UNITS = word_set(
     "kg kilogram kilograms kilograms tonne tonnes ton tons pound pounds litre litres liter liters ml millilitre "
     "millilitres degree degrees percent volt volts v amp amps watt watts w kw hertz hz khz mhz ghz gigahertz megahertz "
     "mb gb kb tb byte bytes bit bits baud dpi pixels pixel newton newtons pascal bar hpa joule joules calorie calories "
-    "dollar dollars euro euros pound pounds cents % °c °f mg µm nm ms g l"
+    "dollar dollars euro euros pound pounds cents thirds quarters % °c °f mg µm nm ms g l"
 )
 _DURATION = word_set("second minute hour day week month year decade century moment night")
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = re.compile(
-    rf"\b(?:1[0-9]\d\d|20\d\d)\b|\b(?:{_MONTH.replace('May|', '')})\b|\b\d{{1,2}}(?:st|nd|rd|th)? century\b|\bMay \d"
-)
 _PLAIN_DATE = re.compile(
     rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
     rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
@@ -46,11 +43,6 @@ def is_named(token: Token) -> bool:
         if re.fullmatch(r"[A-Z]\.|[^\W\d_]*[^\W\d_A-Z][^\W\d_]*", other.text) and other.text[0].isupper()
     ]
     return len(names) >= 2 and all(not char.isdigit() for other in entity for char in other.text)
-
-
-def is_date(text: str) -> bool:
-    """Whether `text` is a point in time that needs no context."""
-    return bool(_DATE.search(text)) and not _VAGUE_DATE.search(text)
 
 
 def is_plain_date(text: str) -> bool:

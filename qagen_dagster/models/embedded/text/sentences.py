@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from qagen_dagster.models.embedded.text.passage import Passage
 
@@ -36,11 +35,6 @@ class Sentence:
 
     passage: Passage  # only of this sentence
     text: str
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing was omitted from `text`."""
-        return self.text == self.passage.text
 
 
 def split(passage: Passage) -> Iterator[Sentence]:
@@ -81,14 +75,11 @@ def is_prose(sentence: Sentence) -> bool:
     words = _WORD.findall(text)
     if not 4 <= len(words) <= MAX_WORDS or not (text[0].isupper() or text[0].isdigit()):
         return False
-    if re.match(r"(?:\d{1,3}+\.?+\s*+)++[A-Z]", text):
-        return False  # the number of a footnote or of an item
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
     if re.search(r":\s|\$ ?\(", text):
         return False  # a label, a list or a title is attached, so it is not one clause
-    letters = sum(len(word) for word in words)
-    return letters >= 0.6 * len(text.replace(" ", "")) and balanced(text) and not _broken(sentence)
+    return balanced(text)
 
 
 def balanced(text: str) -> bool:
@@ -101,15 +92,3 @@ def balanced(text: str) -> bool:
         if depth < 0:
             return False
     return depth == 0
-
-
-def _broken(sentence: Sentence) -> bool:
-    """Whether a line inside the sentence is so short that other text was probably inserted."""
-    numbers = sorted({number for number, _ in sentence.passage.places})
-    texts = [sentence.passage.lines[number].strip() for number in numbers]
-    longest = max(map(len, texts))
-    for text, following in pairwise(texts):
-        least = 0.72 if following[:1].isupper() else 0.55
-        if len(text) < least * longest:
-            return True
-    return False

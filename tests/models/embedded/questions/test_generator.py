@@ -14,8 +14,6 @@ The Harbour Pump is a pump that lifts sea water into the basin at Selby Quay. Ma
 pump in March 1987. The pump has a flow rate of 45 litres per second, and it holds twelve filters. An engineer
 must replace the filters because salt blocks them. The pressure relief valve (PRV) opens at 9 bar.
 
-When the supply voltage drops, the controller stops the pump.
-
 ## Specifications
 
 - Weight: 412 kg
@@ -45,7 +43,6 @@ def questions() -> dict[str, str]:
     ("question", "answer"),
     [
         ("when did Martha Kellogg design the pump?", "March 1987"),
-        ("what happens when the supply voltage drops?", "the controller stops the pump"),
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
@@ -123,7 +120,6 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "When the recognition is enabled, some engines also require model files.",
         "An answer is only a record of the corporate proceedings.",
         "The government denied their claims on 26 March 1990.",
-        "2The third complaint asserted nine claims.",
         "A jury trial began on March 30, 2009.",
         "Two methods for regular series in most works are lag and diff.",
         "Often, users of the basin get more access because the gate is open.",
@@ -134,7 +130,6 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "Estimation based on walls is a common theme in surveys of harbours.",
         "A dispatch interface is an interface that supports dynamic, interpreted calls of methods.",
         "A dry wall is a copy of the heuristic wall described in (Weinberg and Ruzzo, 2006).",
-        "Authorities are continuing investigations into the walls.",
         "Distorted reporting is a typical form of such bias in walls.",
         "Dry walls are perhaps the most important structures of the upland.",
         "Clients are now classes of the library for walls.",
@@ -148,10 +143,21 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "The wall includes 21 pairs and 2 bifurcations.",
         "100 dpi fonts must be placed in the folder of walls.",
         "A wall is not complex because it has many measurable stones.",
-        "The north wall was started because I needed a handful of stones.",
         "Some walls were removed because they leaned too far.",
-        "If one imagines a wall, the wall splits into two walls.",
-        "If wall_ height is the empty string, the wall is saved on the list.",
+        "Might consider renaming this value: nine walls.",
+        "The added wall is the one that holds the soil of the slope.",
+        "Martha Kellogg painted the wall of Selby yesterday.",
+        "Martha Kellogg says the strike is not about the wages of the masons.",
+        "When a wall falls, the miller of Selby stops the mill.",
+        "The Mill Company, having lost many walls, was sold in May 1999.",
+        "The north side of Selby gets two thirds of the stones.",
+        "The lower walls are warm because their stones are dark.",
+        "The tables above list nine walls of Selby.",
+        "Section 6 of the report shows four examples of the walls.",
+        "The wall of Selby is old because it is long, see the map of the abbey.",
+        "Two mills of Selby reported losses in Orford Parish.",
+        "Five walls of Selby were averaged over 100 repetitions.",
+        "The second wall is a pile of stones that holds soil.",
         "The Foreign Minister, Alexander Downer, has opened the wall of Selby in public.",
     ],
 )
@@ -161,7 +167,7 @@ def test_sentences_that_say_too_little_are_not_asked_about(sentence: str) -> Non
 
 
 def test_a_long_document_is_asked_only_about_what_has_a_name_or_a_number() -> None:
-    facts = "When sea water enters a pipe, an alarm wakes a keeper. Martha Kellogg designed the pump in March 1987."
+    facts = "Martha Kellogg wrote sadly of a wall of stones. Martha Kellogg designed the pump in March 1987."
     for lines, asked in ((10, 2), (1_600, 1)):
         paper = Paper(f"# Pumps: a Report\n\n{facts}\n" + "\nWell, well.\n" * (lines // 2))
         found = list(all_questions(paper))
@@ -231,6 +237,14 @@ def test_a_value_that_several_rows_share_is_not_asked_for() -> None:
     }
 
 
+def test_a_cell_that_is_a_badge_is_not_asked_for() -> None:
+    badge = "[![npm](https://img.example/w%s.svg)](https://www.example.org/w(%s))"
+    rows = "\n".join(f"| wall {place} | {badge % (place, place)} |" for place in "ABC")
+    assert not all_questions(
+        Paper(f"# Walls: a Report\n\n## Drivers\n\n| Wall | Version |\n|---|---|\n{rows}\n")
+    )
+
+
 def test_the_text_of_a_licence_is_not_asked_about() -> None:
     text = "# Walls: a Report\n\n## GNU Free Documentation License\n\nThe Free Software Foundation (FSF) publishes it.\n"
     assert not all_questions(Paper(text))
@@ -256,13 +270,12 @@ def test_visual_mode_without_anything_to_read_says_so() -> None:
     ("purpose", "question"),
     [
         ("They ask for the causes of faults.", "why "),
-        ("Procedures and the right action.", "what happens when "),
         ("Dates and deadlines.", "when "),
         ("Values of options in tables.", "what is the default value of "),
     ],
 )
 def test_a_scenario_is_given_what_it_asks_for(purpose: str, question: str) -> None:
-    text = MANUAL + "\n## Faults\n\nThe motor stops early because grit blocks the lower seal of the pump.\n"
+    text = MANUAL + "\n## Faults\n\nThe pump of Selby Quay stops early because grit blocks the lower seal.\n"
     name, found = generate(Paper(text), purpose=purpose)
     assert name == "submit_qa"
     assert question in found["question"] or question.capitalize() in found["question"]
@@ -294,7 +307,7 @@ east wall | 31 | 5.1
 
 def test_words_are_set_as_the_document_sets_them() -> None:
     found = list(all_questions(Paper(REPORT)))
-    assert any(question.endswith("what is eelgrass?") for question in found), found
+    assert any(question.endswith("what is Eelgrass?") for question in found), found
     assert any('According to Table 4 of "Walls of the Upland: a Report"' in question for question in found), (
         found
     )

@@ -11,7 +11,7 @@ from qagen_dagster.models.embedded.questions.context import read_context
 from qagen_dagster.models.embedded.questions.families.acronyms import expansion
 from qagen_dagster.models.embedded.text.blocks import Kind, segment
 from qagen_dagster.models.embedded.text.passage import join_lines, plain
-from qagen_dagster.models.embedded.text.sentences import is_prose, split
+from qagen_dagster.models.embedded.text.sentences import split
 from qagen_dagster.models.embedded.text.tables import tables
 from qagen_dagster.models.embedded.text.values import numbers, same_answer
 
@@ -94,11 +94,6 @@ def test_hyphens_at_line_ends() -> None:
         == "the defendant-appellant won"
     )
     assert join_lines(numbered(["Mr. Al-", "Rikabi re-", "turned"])).text == "Mr. Al-Rikabi returned"
-
-
-def test_a_very_long_number_is_read_in_linear_time() -> None:
-    (sentence,) = split(join_lines(numbered(["1" * 200 + " is the value that the program prints."])))
-    assert not is_prose(sentence)
 
 
 def test_abbreviations_do_not_end_sentences() -> None:

@@ -21,8 +21,7 @@ _SMALL = word_set("of the and for in on to a an by with or")
 
 
 def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """One question for each abbreviation whose letters begin the words before it; the first three are the better ones."""
-    count = 0
+    """One question for each abbreviation whose letters begin the words before it."""
     for block in blocks:
         for sentence in split(block.passage) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
             text = sentence.passage.text
@@ -30,10 +29,8 @@ def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
                 name = match.group(1)
                 long_form = expansion(text[: match.start()], name)
                 if long_form and name not in _COMMON:
-                    count += 1
                     asked = f"what does {'the abbreviation ' if name.endswith('s') else ''}{name} stand for?"
-                    quality, quotes = 0.7 if count <= 3 else 0.4, (sentence.passage.quote(),)
-                    yield Candidate(asked, long_form, quotes, "acronym", "definition", quality)
+                    yield Candidate(asked, long_form, (sentence.passage.quote(),), "acronym", "definition")
 
 
 def expansion(before: str, short: str) -> str:

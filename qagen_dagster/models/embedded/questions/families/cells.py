@@ -67,6 +67,7 @@ def _askable(row: Row, cell: str) -> bool:
     return (
         cell.lower() not in _EMPTY
         and not (cell.startswith("(") and cell.endswith(")"))
+        and "](" not in cell  # the rest of a badge that links
         and 0 < len(label.split()) <= 7
         and label.lower() not in ("total", "note", "notes")
         and len(cell.split()) <= 16

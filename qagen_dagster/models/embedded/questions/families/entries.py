@@ -35,7 +35,8 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             continue
         inner = [name for name in block.section if name.lower() not in context.title.lower()]
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if not all(map(_GENERIC.match, inner)) or not name or plural or context.long:
+        bold = _BOLD_KEY.match(block.lines[0].text)
+        if not (bold or inner) or not all(map(_GENERIC.match, inner)) or not name or plural or context.long:
             continue
         if " " in name or context.inner(block.section):
             quotes, frame = (block.passage.quote(),), context.frame(block.section)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.questions.candidate import Candidate
-from qagen_dagster.models.embedded.questions.context import Context, word_counts
+from qagen_dagster.models.embedded.questions.context import Context
 from qagen_dagster.models.embedded.questions.extract import interleave, prose
 from qagen_dagster.models.embedded.questions.families.cells import cell_questions
 from qagen_dagster.models.embedded.questions.filters import refusal, without_rivals
@@ -53,8 +53,6 @@ def shown(listing: str) -> list[Shown]:
 
 def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context: Context) -> list[Candidate]:
     """Candidates for all visuals whose lines are known."""
-    lines = [known[number] for number in sorted(known)]
-    context = replace(context, words=word_counts(segment(lines)))
     found: list[Candidate] = []
     named: list[Table] = []
     labels: dict[int, str] = {}  # of the visual to which a line belongs
