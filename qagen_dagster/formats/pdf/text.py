@@ -165,7 +165,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
     """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
-    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow.lines) else []
+    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
@@ -177,12 +177,12 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
 
-def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
+def _has_cells(f: Fragments, flow: _Flow) -> bool:
     """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
-    if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
+    if len(flow.cells) >= _LINES_OF_CELLS:
         return True
     before = False
-    for _, row in lines:
+    for _, row in flow.lines:
         if row:
             apart = len(row) > 1 and any(
                 10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
