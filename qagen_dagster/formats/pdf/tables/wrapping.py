@@ -11,7 +11,9 @@ SAME = 25  # tenths of a point between edges or lines that count as one
 
 def breadth(f: Fragments, line: Sequence[int]) -> int:
     """The width of fragments that stand side by side."""
-    return max(f.x1[n] for n in line) - min(f.x0[n] for n in line)
+    if len(line) == 1:
+        return f.x1[line[0]] - f.x0[line[0]]
+    return max([f.x1[n] for n in line]) - min([f.x0[n] for n in line])
 
 
 def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
