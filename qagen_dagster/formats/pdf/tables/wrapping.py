@@ -50,10 +50,12 @@ def begins_within(f: Fragments, line: Sequence[int]) -> bool:
 
 def unbroken(lines: Iterable[str]) -> str:
     """The lines of a cell as one, with hyphenated words rejoined."""
-    text = ""
+    parts: list[str] = []
     for line in lines:
-        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].islower():
-            text = text[:-1] + line
-        else:
-            text = f"{text} {line}" if text else line
-    return text
+        last = parts[-1] if parts else ""
+        if last.endswith("-") and last[-2:-1].isalpha() and line[:1].islower():
+            parts[-1] = last[:-1]
+        elif parts:
+            parts.append(" ")
+        parts.append(line)
+    return "".join(parts)
