@@ -277,14 +277,15 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
     joins: dict[int, int] = {}
     if cells and not f.rtl:
         joins = join_wrapped(f, lines, cells)
-        more = [(base, lines[n][1]) for n, base in joins.items()]
-        for n in joins:
+        whole = {base: [*lines[base][1]] for base in joins.values()}
+        for n, base in joins.items():
+            whole[base] += lines[n][1]
             lines[n] = _BLANK
         if any(len(lines[n][1]) > 2 for n in cells):
             with_empty_cells(f, lines)
-        part_printed(f, lines, cells, set(joins.values()))
-        for base, row in more:
-            lines[base] = (lines[base][0], lines[base][1] + row)
+        part_printed(f, lines, cells, set(whole))
+        for base, row in whole.items():
+            lines[base] = (lines[base][0], row)
     if not (joins or torn):
         return lines
     return [line for n, line in enumerate(lines) if n not in joins and n not in torn]
