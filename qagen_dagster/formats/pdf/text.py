@@ -165,7 +165,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
     """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
-    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow.lines) else []
+    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
@@ -177,14 +177,14 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
 
-def _has_cells(f: Fragments, lines: Sequence[Line]) -> bool:
+def _has_cells(f: Fragments, flow: _Flow) -> bool:
     """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
-    if sum([len(row) > 1 for _, row in lines]) < 2:  # most pages
+    if sum([len(row) > 1 for _, row in flow.lines]) < 2:  # most pages
         return False
-    if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS:
+    if len(flow.cells) >= _LINES_OF_CELLS:
         return True
     before = False
-    for _, row in lines:
+    for _, row in flow.lines:
         if row:
             apart = len(row) > 1 and any(
                 10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
@@ -279,14 +279,15 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
     joins: dict[int, int] = {}
     if cells and not f.rtl:
         joins = join_wrapped(f, lines, cells)
-        more = [(base, lines[n][1]) for n, base in joins.items()]
-        for n in joins:
+        whole = {base: [*lines[base][1]] for base in joins.values()}
+        for n, base in joins.items():
+            whole[base] += lines[n][1]
             lines[n] = _BLANK
         if any(len(lines[n][1]) > 2 for n in cells):
             with_empty_cells(f, lines)
-        part_printed(f, lines, cells, set(joins.values()))
-        for base, row in more:
-            lines[base] = (lines[base][0], lines[base][1] + row)
+        part_printed(f, lines, cells, set(whole))
+        for base, row in whole.items():
+            lines[base] = (lines[base][0], row)
     if not (joins or torn):
         return lines
     return [line for n, line in enumerate(lines) if n not in joins and n not in torn]

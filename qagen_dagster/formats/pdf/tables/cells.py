@@ -127,7 +127,8 @@ def _join(f: Fragments, run: Sequence[_Part], lines: list[_Line], joins: dict[in
         for cell in part.cells:
             place = f.x0[cell[0]] // SAME
             widths[place] = max(widths[place], breadth(f, cell))
-    base = run[0]
+    base = run[0].number
+    rows: dict[int, list[Cells]] = {}  # by the number of their first line: the lines of each cell
     columns: list[Cells] = []
     for last, part in pairwise([run[0], *run]):
         is_near = 10 * (part.top - last.bottom) < _NEAR * (part.bottom - part.top)
@@ -135,11 +136,13 @@ def _join(f: Fragments, run: Sequence[_Part], lines: list[_Line], joins: dict[in
         if places:
             for place, cell in zip(places, part.cells, strict=True):
                 columns[place].append(cell)
-            joins[part.number] = base.number
-            text = BAR.join(unbroken(_text(f, cell) for cell in column) for column in columns)
-            lines[base.number] = (text, lines[base.number][1])
+            joins[part.number] = base
+            rows[base] = columns
         else:
-            base, columns = part, [[cell] for cell in part.cells] if len(part.cells) > 1 else []
+            base, columns = part.number, [[cell] for cell in part.cells] if len(part.cells) > 1 else []
+    for base, columns in rows.items():
+        text = BAR.join(unbroken(_text(f, cell) for cell in column) for column in columns)
+        lines[base] = (text, lines[base][1])
 
 
 def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mapping[int, int]) -> list[int]:

@@ -85,7 +85,7 @@ def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
 def _width_of_letters(f: Fragments, font: Font) -> float:
     """The width of a font's letters if most of its long fragments show the same, else 0. By its name, all show it."""
     named = _FONT.search(font.name)
-    own = [n for n, one in enumerate(f.font) if one == font]
+    own = [n for n, one in enumerate(f.font) if one is font]  # most equal fonts are one object
     long = [n for n in own if len(f.text[n]) >= _LONG] or (own if named else [])
     width = median((f.x1[n] - f.x0[n]) / len(f.text[n]) for n in long) if long else 0.0
     same = [n for n in long if _fits(f, n, width)]

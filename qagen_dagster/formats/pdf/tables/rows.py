@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
 
@@ -69,12 +70,17 @@ class Rows:
             n: first if last > first else bisect(edges, f.x0[n] + f.x1[n] >> 1)
             for n, (first, last) in self._spans.items()
         }
-        self._widths = [0] * (len(edges) + 1)  # of the widest line in each column
-        for part in parts:
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        """The width of the widest line in each column."""
+        widths = [0] * (len(self._edges) + 1)
+        for part in self._parts:
             for line in part:
                 for column, cell in enumerate(self._row(line)):
-                    if all(self._spans[n][0] == self._spans[n][1] for n in cell):
-                        self._widths[column] = max(self._widths[column], breadth(f, cell) if cell else 0)
+                    if cell and all(self._spans[n][0] == self._spans[n][1] for n in cell):
+                        widths[column] = max(widths[column], breadth(self._f, cell))
+        return widths
 
     def all(self) -> list[list[TableRow]]:
         """By part, its rows."""
@@ -95,13 +101,15 @@ class Rows:
             self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
         ):
             return True
-        if self._each and self._is_listed(part):
-            return True
         if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
             return True
         full = [column for column, count in enumerate(counts) if count == most]
         values = sum(self._width(part, column) <= _VALUE for column in full)
-        return values > 1 or len(full) == len(counts) > 2 or (len(full) > 1 and not self._each)
+        return (
+            values > 1
+            or len(full) == len(counts) > 2
+            or (self._is_listed(part) if self._each else len(full) > 1)
+        )
 
     def _is_listed(self, part: list[list[int]]) -> bool:
         """Whether most lines have several cells, and some of these had room for the next line, but none is wrapped."""

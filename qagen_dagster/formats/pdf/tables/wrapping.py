@@ -11,7 +11,9 @@ SAME = 25  # tenths of a point between edges or lines that count as one
 
 def breadth(f: Fragments, line: Sequence[int]) -> int:
     """The width of fragments that stand side by side."""
-    return max(f.x1[n] for n in line) - min(f.x0[n] for n in line)
+    if len(line) == 1:
+        return f.x1[line[0]] - f.x0[line[0]]
+    return max([f.x1[n] for n in line]) - min([f.x0[n] for n in line])
 
 
 def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
@@ -48,10 +50,12 @@ def begins_within(f: Fragments, line: Sequence[int]) -> bool:
 
 def unbroken(lines: Iterable[str]) -> str:
     """The lines of a cell as one, with hyphenated words rejoined."""
-    text = ""
+    parts: list[str] = []
     for line in lines:
-        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].islower():
-            text = text[:-1] + line
-        else:
-            text = f"{text} {line}" if text else line
-    return text
+        last = parts[-1] if parts else ""
+        if last.endswith("-") and last[-2:-1].isalpha() and line[:1].islower():
+            parts[-1] = last[:-1]
+        elif parts:
+            parts.append(" ")
+        parts.append(line)
+    return "".join(parts)

@@ -87,7 +87,7 @@ def test_a_line_above_that_ends_elsewhere_is_no_head():
 
 
 def test_a_row_of_values_below_other_words_stays_as_it_is():
-    assert shown("Levels  in feet", "12.50 840.0 9.25 10.75")[1] == "12.50 840.0 9.25 10.75"
+    assert shown("Levels    in feet", "12.50 840.0 9.25 10.75")[1] == "12.50 840.0 9.25 10.75"
 
 
 def test_names_that_stand_apart_are_columns():
@@ -115,9 +115,21 @@ def test_rows_with_far_fewer_values_are_another_table():
     assert shown(
         "1.50 2.50 3.50 4.50 5.50 6.50  7.50",
         "1.25 2.25 3.25 4.25 5.25 6.25  7.25",
-        "  1    2  9",
-        "  3    4  8",
-    )[1:3] == ["1.25 | 2.25 | 3.25 | 4.25 | 5.25 | 6.25 | 7.25", "1 | 2 | 9"]
+        "123456  890123",
+        "223456  990123",
+    ) == [
+        "1.50 | 2.50 | 3.50 | 4.50 | 5.50 | 6.50 | 7.50",
+        "1.25 | 2.25 | 3.25 | 4.25 | 5.25 | 6.25 | 7.25",
+        "123456 | 890123",
+        "223456 | 990123",
+    ]
+
+
+def test_names_of_several_words_are_one_cell():
+    assert shown("Port quay 12.50  840.0", "Pier quay  9.25    1.5") == [
+        "Port quay | 12.50 | 840.0",
+        "Pier quay | 9.25 | 1.5",
+    ]
 
 
 @pytest.mark.parametrize(
