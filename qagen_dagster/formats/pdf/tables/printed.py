@@ -37,7 +37,7 @@ def part_printed(f: Fragments, lines: list[_Line], cells: Iterable[int], joined:
     letters: dict[Font, float] = {}
     end = 0
     for number in cells:
-        if number < end or number in joined:
+        if number < end or number in joined or not _pitch(f, lines[number][1], letters):
             continue
         first, end = number, number + 1
         while first and lines[first - 1][1] and first - 1 not in joined:
@@ -75,11 +75,16 @@ def _part_lines(f: Fragments, lines: list[_Line], numbers: range, letters: dict[
 
 def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
     """The width of a line's letters if it is the same for all, else 0."""
+    width = _pitch(f, row, letters)
+    return width if width and all(f.font[n] == f.font[row[0]] and _fits(f, n, width) for n in row) else 0.0
+
+
+def _pitch(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
+    """The width of the letters of a line's first font if it is the same for all, else 0."""
     font = f.font[row[0]] if row else Font()
     if font not in letters:
         letters[font] = _width_of_letters(f, font)
-    width = letters[font]
-    return width if all(f.font[n] == font and _fits(f, n, width) for n in row) else 0.0
+    return letters[font]
 
 
 def _width_of_letters(f: Fragments, font: Font) -> float:
