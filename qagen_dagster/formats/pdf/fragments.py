@@ -29,6 +29,9 @@ _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = dict(
     zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
 )  # of TeX's fonts
+_BOLD_OF_TEX = re.compile(
+    "[A-Z]{2,4}BX(?:SL|TI)?\\d"
+)  # CMBX12, SFBX1440; not all files say that these are bold
 _MOST_FONTS = 4_096  # that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
@@ -172,7 +175,9 @@ class _Fonts(dict[_Face, Font]):
     def __missing__(self, face: _Face) -> Font:
         if len(self) >= _MOST_FONTS:
             self.clear()
-        return self.setdefault(face, Font(face.size, face.weight == "bold", face.name.rpartition("+")[2]))
+        name = face.name.rpartition("+")[2]
+        bold = face.weight == "bold" or _BOLD_OF_TEX.match(name) is not None
+        return self.setdefault(face, Font(face.size, bold, name))
 
 
 _FONTS = _Fonts()

@@ -219,6 +219,17 @@ def test_a_letter_that_is_no_unicode_does_not_lose_the_page():
     assert (text[:5], text[-5:]) == ("half ", " pair")
 
 
+@pytest.mark.parametrize(
+    ("name", "bold"), [("ABCDEF+CMBX12", True), ("SFBX1440", True), ("CMBXTI10", True), ("CMR10", False)]
+)
+def test_bold_fonts_of_tex_are_bold_even_if_the_file_does_not_say_so(name: str, bold: bool):
+    line = (
+        '{"wmode":0,"bbox":{"x":1,"y":100,"w":300,"h":120,"flags":0},"font":{"name":"%s","family":"serif",'
+        '"weight":"normal","style":"normal","size":100},"x":1,"y":200,"text":"Abstract"}'
+    )
+    assert [font.bold for font in fragments_of(page_of([line % name])).font] == [bold]
+
+
 def test_escapes_of_the_print_are_undone():
     line = (
         '{"wmode":0,"bbox":{"x":%d,"y":100,"w":300,"h":120,"flags":0},"font":{"name":"A\\"B","family":"serif",'
