@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -32,19 +32,20 @@ class _Word(NamedTuple):
     apart: bool
 
 
-def part_printed(f: Fragments, lines: list[_Line], cells: Iterable[int], joined: set[int]) -> None:
+def part_printed(f: Fragments, lines: list[_Line], cells: Collection[int], joined: set[int]) -> None:
     """Part the rows of values among the lines, and those above them, beside lines with `cells`, but not those `joined`."""
     letters: dict[Font, float] = {}
     end = 0
     for number in cells:
-        if number < end or number in joined or not _pitch(f, lines[number][1], letters):
+        if number < end or number in joined:
             continue
         first, end = number, number + 1
         while first and lines[first - 1][1] and first - 1 not in joined:
             first -= 1
         while end < len(lines) and lines[end][1] and end not in joined:
             end += 1
-        if end > first + 1:
+        block = [n for n in range(number, end) if n in cells] if end > first + 1 else []
+        if any(_pitch(f, lines[n][1], letters) for n in block):
             _part_lines(f, lines, range(first, end), letters)
 
 
