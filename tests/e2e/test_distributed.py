@@ -127,6 +127,7 @@ def _start(environment: dict[str, str], assets: str, partition: str) -> subproce
     return subprocess.Popen(
         [sys.executable, "-m", "dagster", "asset", "materialize", *what],
         env=environment,
+        cwd=environment["DAGSTER_HOME"],  # in the project's folder, the DAGSTER_HOME of its file .env wins
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
