@@ -29,9 +29,8 @@ _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = dict(
     zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
 )  # of TeX's fonts
-_BOLD_OF_TEX = re.compile(
-    "[A-Z]{2,4}BX(?:SL|TI)?\\d"
-)  # CMBX12, SFBX1440; not all files say that these are bold
+# Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files say that they are bold.
+_BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
 _MOST_FONTS = 4_096  # that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")

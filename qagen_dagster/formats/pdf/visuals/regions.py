@@ -26,11 +26,6 @@ from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, 
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # points between a caption and its visual
-_NEAR = 30.0
-_ASIDE, _APART = (
-    75.0,
-    85.0,
-)  # points between the parts of one visual, horizontally and vertically (captions may stand between)
 _BIT = 18.0  # points between a drawing and a stray line of it
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
