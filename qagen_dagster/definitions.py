@@ -27,12 +27,13 @@ from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.exports import build_exports
 from qagen_dagster.defs.questions.reviews import build_review_decisions
-from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.resources import WORK, WorkspaceResource, new_work
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
 from qagen_dagster.defs.sensors import build_sensors, known_keys
 from qagen_dagster.loop.instance_home import open_home
-from qagen_dagster.loop.questions.head_start import HeadStart
+from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
@@ -79,6 +80,7 @@ def build_definitions(
         sensors=build_sensors(known),
         resources={
             "workspace": WorkspaceResource.of(chosen),
+            WORK: new_work,
             PUBLISHED_SETS: build_published_sets(chosen),
             **build_outputs(chosen),
             **overrides,
@@ -88,14 +90,15 @@ def build_definitions(
     )
 
 
-def open_graph(settings: Settings, progress: Progress, ahead: HeadStart | None = None) -> Graph:
-    """The graph on the Dagster instance of the store, to run in this process. `ahead` is what the command has begun already.
+def open_graph(settings: Settings, progress: Progress, work: Work | None = None) -> Graph:
+    """The graph on the Dagster instance of the store, to run in this process. `work` is what the command may have begun already.
 
     Raises ConfigError as `open_home` does.
     """
     home, store = open_home(settings), Store(settings.assets)
-    definitions = build_definitions(settings, loggers={"console": progress_logger(progress)})
-    graph = Graph(definitions, store, home, progress, ahead)
+    work = work or Work(Workspace(settings))
+    loggers = {"console": progress_logger(progress)}
+    graph = Graph(build_definitions(settings, loggers=loggers, **{WORK: work}), home, progress, work)
     record_killed(store, graph.dead, KILLED)
     return graph
 

@@ -18,6 +18,7 @@ from qagen_dagster.defs.launch import assets_of, config_of
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, whole_project
 from qagen_dagster.loop.spending import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
@@ -101,10 +102,10 @@ class Launch:
         runs = self.instance.get_runs(dg.RunsFilter(tags=tags), limit=1)
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
-    def _limits(self, task: Task) -> dict[str, float]:
+    def _limits(self, task: Task) -> RunOptions:
         """The limit of the launch for a task that asks paid models. Raises ConfigError when there is no budget for it."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
-            return {}
+            return RunOptions()
         settings = self.space.settings
         per_launch, per_day = settings.automation_max_usd, settings.automation_max_usd_per_day
         if per_launch is None or per_day is None:
@@ -120,9 +121,9 @@ class Launch:
                 f"launch, {today:.4f} of {per_day:g} today"
             )
         effective_budget(profile, Allowance(max_usd=limit))
-        return {"max_usd": limit}
+        return RunOptions(max_usd=limit)
 
-    def _request(self, task: Task, limits: dict[str, float]) -> dg.RunRequest:
+    def _request(self, task: Task, limits: RunOptions) -> dg.RunRequest:
         return dg.RunRequest(
             run_key=f"{self.id}/{task.name}",
             asset_selection=[dg.AssetKey(name) for name in assets_of(task)],

@@ -221,7 +221,9 @@ def observe_launch(
     Dagster compares later observations with this one to show which partitions are stale.
     """
     fields = _fields(run.run_config.get("ops", {}))
-    options = RunOptions(fields.get("profile"), fields.get("target_count"))
+    options = RunOptions(
+        profile=fields.get("profile") or None, target_count=fields.get("target_count") or None
+    )
     for entry in OBSERVED:
         if assets.isdisjoint(entry.assets):
             continue

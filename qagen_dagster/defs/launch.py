@@ -17,6 +17,8 @@ from qagen_dagster.defs.jobs import (
     QUESTIONS,
 )
 from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
+from qagen_dagster.defs.spending import SpendingConfig
+from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.refresh.tasks import Product, Task
 from qagen_dagster.records.evaluation import Kind
 
@@ -39,17 +41,18 @@ def assets_of(task: Task) -> tuple[str, ...]:
     return _ASSETS[task.product]
 
 
-def config_of(task: Task, limits: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
-    """The run configuration of a task: `limits` are fields of an Allowance.
+def config_of(task: Task, options: RunOptions) -> dict[str, Any]:
+    """The run configuration of a task: the profile and the budget of `options`, and for questions all of them.
 
     Exam parts and problem sets replace what other configurations made, because a run without `replace` would keep it.
     """
-    given = dict(limits) if profile is None else {"profile": profile, **limits}
+    limits = _limits(options)
+    given = limits if options.profile is None else {"profile": options.profile, **limits}
     match task.product:
         case Product.DOCUMENTS | Product.CATALOG | Product.ITEM_BANK | Product.EXPORTS:
             return {}
         case Product.QUESTIONS:
-            return {"ops": question_ops(given, limits)}
+            return {"ops": question_ops(options)}
         case Product.GRADING:
             return {"ops": every(GRADING, limits)}
         case Product.EXAM_PART:
@@ -60,16 +63,17 @@ def config_of(task: Task, limits: Mapping[str, Any], profile: str | None = None)
             return {"ops": every(assets_of(task), given)}
 
 
-def question_ops(
-    chosen: Mapping[str, Any], limits: Mapping[str, Any], *, replace: bool = False
-) -> dict[str, Any]:
-    """`chosen` holds fields of PlanConfig."""
-    given = {**chosen, "replace": True} if replace else dict(chosen)
+def question_ops(options: RunOptions) -> dict[str, Any]:
     return {
-        "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
-        "corpus_json": {"config": {"replace": replace}},
-        **every(("validated_qa", *GRADING), limits),
+        "candidate_qa": {"ops": {"plan_shards": {"config": options.given}}},
+        "corpus_json": {"config": {"replace": options.replace}},
+        **every(("validated_qa", *GRADING), _limits(options)),
     }
+
+
+def _limits(options: RunOptions) -> dict[str, Any]:
+    """The budget of a run as fields of SpendingConfig."""
+    return {name: value for name, value in options.given.items() if name in SpendingConfig.model_fields}
 
 
 def problem_ops(chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pydantic import Field
 from qagen_dagster.defs.configurations import observe_launch
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.instance_home import check_owner
+from qagen_dagster.loop.questions.work import Work
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -18,6 +19,7 @@ from qagen_dagster.store import Store
 _LOGGER = logging.getLogger("qagen_dagster")
 _LOGGER.addHandler(logging.lastResort or logging.StreamHandler())
 _LOGGER.parent = dg.get_dagster_logger()
+WORK = "work"  # the name of the resource that assets ask for documents and questions
 _PATHS = ("corpora", "profiles", "state")
 
 
@@ -68,3 +70,12 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         values = self.model_dump()
         values |= {name: Path(values[name]) for name in _PATHS if values[name]}
         return Workspace(Settings(**values))
+
+
+@dg.resource(
+    required_resource_keys={"workspace"},
+    description="Parses documents and asks questions when a run wants them, or hands over what was begun before the run.",
+)
+def new_work(context: dg.InitResourceContext) -> Work:
+    """The work of one run, or of one op where each op has a process of its own: nothing is begun before."""
+    return Work(context.resources.workspace.open())
