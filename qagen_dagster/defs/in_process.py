@@ -7,6 +7,7 @@ import logging
 import os
 import platform
 import uuid
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -196,11 +197,10 @@ class Graph:
         config: dict[str, Any],
         run_id: str,
         tags: dict[str, str],
-    ) -> list[dg.DagsterEvent]:
+    ) -> Sequence[dg.DagsterEvent]:
         instance: Any = self._instance
-        create = type(
-            instance
-        ).create_run_for_job  # `execute_in_process` has no parameter for the origin of the run
+        create: Any = dg.DagsterInstance.create_run_for_job
+        # `execute_in_process` has no parameter for the origin of the run.
         instance.create_run_for_job = partial(create, instance, remote_job_origin=_origin(job.name))
         return job.execute_in_process(
             run_config={**config, "loggers": {"console": {"config": {}}}},
