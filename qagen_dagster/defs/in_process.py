@@ -15,17 +15,13 @@ from typing import Any, Protocol, Self
 
 import dagster as dg
 
-from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
-from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBLEMS, QUESTIONS
-from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
+from qagen_dagster.defs.presentation import JOBS
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.work import Work
-from qagen_dagster.loop.refresh.tasks import Task
+from qagen_dagster.loop.refresh.products import TABLE, Fields, Product
 from qagen_dagster.loop.unfinished import mark
-from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply
 
@@ -112,52 +108,37 @@ class Graph:
 
     def documents(self, corpus: str) -> list[str]:
         """Parse a corpus and find its visuals."""
-        return self.materialize(f"parse {corpus}", DOCUMENTS, corpus, run_id=self.work.run_ids.get(corpus))
+        return self.make(Product.DOCUMENTS, partition=corpus, run_id=self.work.run_ids.get(corpus))
 
     def questions(self, combination: Combination, options: RunOptions) -> list[str]:
         """Make the published set of a combination and grade it."""
-        config, run_id = {"ops": question_ops(options)}, self.work.run_ids.get(combination.key)
-        return self.materialize(combination.key, QUESTIONS, combination.key, config, run_id)
-
-    def evaluate(
-        self,
-        combination: Combination,
-        kinds: tuple[Kind, ...],
-        profile: str | None,
-        budget: Allowance | None = None,
-    ) -> list[str]:
-        """Evaluate a published set."""
-        money = {} if budget is None else budget.model_dump(exclude_none=True)
-        given = ({} if profile is None else {"profile": profile}) | money
-        assets = tuple(EVALUATION_STAGES[kind].asset for kind in kinds)
-        config = {"ops": every(assets, given)}
-        return self.materialize(f"evaluate {combination.key}", assets, combination.key, config)
-
-    def refresh(self, task: Task, options: RunOptions) -> list[str]:
-        """Bring one product up to date."""
-        config = config_of(task, options)
-        return self.materialize(task.name, assets_of(task), task.partition or None, config)
-
-    def exam_schemas(self, exam: str) -> list[str]:
-        """Read the schemas of an exam."""
-        return self.materialize(f"schemas {exam}", ("exam_schemas",), exam)
-
-    def exam_part(self, part: str, chosen: dict[str, Any]) -> list[str]:
-        """Make the items of one part. `chosen` holds fields of ExamRunConfig."""
-        return self.materialize(part, EXAM_PART, part, {"ops": every(EXAM_PART, chosen)})
-
-    def item_bank(self, exam: str, *, replace: bool = False) -> list[str]:
-        """Collect the items of an exam into its bank and export it."""
-        config = {"ops": every(ITEM_BANK, {"replace": replace})}
-        return self.materialize(f"bank {exam}", ITEM_BANK, exam, config)
-
-    def problem_set(self, key: str, chosen: dict[str, Any]) -> list[str]:
-        """Make the bank of a problem set. `chosen` holds fields of ProblemConfig."""
-        return self.materialize(f"problems {key}", PROBLEMS, key, {"ops": problem_ops(chosen)})
+        key = combination.key
+        return self.make(
+            Product.QUESTIONS, partition=key, fields=options.given, run_id=self.work.run_ids.get(key)
+        )
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog."""
-        return self.materialize("catalog", ("catalog",), None)
+        return self.make(Product.CATALOG, partition="")
+
+    def make(
+        self,
+        *products: Product,
+        partition: str,
+        fields: Fields | None = None,
+        title: str = "",
+        run_id: str | None = None,
+    ) -> list[str]:
+        """Make one partition of products in one run. `fields` are fields of the configuration of their assets."""
+        rows = [TABLE[one] for one in products]
+        ops = {name: value for row in rows for name, value in row.ops(fields or {}).items()}
+        return self.materialize(
+            title or rows[0].title.format(partition),
+            tuple(name for row in rows for name in row.assets),
+            partition or None,
+            {"ops": ops},
+            run_id,
+        )
 
     def materialize(
         self,

@@ -7,7 +7,7 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.configurations import observe_launch
+from qagen_dagster.defs.observations import observe_launch
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.questions.work import Work
@@ -19,7 +19,6 @@ from qagen_dagster.store import Store
 _LOGGER = logging.getLogger("qagen_dagster")
 _LOGGER.addHandler(logging.lastResort or logging.StreamHandler())
 _LOGGER.parent = dg.get_dagster_logger()
-WORK = "work"  # the name of the resource that assets ask for documents and questions
 _PATHS = ("corpora", "profiles", "state")
 
 
@@ -72,10 +71,17 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         return Workspace(Settings(**values))
 
 
-@dg.resource(
-    required_resource_keys={"workspace"},
-    description="Parses documents and asks questions when a run wants them, or hands over what was begun before the run.",
-)
-def new_work(context: dg.InitResourceContext) -> Work:
-    """The work of one run, or of one op where each op has a process of its own: nothing is begun before."""
-    return Work(context.resources.workspace.open())
+def build_work(begun: Work | None) -> dg.ResourceDefinition:
+    """The work that a run asks for: what its command has `begun`, else work of its own.
+
+    Where each op has a process, each op has work of its own. It requires the workspace, which records the run.
+    """
+
+    @dg.resource(
+        required_resource_keys={"workspace"},
+        description="Parses documents and asks questions when a run wants them, or hands over what was begun before the run.",
+    )
+    def work(context: dg.InitResourceContext) -> Work:
+        return begun or Work(context.resources.workspace.open())
+
+    return work

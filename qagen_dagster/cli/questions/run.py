@@ -30,7 +30,8 @@ from qagen_dagster.loop.questions.combination import RunOptions, check_usable
 from qagen_dagster.loop.questions.paid_models import refused
 from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.questions.work import Work
-from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, Task, find_out_of_date
+from qagen_dagster.loop.refresh.products import Product, Scope
+from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
@@ -168,13 +169,18 @@ def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> l
     """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations and exports."""
     failures: list[str] = []
     for task in found.due(Product.GRADING, Product.INDEX):
-        failures += graph.refresh(task, scope.options)
-    later = (*EVALUATIONS, Product.EXPORTS)
+        failures += _refresh(graph, task, scope)
+    later = (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS, Product.EXPORTS)
     if found.of(*later):  # the new questions decide whether they are out of date
         now = find_out_of_date(space, replace(scope, force=False))
         for task in now.due(*later):
-            failures += graph.refresh(task, scope.options)
+            failures += _refresh(graph, task, scope)
     return failures
+
+
+def _refresh(graph: Graph, task: Task, scope: Scope) -> list[str]:
+    fields = refresh_fields(task, scope.options)
+    return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
 
 
 def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:

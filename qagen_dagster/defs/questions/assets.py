@@ -9,7 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -28,6 +28,7 @@ from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination, fingerprint
 
