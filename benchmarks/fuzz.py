@@ -20,7 +20,7 @@ import hypothesis
 from hypothesis import strategies as st
 from PIL import Image
 
-from qagen_dagster.agents.questions.batch import reply_text
+from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.configuration.yaml_file import read_text
 from qagen_dagster.errors import ConfigError, DocumentError, ToolError
 from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, Source
@@ -137,8 +137,8 @@ def readers() -> dict[str, tuple[str, Read]]:
     """Each reader with the pieces, separated by `|`, of which its input is made."""
     return _formats() | {
         "json_reply": (JSON, _refusing(ValueError, json_reply.read_object)),
-        "batch reply": (JSON + "|Q: |A: |1. ", lambda text: reply_text.questions([text], None)),
-        "batch answer": (JSON, lambda text: reply_text.answer([text])),
+        "batch reply": (JSON + "|Q: |A: |1. ", lambda text: one_reply.questions([text], None)),
+        "batch answer": (JSON, lambda text: one_reply.answer([text])),
         "answer row": (JSON, _refusing(ValueError, lambda text: read_row(text.encode("utf-8", "surrogatepass")))),
         "ledger": (JSON + '|"sha256": |"entry": ', _refusing(ValueError, lambda text: unseal(text.encode("utf-8", "surrogatepass"), "k"))),
         "tex": (TEX, _all_structure),

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.questions.history import History, prompt_values
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish

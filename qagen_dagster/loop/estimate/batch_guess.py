@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
+from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
@@ -96,11 +97,7 @@ def _rounds(questions: float, wanted: Wanted) -> _Round:
 
 def _questions(task: Task, document: float, spec: ModelSpec, rounds: _Round, wanted: Wanted) -> Use:
     types = [kind for kind, _ in wanted]
-    told = sum(
-        map(
-            len, (question_types.in_words(types), question_types.rules(types), question_types.examples(types))
-        )
-    )
+    told = sum(map(len, (questioner.in_words(types), questioner.rules(types), questioner.examples(types))))
     ends = (Terminal("submit_questions", SubmitQuestions).spec(),)
     given = task.told + CARD_TOKENS + told / TOKEN_CHARACTERS + prompt_tokens(questioner.prompt(), ends)
     said = written(QUESTION_TOKENS * rounds.asked, spec)
@@ -137,7 +134,7 @@ def _validation(
     if spec.provider in FREE_PROVIDERS or size > spec.opening_characters:
         return blind.times(rounds.tries).plus(compared).plus(hidden)
     ends = (Terminal("-", SubmitAnswers).spec(),)
-    more = prompt_tokens(blind_answers.many_prompt(), ends) + size / TOKEN_CHARACTERS
+    more = prompt_tokens(validator.blind_many_prompt(), ends) + size / TOKEN_CHARACTERS
     each = rounds.asked / rounds.requests
     together = one_call(
         task.blind_tokens() + more + QUESTION_TOKENS * each, written(SUBMIT_TOKENS * each, spec), spec

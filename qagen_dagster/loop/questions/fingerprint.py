@@ -12,7 +12,7 @@ from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
-from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
@@ -48,7 +48,7 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         questioner.rewrite_prompt(),
         answerer.prompt(),
         answerer.many_prompt(),
-        blind_answers.many_prompt(),
+        validator.blind_many_prompt(),
         validator.type_prompt(),
         llm.prompt(),
     )
@@ -104,7 +104,7 @@ def _batch(config: ScenarioConfig) -> list[str]:
     options = config.batch or BatchOptions()
     return [
         BATCH_VERSION,
-        question_types.guides().hash,
+        questioner.guides().hash,
         options.model_dump_json(exclude=set(_QUOTAS)),
         config.grading.method.value,
         verdicts.VERSION,

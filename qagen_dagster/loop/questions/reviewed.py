@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
-from qagen_dagster.agents.questions.evidence.surroundings import look, surroundings
+from qagen_dagster.agents.questions.evidence.widening import look, surroundings
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
-from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.history import History
+from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError
 from qagen_dagster.loop.questions import model_checks

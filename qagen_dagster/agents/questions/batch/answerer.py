@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.questions.batch import reply_text
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch import one_reply
+from qagen_dagster.agents.questions.batch.one_reply import (
+    LIMITS,
+    Reply,
+    Task,
+    ask,
+)
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
@@ -122,7 +127,7 @@ def answer_many(
 def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
     if isinstance(reply.run.end, Finish):
         return SubmitGroundedAnswer.model_validate(reply.run.end.result)
-    return reply_text.answer(reply.texts)
+    return one_reply.answer(reply.texts)
 
 
 class _AnswerCheck:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
+from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE, Reading
 from qagen_dagster.agents.questions.generator import REFUSED
@@ -268,7 +269,9 @@ class DocumentRun:
                 return self._mend(step, state)
 
     def _answer_blind(self, step: AnswerBlind) -> BlindAnswered:
-        found = blind_answers.answer(self.work.context, self.models.validator, step.questions, step.attempt)
+        found = validator.answer_all_blind(
+            self.work.context, self.models.validator, step.questions, step.attempt
+        )
         return BlindAnswered(
             answers={one: found.answers.get(one) for one in step.questions}, calls=found.calls
         )
@@ -278,7 +281,7 @@ class DocumentRun:
         found = None if known is None else BlindFinding(known, "", ())
         if found is None and state.qa.first is not None:  # what it answered before, from the ledger
             found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
-        rule = question_types.rule_of(QuestionType(step.candidate.question_type))
+        rule = questioner.rule_of(QuestionType(step.candidate.question_type))
         judged = model_checks.validate(step, self.work, self.models, rule, found)
         event = hops.control(step, self.work, self.models, judged)
         able = isinstance(event, Judged) and self._answerer.spec.provider != "embedded"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.evidence import computation
-from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table
+from qagen_dagster.agents.questions.evidence.widening import head_of_table
 from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.loop.questions.controls.same_fact import same_fact
 from qagen_dagster.loop.questions.events import Controlled, Judged

@@ -1,8 +1,10 @@
+""""""
+
 from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table, widened
+from qagen_dagster.agents.questions.evidence.widening import head_of_table, widened
 from qagen_dagster.records.questions.results import Evidence
 
 LINES = [

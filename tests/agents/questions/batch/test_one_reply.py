@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import json
@@ -6,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.questions.batch.reply_text import answer, questions, untagged
+from qagen_dagster.agents.questions.batch.one_reply import answer, questions, untagged
 from qagen_dagster.records.corpus import QuestionType
 
 REPLY = """\
