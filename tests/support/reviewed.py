@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
-from qagen_dagster.cli.loopback import HOST, listen
+from qagen_dagster.cli.pages import HOST, listen
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.json_files import json_lines
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome

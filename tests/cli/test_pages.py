@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import socket
@@ -11,7 +13,7 @@ from tests.support import waterworks
 from tests.support.reviewed import KEY, reviewed
 
 
-def test_a_busy_port_is_one_line(qagen: Command) -> None:
+def test_a_busy_port_of_the_review_page_is_one_line(qagen: Command) -> None:
     qagen.project.corpus(KEY.corpus, waterworks.corpus(), {})
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
@@ -45,3 +47,15 @@ def test_the_report_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert ended.value.code == 0
     assert capsys.readouterr().err == f"8 questions: {tmp_path / 'page.html'}\n"
     assert "At which pressure does valve 1 of station-0.txt open?" in (tmp_path / "page.html").read_text()
+
+
+def test_a_busy_port_of_the_ui_is_one_line(qagen: Command) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        ended = qagen("ui", "--port", str(port))
+    assert ended.code == 2
+    assert ended.errors == [
+        f"qagen: error: port {port} cannot be used (Address already in use): choose another with --port"
+    ]
