@@ -30,7 +30,7 @@ COMMANDS = {
     "alternate": ("problems.alternate", "Solve problems by other methods that give the same answer."),
     "answer": ("answer", "Answer a question from one document."),
     "classify": ("problems.classify", "Classify physics problems (stage 1 of the pipeline)."),
-    "compare": ("stats", "Compare two runs, profiles or versions of a published set."),
+    "compare": ("questions.compare", "Compare two runs, profiles or versions of a published set."),
     "convert": ("problems.convert", "Convert problems to another format with the same answer."),
     "corpora": ("corpora", "Check the configuration of corpora."),
     "doctor": ("doctor", "Check the installation, the configuration and the models."),
