@@ -28,9 +28,9 @@ from qagen_dagster.loop.estimate.rough_guess import (
     prompt_tokens,
     written,
 )
-from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
-from qagen_dagster.loop.questions.batch.together import MOST
-from qagen_dagster.loop.questions.controls.hops import OF_VALUES, SEVERAL
+from qagen_dagster.loop.questions.batch.state import BatchLimits, Wanted
+from qagen_dagster.loop.questions.batch.state_machine import MOST
+from qagen_dagster.loop.questions.controls import OF_VALUES, SEVERAL
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.limits.limiter import TOKEN_CHARACTERS
 from qagen_dagster.models.pricing import FREE_PROVIDERS

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.batch.limits import batch_limits
+from qagen_dagster.loop.questions.batch.state import batch_limits
 from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.fingerprint import (
     has_text_control,

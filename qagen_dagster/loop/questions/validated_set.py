@@ -1,24 +1,21 @@
-"""Makes the validated set of a combination from its candidates: removes duplicates across documents and verifies the evidence again."""
+"""Makes the validated set of a combination from its candidates: applies reviews and removes duplicates across documents."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
+from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
 from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.loop.questions.inputs import question_models
-from qagen_dagster.loop.questions.reviewed import apply_decisions, left_out
 from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.history import REMOVED
-from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     AppliedReview,
     CallSummary,
@@ -159,30 +156,3 @@ def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
 def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
     why = f"not compared with similar questions ({error}); the next run decides"
     return left_out(pair, RejectionReason.VALIDATION_FAILED, why)
-
-
-def broken_evidence(
-    workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
-) -> list[str]:
-    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
-    broken: list[str] = []
-    for document_id, pairs in groupby(questions, key=lambda pair: pair.document_id):
-        data = workspace.store.get(Document.text_key(corpus, document_id)) or b""
-        lines = data.decode("utf-8").split("\n") if data else []
-        broken += [
-            pair.id
-            for pair in pairs
-            if not pair.evidence
-            or not all(
-                _stands(place.quote, place.start_line, place.end_line, lines) for place in pair.evidence
-            )
-        ]
-    return broken
-
-
-def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:
-    if not quote.strip():
-        return False
-    if start is None or end is None:
-        return not lines  # a picture of a page without text: there is nothing to compare with
-    return quote in "\n".join(lines[start - 1 : end])

@@ -18,7 +18,12 @@ from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_shard import run_shard
-from qagen_dagster.loop.questions.state import Accepted, Done, QALimits, QAState
+from qagen_dagster.loop.questions.state import (
+    Accepted,
+    Done,
+    QALimits,
+    QAState,
+)
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.ids import Mode

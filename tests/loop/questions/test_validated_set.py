@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions.validated_set import broken_evidence, deduplicate
+from qagen_dagster.loop.questions.publication.publish import broken_evidence
+from qagen_dagster.loop.questions.validated_set import deduplicate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batches.batcher import Batchers

@@ -1,25 +1,46 @@
-"""A question whose type says that it needs several passages must need them: each is hidden in turn.
+"""The controls that an accepted candidate passes at the end: a multi-hop question needs its passages, a visual question its picture.
 
-A passage is needed if the validator does not find the answer in the other ones.
+Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
+from qagen_dagster.agents.steps import Finish
 from qagen_dagster.facts.amounts import amounts
-from qagen_dagster.loop.questions.controls.same_fact import same_fact
-from qagen_dagster.loop.questions.events import Controlled, Judged
+from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state import Validate
+from qagen_dagster.loop.questions.state import Controlled, Judged, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
+
+
+def same_fact(
+    step: Validate, work: DocumentWork, models: QAModels, given: str
+) -> tuple[bool, str, tuple[CallSummary, ...]]:
+    """Whether `given` is the proposed answer, and why a model could not decide that. Raises ModelError."""
+    candidate, model = step.candidate, models.validator
+    alike = match(given, candidate.answer)
+    if alike in (Match.SAME, Match.CONFLICT):
+        return alike is Match.SAME, "", ()
+    run = closed_book.marking(model, validator.ROLE, candidate.question, candidate.answer, given)
+    calls = call_summaries(run, validator.ROLE, model.spec, work.context.view.document.id, step.attempt)
+    if isinstance(run.end, Finish):
+        return closed_book.Mark.model_validate(run.end.result).right, "", calls
+    return False, f"{run.end.reason.value}: {run.end.detail}", calls
+
 
 SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
@@ -127,3 +148,40 @@ def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[i
         role=validator.ROLE,
         attempt=step.attempt,
     )
+
+
+_REASON = RejectionReason.ANSWERABLE_FROM_TEXT
+
+
+def validate(
+    step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
+) -> Judged | Controlled:
+    """Let the validator judge the candidate, then run the control where the scenario wants it. Raises ModelError."""
+    context, spec = work.context, models.validator.spec
+    if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
+        return model_checks.validate(step, work, models, found=found)
+    found = found or model_checks.answer_blind(step, work, models)
+    judged = model_checks.validate(step, work, models, found=found)
+    if judged.verdict is None or validator.rejection(judged.verdict) is not None:
+        return judged
+    if not found.looked:
+        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
+    return _controlled(step, work, models, judged)
+
+
+def _controlled(step: Validate, work: DocumentWork, models: QAModels, judged: Judged) -> Judged | Controlled:
+    context = replace(work.context, mode=Mode.TEXTUAL)
+    found = validator.answer_blind(context, models.validator, step.candidate.question, step.attempt)
+    judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
+    if is_malformed(found.failure):
+        return judged.model_copy(update={"verdict": None, "failure": found.failure})
+    if found.answer is None or not found.answer.answerable or not found.answer.answer.strip():
+        return judged
+    given = found.answer.answer
+    same, failure, calls = same_fact(step, work, models, given)
+    judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
+    if is_malformed(failure):
+        return judged.model_copy(update={"verdict": None, "failure": failure})
+    if not same:
+        return judged
+    return Controlled.of(judged, _REASON, f"without pictures the validator answered {given[:300]!r}")

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.grounding.tally import tally
-from qagen_dagster.loop.questions.batch.limits import batch_limits, fault_of
+from qagen_dagster.loop.questions.batch.state import batch_limits, fault_of
 from qagen_dagster.records.corpus import Complexity, QuestionType, ScenarioConfig
 from qagen_dagster.records.grading import AnswerGrade, Method, SentenceGrade, SentenceStatus
 

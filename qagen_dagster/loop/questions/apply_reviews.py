@@ -16,11 +16,10 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination import RunOptions, plan
-from qagen_dagster.loop.questions.events import Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_shard import CombinationRun
-from qagen_dagster.loop.questions.state import Validate
+from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.loop.review.decisions import QuestionReview, ReviewState, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus import Strategy

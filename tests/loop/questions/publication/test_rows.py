@@ -1,6 +1,8 @@
+""""""
+
 from __future__ import annotations
 
-from qagen_dagster.loop.questions.publication.set_facts import set_facts
+from qagen_dagster.loop.questions.publication.rows import set_facts
 from qagen_dagster.loop.questions.result import empty_result
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
