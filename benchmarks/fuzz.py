@@ -23,13 +23,18 @@ from PIL import Image
 from qagen_dagster.agents.questions.batch import reply_text
 from qagen_dagster.configuration.yaml_file import read_text
 from qagen_dagster.errors import ConfigError, DocumentError, ToolError
-from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, Source
+from qagen_dagster.formats.base import (
+    Format,
+    ParsedText,
+    ParseOptions,
+    Source,
+)
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.jats.reader import JatsFormat
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.markdown import MarkdownFormat
 from qagen_dagster.formats.pdf.reader import PdfFormat
-from qagen_dagster.formats.text.reader import TextFormat
+from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.index import sentences
 from qagen_dagster.latex import compare, structure
 from qagen_dagster.latex.split_items import split_items

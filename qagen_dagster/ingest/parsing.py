@@ -13,7 +13,13 @@ from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import StoreError, TooLargeError
-from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
+from qagen_dagster.formats.base import (
+    VERSIONS,
+    ParsedFile,
+    ParsedText,
+    ParseOptions,
+    RowFailure,
+)
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.ingest.parallel import Progress, apply_to_all

@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.image import ImageFormat
-from qagen_dagster.formats.picture import encode, fit_size, flatten
+from qagen_dagster.formats.base import (
+    PageImage,
+    ParsedText,
+    ParseOptions,
+    RenderOptions,
+    Source,
+)
+from qagen_dagster.formats.image import ImageFormat, encode, fit_size, flatten
 from qagen_dagster.records.document import Box, Outcome, PageSpan, VisualType
 
 FORMAT = ImageFormat()

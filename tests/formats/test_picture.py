@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.formats.picture import trimmed
+from qagen_dagster.formats.image import trimmed
 
 _ROOMY = RenderOptions(max_pixels=1_000_000, max_side=2_000, max_bytes=1_000_000)
 

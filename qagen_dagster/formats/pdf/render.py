@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
+from qagen_dagster.formats.image import encode, fit_size, framed
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
-from qagen_dagster.formats.picture import encode, fit_size, framed
 from qagen_dagster.records.document import Box, Outcome
 
 _USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
-from qagen_dagster.formats.encoding import decode
-from qagen_dagster.formats.lines import split_lines
-from qagen_dagster.formats.text.reader import TextFormat
+from qagen_dagster.formats.decoding import decode, split_lines
+from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.records.document import PageSpan, Section
 
 WESTERN = "Caf\u00e9 na\u00efve \u2013 \u201cquoted\u201d \u20ac5, 12 \u00b5m\u2026 l\u2019\u00e9t\u00e9 d\u00e9j\u00e0 vu.\n"

@@ -6,8 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.labels import Labels
+from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.layout import (
     Text,
