@@ -5,7 +5,7 @@ from __future__ import annotations
 import pymupdf
 
 from tests.formats.pdf.samples import lines, pdf
-from tests.formats.pdf.tables.test_ruling import put, rule
+from tests.formats.pdf.test_ruled_tables import put, rule
 
 
 def test_a_cell_of_many_lines_is_one_row():

@@ -1,12 +1,19 @@
-"""Pictures and drawings on a PDF page, combined into the shapes that may be figures."""
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures.
+
+Panels of drawings and pictures without a caption that stand in rows and grids.
+
+Shapes on a PDF page, split by the captions beside each other that they belong to.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-from qagen_dagster.formats.pdf.layout import (
+from qagen_dagster.formats.pdf.captions import (
     Piece,
     Text,
     area,
@@ -370,3 +377,97 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
         inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
     )
+
+
+_PART = re.compile(r"\([a-z]\) \w")  # of a figure
+
+
+def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
+    """Rows and grids of shapes of one height, whose gaps are narrower than they are.
+
+    On pages where parts of figures have captions of their own, each shape is a row. A paragraph parts the rows of a grid.
+    """
+    rows: list[list[Shape]] = []
+    apart = any(_PART.match(piece.text) for piece in text.pieces)
+    for shape in sorted(shapes, key=lambda one: one.box[0]):
+        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box)), None)
+        if row is None:
+            rows.append([shape])
+        else:
+            row.append(shape)
+    grids: list[list[Shape]] = []
+    for row in sorted(rows, key=lambda row: row[0].box[1]):
+        above = next((grid for grid in grids if not apart and _is_below(grid, row, text)), None)
+        if above is None:
+            grids.append(row)
+        else:
+            above += row
+    return grids
+
+
+def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
+    """Whether a row of panels is as wide as those above it and close to them, without a paragraph between them."""
+    x0, _, x1, bottom = union(one.box for one in grid)
+    left, top, right, _ = union(one.box for one in row)
+    high = min(one.box[3] - one.box[1] for one in (*grid, *row))
+    level = max(abs(x0 - left), abs(x1 - right)) < 0.1 * (x1 - x0)
+    between = (x0, bottom, x1, top)
+    return (
+        min(len(grid), len(row)) > 1
+        and level
+        and 0 <= top - bottom < high
+        and not any(touch(piece.box, between) for piece in text.prose)
+    )
+
+
+def _is_next(left: Rect, right: Rect) -> bool:
+    """Whether two panels are of one height and stand close beside each other."""
+    gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
+    return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
+        left[2] - left[0], right[2] - right[0]
+    )
+
+
+_NEAR = 30.0  # points between a caption and its shape
+
+
+def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
+    """The shape, split where captions stand side by side at it, without the parts that overlap a caption."""
+    across = [
+        box for box in captions if shared_height(box, shape.box) > 6 and shared_width(box, shape.box) > 0
+    ]
+    rest = _without(shape, across) if across else shape
+    if rest is None:
+        return []
+    near = sorted(
+        box
+        for box in captions
+        if -_NEAR < shared_height(box, rest.box) < 6 and shared_width(box, rest.box) > 0
+    )
+    if len(near) < 2 or any(shared_width(a, b) > -4 or shared_height(a, b) < 0 for a, b in pairwise(near)):
+        return [rest]
+    return _cut(rest, [box[0] - 4 for box in near[1:]])
+
+
+def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
+    """The parts left of the first edge, between the first and the second, and so on."""
+    pieces: list[Shape] = []
+    limits = [float("-inf"), *edges, float("inf")]
+    for left, right in pairwise(limits):
+        inside = [box for box in shape.boxes if left <= (box[0] + box[2]) / 2 < right]
+        if not inside:
+            continue
+        x0, y0, x1, y1 = union(inside)
+        box = (max(x0, left), y0, min(x1, right), y1)
+        pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
+    return pieces
+
+
+def _without(shape: Shape, across: Sequence[Rect]) -> Shape | None:
+    """The shape without the parts that overlap any of these boxes; None if nothing is left."""
+    kept = [
+        box
+        for box in shape.boxes
+        if not any(touch(box, one) and shared_height(box, one) > 2 for one in across)
+    ]
+    return replace(shape, box=union(kept), boxes=kept, parts=[]) if kept else None

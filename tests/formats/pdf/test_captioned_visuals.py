@@ -7,7 +7,8 @@ from typing import Any
 import pymupdf
 import pytest
 
-from tests.formats.pdf.visuals.test_manifest import (
+from tests.formats.pdf.test_uncaptioned_visuals import centred, plot
+from tests.formats.pdf.test_visuals import (
     CELLS,
     PROSE,
     caption,
@@ -18,7 +19,6 @@ from tests.formats.pdf.visuals.test_manifest import (
     prose,
     visuals_of,
 )
-from tests.formats.pdf.visuals.test_uncaptioned import centred, plot
 
 
 def test_a_figure_may_stand_far_above_its_caption() -> None:

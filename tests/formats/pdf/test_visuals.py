@@ -1,8 +1,13 @@
-"""Visuals of PDFs drawn here: what is found, where, what it is called, on which lines; and what is left alone."""
+"""Visuals of PDFs drawn here: what is found, where, what it is called, on which lines; and what is left alone.
+
+The limits of the search for visuals count what is on the pages, and say which pages were left out.
+"""
 
 from __future__ import annotations
 
 import io
+import itertools
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
+from qagen_dagster.formats.pdf import visuals
 from qagen_dagster.formats.pdf.reader import PdfFormat
 from qagen_dagster.records.document import PageSpan, Visual, VisualType
 
@@ -397,3 +403,28 @@ def test_visuals_stand_on_the_lines_of_the_stored_text_and_nothing_is_recognised
     assert found["Table 1"].start_line == table.start_line + shift
     assert found["Table 1"].end_line == table.end_line + shift
     assert not (tmp_path / "asked").exists()
+
+
+def test_limits_count_what_is_on_the_pages_and_name_the_pages_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document, all_pages = pages(6)
+    for number, page in enumerate(all_pages):
+        grid(page, 60 + 9 * number, 90 + 15 * number, CELLS)
+    monkeypatch.setattr(visuals, "MAX_WORK", 80)
+    *listed, note = visuals_of(document)
+    assert [one.page for one in listed] == list(range(1, note.page))
+    assert (
+        note.caption
+        == f"The list ends here after {len(listed)} visuals: pages {note.page} to 6 may show more."
+    )
+
+
+def test_a_busy_machine_gives_the_same_visuals(monkeypatch: pytest.MonkeyPatch) -> None:
+    document, (page,) = pages()
+    grid(page, 60, 90, CELLS)
+    alone = visuals_of(document)
+    hours = itertools.count(step=3_600.0)
+    for clock in ("monotonic", "perf_counter", "time", "thread_time", "process_time"):
+        monkeypatch.setattr(time, clock, lambda: next(hours))
+    assert visuals_of(document) == alone != ()

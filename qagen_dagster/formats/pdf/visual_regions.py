@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from qagen_dagster.formats.pdf.layout import (
+from qagen_dagster.formats.pdf.captions import (
+    Caption,
     Piece,
     Text,
     area,
@@ -19,11 +20,9 @@ from qagen_dagster.formats.pdf.layout import (
     touch,
     union,
 )
+from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
 from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.visuals.captions import Caption
-from qagen_dagster.formats.pdf.visuals.cuts import split_by_captions
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, titles, with_labels
-from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of, with_heads
+from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # points between a caption and its visual
 _BIT = 18.0  # points between a drawing and a stray line of it

@@ -6,7 +6,7 @@ import pymupdf
 
 from qagen_dagster.formats.pdf.fragments import fragments_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.tables.ruling import Ruled, ruled_tables
+from qagen_dagster.formats.pdf.ruled_tables import Ruled, ruled_tables
 from tests.formats.pdf.samples import HEIGHT, Draw, columns, lines, parse, pdf, put, rule, write
 
 PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sends its readings by radio."]

@@ -8,23 +8,13 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.formats.pdf.layout import Piece, text_of
-from qagen_dagster.formats.pdf.tables.ruling import Ruled
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
-from qagen_dagster.formats.pdf.visuals.number_tables import is_printed
-from qagen_dagster.formats.pdf.visuals.tables import ruled_tables
+from qagen_dagster.formats.pdf.captions import Piece, text_of
+from qagen_dagster.formats.pdf.figures import Shape, Shown
+from qagen_dagster.formats.pdf.ruled_tables import Ruled
+from qagen_dagster.formats.pdf.table_boxes import is_printed, ruled_tables
 from qagen_dagster.records.document import VisualType
-from tests.formats.pdf.visuals.test_boxes import accounts, heads
-from tests.formats.pdf.visuals.test_manifest import (
-    CELLS,
-    caption,
-    covers,
-    grid,
-    pages,
-    prose,
-    raster,
-    visuals_of,
-)
+from tests.formats.pdf.test_visual_boxes import accounts, heads
+from tests.formats.pdf.test_visuals import CELLS, caption, covers, grid, pages, prose, raster, visuals_of
 
 
 def plot(page: Any, x: float, y: float) -> None:

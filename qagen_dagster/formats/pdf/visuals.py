@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from qagen_dagster.formats.base import Labels, ParseOptions
-from qagen_dagster.formats.pdf.headings import body_size
-from qagen_dagster.formats.pdf.layout import (
+from qagen_dagster.formats.pdf.captions import (
+    Caption,
     Text,
     area,
+    captions_of,
     contains,
     expanded,
     intersection,
@@ -19,21 +20,21 @@ from qagen_dagster.formats.pdf.layout import (
     text_of,
     union,
 )
-from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.text import PdfText, lines_of_page, page_fragments, read_pages
-from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
-from qagen_dagster.formats.pdf.visuals.figures import (
+from qagen_dagster.formats.pdf.figures import (
     Repeats,
     Shape,
     Shown,
     is_written,
+    panels_of,
     shown_on,
     with_surroundings,
 )
-from qagen_dagster.formats.pdf.visuals.number_tables import is_printed, number_tables
-from qagen_dagster.formats.pdf.visuals.panels import panels_of
-from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf.visuals.tables import ruled_tables, with_heads
+from qagen_dagster.formats.pdf.headings import body_size
+from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
+from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
+from qagen_dagster.formats.pdf.table_boxes import is_printed, number_tables, ruled_tables, with_heads
+from qagen_dagster.formats.pdf.text import PdfText, read_pages
+from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document

@@ -8,9 +8,9 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.formats.pdf.layout import Piece, text_of
+from qagen_dagster.formats.pdf.captions import Piece, text_of
 from qagen_dagster.records.document import VisualType
-from tests.formats.pdf.visuals.test_manifest import (
+from tests.formats.pdf.test_visuals import (
     CELLS,
     PROSE,
     caption,
