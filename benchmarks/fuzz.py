@@ -43,7 +43,7 @@ from qagen_dagster.mathematics.latex import latex_fault
 from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.ledger import unseal
-from qagen_dagster.toolkit import patterns
+from qagen_dagster.toolkit import matching
 from tests.formats.pdf.samples import columns, pdf, scan
 
 EXAMPLES = 200  # of each reader in a round
@@ -153,7 +153,7 @@ def readers() -> dict[str, tuple[str, Read]]:
         "yaml": (YAML, _refusing(ConfigError, read_text)),
         "sentences": (PROSE, sentences.split),
         "claims": (PROSE, sentences.claims),
-        "pattern": (PATTERN, _refusing(ToolError, lambda text: patterns.regex(text, ignore_case=True))),
+        "pattern": (PATTERN, _refusing(ToolError, lambda text: matching.regex(text, ignore_case=True))),
         "a.pdf": ("", partial(_damaged, PdfFormat(), "a.pdf", pdf("one\ntwo", columns))),
         "scan.pdf": ("", partial(_damaged, PdfFormat(), "scan.pdf", pdf(scan))),
         "a.png": ("", partial(_damaged, ImageFormat(), "a.png", _png())),

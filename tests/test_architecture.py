@@ -50,7 +50,7 @@ ASSET_DECORATORS = {
 
 ANYWHERE = {"pydantic"}
 OWNERS = {
-    "PIL": ("formats/", "toolkit/crop.py"),
+    "PIL": ("formats/",),
     "anthropic": ("models/wires/anthropic", "models/batches/anthropic.py"),
     "anyio": ("web/server.py",),
     "charset_normalizer": ("formats/decoding.py",),
@@ -80,7 +80,7 @@ OWNERS = {
     "py3langid": ("models/embedded/text/language.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
-    "re2": ("toolkit/patterns.py",),
+    "re2": ("toolkit/matching.py",),
     "regex": ("index/graphemes.py",),
     "rich": ("cli/",),
     "spacy": ("models/embedded/",),

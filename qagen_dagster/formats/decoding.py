@@ -43,6 +43,24 @@ _HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|bo
 _WHITE = b" \t\r\n\x0b\x0c"
 _MAX_CONTROL_SHARE = 0.05
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 200_000
+_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_HIGH = re.compile(rb"[\x80-\xff]")
+_ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
+_SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+_CENTRAL = ("cp1250", "iso8859_2")
+_IN_WORD_MARKS = frozenset("'\u2019\u2018\u00b7\u00ad-\u2013")
+_MAX_ODD_SHARE = 0.2
+_MIN_FOREIGN_SHARE = 0.3
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def content_kind(head: bytes) -> str:
@@ -113,25 +131,6 @@ def wide_encoding(sample: bytes) -> str:
     if min(nul[0], nul[2]) > 0.5 and max(nul[1], nul[3]) < 0.05:
         return "utf-16-be"
     return ""
-
-
-_BOMS: tuple[tuple[bytes, str], ...] = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_SAMPLE = 200_000
-_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-_HIGH = re.compile(rb"[\x80-\xff]")
-_ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
-_SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
-_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
-_CENTRAL = ("cp1250", "iso8859_2")
-_IN_WORD_MARKS = frozenset("'\u2019\u2018\u00b7\u00ad-\u2013")
-_MAX_ODD_SHARE = 0.2
-_MIN_FOREIGN_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -232,9 +231,6 @@ def _odd_share(text: str) -> float:
             inside = before.isalpha() and after.isalpha()
             odd += inside and not char.isalpha() and char not in _IN_WORD_MARKS
     return odd / high if high else 0.0
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)

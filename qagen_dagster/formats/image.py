@@ -3,6 +3,8 @@
 The format of PNG, JPEG and WebP files: a document of one page, with text if OCR finds some.
 
 Other kinds of images are refused, because their decoders would enlarge the attack surface.
+
+Cuts a part out of the picture of a page, by fractions of its width and height.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import io
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from PIL import Image, ImageChops, ImageDraw, ImageOps, UnidentifiedImageError
 
@@ -34,6 +37,13 @@ _MIN_SIDE = 16
 _FRAME = (200, 30, 30)
 _INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
+_FORMATS = ("PNG", "JPEG", "WEBP")
+_FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
+Fractions = tuple[float, float, float, float]  # left, top, right, bottom, each 0 to 1
+_MAX_PIXELS = 8_000_000  # for the whole page at a resolution that is high enough for a small part
+_MAX_SIDE = 6_000
+_MAX_BYTES = 40_000_000
+_QUALITIES = (90, 75, 50, 30)
 
 
 def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]:
@@ -117,10 +127,6 @@ def _bytes_of(picture: Image.Image, form: str, *, quality: int = 75) -> bytes:
     else:
         picture.save(out, form)
     return out.getvalue()
-
-
-_FORMATS = ("PNG", "JPEG", "WEBP")
-_FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
 
 
 class ImageFormat:
@@ -208,3 +214,48 @@ def _named_outcomes() -> Generator[None]:
         raise DocumentError("too_large", str(error)) from error
     except (OSError, SyntaxError, ValueError, EOFError, KeyError, OverflowError) as error:
         raise DocumentError("corrupt", f"the image cannot be decoded: {error}") from error
+
+
+def enlarge(how: RenderOptions, part: Fractions) -> RenderOptions:
+    """Options to render the whole page with, so that `part` of it fills the limits of `how`."""
+    width, height = part[2] - part[0], part[3] - part[1]
+    return replace(
+        how,
+        max_pixels=max(how.max_pixels, min(_MAX_PIXELS, int(how.max_pixels / (width * height)))),
+        max_side=max(how.max_side, min(_MAX_SIDE, int(how.max_side / min(width, height)))),
+        max_bytes=_MAX_BYTES,
+    )
+
+
+def cut(page: PageImage, part: Fractions, how: RenderOptions) -> PageImage:
+    """The part of a page's picture, within the limits of `how`; PNG, or JPEG where PNG is too large."""
+    with Image.open(io.BytesIO(page.data)) as whole:
+        left, top, right, bottom = part
+        picture = whole.convert("RGB").crop(
+            (
+                int(left * whole.width),
+                int(top * whole.height),
+                max(int(left * whole.width) + 1, round(right * whole.width)),
+                max(int(top * whole.height) + 1, round(bottom * whole.height)),
+            )
+        )
+    scale = min(
+        1.0, how.max_side / max(picture.size), (how.max_pixels / (picture.width * picture.height)) ** 0.5
+    )
+    if scale < 1.0:
+        size = (max(1, int(picture.width * scale)), max(1, int(picture.height * scale)))
+        picture = picture.resize(size, Image.Resampling.LANCZOS)
+    return _encode(picture, how.max_bytes)
+
+
+def _encode(picture: Image.Image, max_bytes: int) -> PageImage:
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    media_type = "image/png"
+    for quality in _QUALITIES:
+        if buffer.tell() <= max_bytes:
+            break
+        buffer = io.BytesIO()
+        picture.save(buffer, "JPEG", quality=quality)
+        media_type = "image/jpeg"
+    return PageImage(media_type, buffer.getvalue(), picture.width, picture.height)

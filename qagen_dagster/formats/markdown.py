@@ -40,6 +40,23 @@ from qagen_dagster.records.html_tags import without_tags
 _MAX_LINES = 300
 _MAX_LINE = 10_000
 _ENDS = {"---": ("---", "..."), "+++": ("+++",)}
+_DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
+_BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)
+_HTML_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
+_HTML_IMAGE = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{1,500}?)</h\1>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
+_LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
+_TEXT_CHARS = 40  # minimum length of running text
+_VERSION = re.compile(
+    r"(?:version|release|v)?[ [.]*\d+(?:\.\d+)+|(?:version|release) \d|.*\bunreleased\b", re.IGNORECASE
+)
+_KINDS = {
+    VisualType.TABLE: ("Table",),
+    VisualType.IMAGE: ("Figure", "Chart", "Plate", "Scheme", "Diagram", "Exhibit"),
+    VisualType.DIAGRAM: ("Figure", "Chart", "Scheme", "Diagram"),
+}
 
 
 @dataclass(frozen=True)
@@ -98,25 +115,6 @@ def _line(value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return collapse(str(value)) or None
-
-
-_DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
-_BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)
-_HTML_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
-_HTML_IMAGE = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
-_HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{1,500}?)</h\1>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
-_LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
-_TEXT_CHARS = 40  # minimum length of running text
-_VERSION = re.compile(
-    r"(?:version|release|v)?[ [.]*\d+(?:\.\d+)+|(?:version|release) \d|.*\bunreleased\b", re.IGNORECASE
-)
-_KINDS = {
-    VisualType.TABLE: ("Table",),
-    VisualType.IMAGE: ("Figure", "Chart", "Plate", "Scheme", "Diagram", "Exhibit"),
-    VisualType.DIAGRAM: ("Figure", "Chart", "Scheme", "Diagram"),
-}
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,11 @@ _ROMANS = {
 _TEXT_CHARS = 40  # minimum length of a line of running text
 _CENTRED = 15  # minimum indentation of a centred line
 _CASE_LINES = 60  # lines in which the parties of a case are searched
+_HEADER_LINES = 40
+_FIELD = re.compile(
+    r"(Title|Author|Authors|Language|Date|Release Date|DOI):[ \t]+(\S.{0,300})", re.IGNORECASE
+)
+_LANGUAGES = {"english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it"}
 
 
 def is_underlined(title: str, line: str) -> bool:
@@ -236,13 +241,6 @@ def _as_name(party: str) -> str:
 
 def _is_party(line: str) -> bool:
     return line.isupper() and line.endswith(",") and len(line) > 3
-
-
-_HEADER_LINES = 40
-_FIELD = re.compile(
-    r"(Title|Author|Authors|Language|Date|Release Date|DOI):[ \t]+(\S.{0,300})", re.IGNORECASE
-)
-_LANGUAGES = {"english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it"}
 
 
 def read_text(source: Source) -> Lines:

@@ -36,6 +36,14 @@ from qagen_dagster.local_file import open_file
 from qagen_dagster.records.document import Outcome, Visual
 
 FormatsFactory = Callable[[], Sequence[Format]]
+__all__ = ["FileSource", "ParserPool"]
+_START_SECONDS = 60.0
+_ALIVE = 0.01  # share of a processor that a worker has used if it was not hanging
+_SHORTEST_PAUSE = 0.05
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from qagen_dagster.formats.sandbox_worker import main; main(int(sys.argv[1]))"
+)
 
 
 @dataclass(frozen=True)
@@ -77,17 +85,6 @@ class Reply:
     value: object = None
     failure: tuple[Outcome, str] | None = None
     tired: bool = False
-
-
-__all__ = ["FileSource", "ParserPool"]
-
-_START_SECONDS = 60.0
-_ALIVE = 0.01  # share of a processor that a worker has used if it was not hanging
-_SHORTEST_PAUSE = 0.05
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from qagen_dagster.formats.sandbox_worker import main; main(int(sys.argv[1]))"
-)
 
 
 class ParserPool:

@@ -11,7 +11,7 @@ from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.excerpt import block, enclose, label_key, one_line, shown_label
-from qagen_dagster.toolkit.list_visual_content import visual_row
+from qagen_dagster.toolkit.visual_tools import visual_row
 
 _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200

@@ -37,6 +37,19 @@ from qagen_dagster.records.document import Section, Visual, VisualType
 
 _MAX_AUTHORS = 20
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
+_MAX_CAPTION = 2_000
+_MAX_LABEL = 80
+_MAX_LEVEL = 6
+_OWN_DOI = re.compile(r"DOI:? ?(?:https?://\S+|10\.\S+)")
+_FLOATS = frozenset(
+    {"fig", "fig-group", "table-wrap", "table-wrap-group", "boxed-text", "supplementary-material"}
+)
+_BULLETS = {"order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "simple": "", "none": ""}
+_SKIPPED_NAMES = (
+    "title label object-id sec-meta alt-text long-desc permissions attrib-group abstract kwd-group "
+    "corresp related-object related-article counts funding-group"
+)
+_SKIPPED = frozenset(_SKIPPED_NAMES.split())
 
 
 def reference_lines(ref: Element) -> list[str]:
@@ -110,11 +123,6 @@ def _authors(citation: Element) -> str:
 def _identifier(identifier: Element) -> str:
     kind, text = identifier.get("pub-id-type", ""), line_of(identifier)
     return f"doi:{text}" if kind == "doi" and text else ""
-
-
-_MAX_CAPTION = 2_000
-_MAX_LABEL = 80
-_MAX_LEVEL = 6
 
 
 class Writer:
@@ -219,18 +227,6 @@ def _name(label: str) -> str:
     if len(label.split()) == 2 and short:
         return short
     return label if len(label) <= _MAX_LABEL else short
-
-
-_OWN_DOI = re.compile(r"DOI:? ?(?:https?://\S+|10\.\S+)")
-_FLOATS = frozenset(
-    {"fig", "fig-group", "table-wrap", "table-wrap-group", "boxed-text", "supplementary-material"}
-)
-_BULLETS = {"order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "simple": "", "none": ""}
-_SKIPPED_NAMES = (
-    "title label object-id sec-meta alt-text long-desc permissions attrib-group abstract kwd-group "
-    "corresp related-object related-article counts funding-group"
-)
-_SKIPPED = frozenset(_SKIPPED_NAMES.split())
 
 
 class BodyWriter:

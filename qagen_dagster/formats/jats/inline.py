@@ -26,6 +26,49 @@ Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml
 _NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _XML_FIVE = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
+_DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
+_PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
+_NOISE = re.compile(
+    r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?=[().\[\]|])"
+)
+_ENVIRONMENT = re.compile(
+    r"\\begin\{(eqnarray|align|aligned|equation|gather|multline|displaymath)(\*?)\}(.*)\\end\{\1\2\}",
+    re.DOTALL,
+)
+_FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
+# Signs with a space on both sides; escaped if a sign looks like another character.
+_SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
+_ACCENTS = {
+    "\u00af": "\u0304",  # macron
+    "\u203e": "\u0304",
+    "\u0304": "\u0304",
+    "^": "\u0302",
+    "\u02c6": "\u0302",
+    "~": "\u0303",
+    "\u02dc": "\u0303",
+    "\u02d9": "\u0307",  # dot
+    "\u2192": "\u20d7",  # arrow
+}
+_TIGHT_OPEN = frozenset("([{|")
+_ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
+_DEGREES = ("\u2218", "\u00b0", "o")
+_INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
+_PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styled-content"})
+_BLOCK_NAMES = (
+    "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
+    "fig-group graphic list media preformat speech statement supplementary-material table-wrap "
+    "table-wrap-group verse-group"
+)
+_DROPPED_NAMES = (
+    "object-id contrib-id institution-id inline-graphic graphic media annotation annotation-xml fn "
+    "index-term x processing-meta alt-text long-desc private-char"
+)
+BLOCKS = frozenset(_BLOCK_NAMES.split())
+_DROPPED = frozenset(_DROPPED_NAMES.split())
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
+_BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
+_AFTER = re.compile(r"(?<=[(\[]) ")
+_EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
 def read_tree(data: bytes) -> Element:
@@ -109,35 +152,6 @@ def _character(found: re.Match[bytes]) -> bytes:
     return "".join(f"&#{ord(char)};" for char in known).encode("ascii")
 
 
-_DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
-_PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
-_NOISE = re.compile(
-    r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?=[().\[\]|])"
-)
-_ENVIRONMENT = re.compile(
-    r"\\begin\{(eqnarray|align|aligned|equation|gather|multline|displaymath)(\*?)\}(.*)\\end\{\1\2\}",
-    re.DOTALL,
-)
-_FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
-# Signs with a space on both sides; escaped if a sign looks like another character.
-_SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
-_ACCENTS = {
-    "\u00af": "\u0304",  # macron
-    "\u203e": "\u0304",
-    "\u0304": "\u0304",
-    "^": "\u0302",
-    "\u02c6": "\u0302",
-    "~": "\u0303",
-    "\u02dc": "\u0303",
-    "\u02d9": "\u0307",  # dot
-    "\u2192": "\u20d7",  # arrow
-}
-_TIGHT_OPEN = frozenset("([{|")
-_ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
-_DEGREES = ("\u2218", "\u00b0", "o")
-_INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
-
-
 def formula_text(formula: Element) -> str:
     """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML.
 
@@ -154,9 +168,6 @@ def formula_text(formula: Element) -> str:
     parts = [formula.text or "", *(one.tail or "" for one in children(formula))]
     own = [text_of(one) for one in children(formula) if local(one) in _PLAIN]
     return " ".join(" ".join((*parts, *own)).split())
-
-
-_PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styled-content"})
 
 
 def tex_text(source: str) -> str:
@@ -274,23 +285,6 @@ _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
     "mlabeledtr": _row,
     "semantics": lambda elements: _linear(elements[0]) if elements else "",
 }
-
-
-_BLOCK_NAMES = (
-    "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
-    "fig-group graphic list media preformat speech statement supplementary-material table-wrap "
-    "table-wrap-group verse-group"
-)
-_DROPPED_NAMES = (
-    "object-id contrib-id institution-id inline-graphic graphic media annotation annotation-xml fn "
-    "index-term x processing-meta alt-text long-desc private-char"
-)
-BLOCKS = frozenset(_BLOCK_NAMES.split())
-_DROPPED = frozenset(_DROPPED_NAMES.split())
-_ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
-_BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
-_AFTER = re.compile(r"(?<=[(\[]) ")
-_EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
 def inline(element: Element | None) -> str:

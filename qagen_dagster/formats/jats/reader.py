@@ -44,6 +44,13 @@ _DATE_KINDS = ("epub", "pub", "publication", "epub-ppub", "ppub", "collection", 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _AUTHORS = ("author", "authors")  # kinds of groups whose contributors of the type "person" are authors
+_ROOT = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:article|pmc-articleset)[\s>]|<!DOCTYPE\s+article\b")
+_KINDS = {
+    "decision-letter": "Decision letter",
+    "reply": "Author response",
+    "article-commentary": "Commentary",
+}
+_OUTER = 3  # how many elements deep an article may be wrapped (article sets, OAI records)
 
 
 def read_metadata(article: Element) -> Metadata:
@@ -171,15 +178,6 @@ def _month(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text) if len(text) <= 2 and 1 <= int(text) <= 12 else 0
     return _MONTHS.index(text[:3].lower()) + 1 if text[:3].lower() in _MONTHS else 0
-
-
-_ROOT = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:article|pmc-articleset)[\s>]|<!DOCTYPE\s+article\b")
-_KINDS = {
-    "decision-letter": "Decision letter",
-    "reply": "Author response",
-    "article-commentary": "Commentary",
-}
-_OUTER = 3  # how many elements deep an article may be wrapped (article sets, OAI records)
 
 
 class JatsFormat:

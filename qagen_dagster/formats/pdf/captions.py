@@ -21,6 +21,37 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_CHARS = 26  # average characters that lines of prose have at least
 _LONE_CHARS = 45  # minimum characters of a single line of prose
 _CELL_CHARS = 40  # maximum characters of a cell that has neighbours
+MAX_CAPTION = 500  # characters
+_MAX_LINES = 14
+_TABLES = {
+    "table": "Table",
+    "tab.": "Table",
+    "tabelle": "Tabelle",
+    "tableau": "Tableau",
+    "tabla": "Tabla",
+    "tabela": "Tabela",
+}
+_FIGURES = {
+    "figure": "Figure",
+    "fig.": "Figure",
+    "fig": "Figure",
+    "chart": "Chart",
+    "scheme": "Scheme",
+    "plate": "Plate",
+    "diagram": "Diagram",
+    "abbildung": "Abbildung",
+    "abb.": "Abbildung",
+    "figura": "Figura",
+}
+_CAPTION = re.compile(
+    r"(?P<word>"
+    + "|".join(re.escape(word) for word in sorted([*_TABLES, *_FIGURES], key=len, reverse=True))
+    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2010-\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
+    r"(?P<rest>(?![\w%/(,;]).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
+_LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,39 +229,6 @@ def lettering_line(text: Text, box: Rect, caption: int) -> int:
             break
         line -= 1
     return line
-
-
-MAX_CAPTION = 500  # characters
-_MAX_LINES = 14
-_TABLES = {
-    "table": "Table",
-    "tab.": "Table",
-    "tabelle": "Tabelle",
-    "tableau": "Tableau",
-    "tabla": "Tabla",
-    "tabela": "Tabela",
-}
-_FIGURES = {
-    "figure": "Figure",
-    "fig.": "Figure",
-    "fig": "Figure",
-    "chart": "Chart",
-    "scheme": "Scheme",
-    "plate": "Plate",
-    "diagram": "Diagram",
-    "abbildung": "Abbildung",
-    "abb.": "Abbildung",
-    "figura": "Figura",
-}
-_CAPTION = re.compile(
-    r"(?P<word>"
-    + "|".join(re.escape(word) for word in sorted([*_TABLES, *_FIGURES], key=len, reverse=True))
-    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2010-\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
-    r"(?P<rest>(?![\w%/(,;]).*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
-_LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,27 @@ from qagen_dagster.formats.pdf.fragments import Font, Fragments
 from qagen_dagster.formats.pdf.reading_order import Line, Row
 
 SAME = 25  # tenths of a point between edges or lines that count as one
+BAR = " | "
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # these belong to the next number, at any distance
+_MIN_CELLS = 3  # of a row that shows the columns
+_MIN_BETWEEN = 4  # of a row that shows an empty cell between others
+_PROSE = 40  # maximum characters of a line of one piece that does not end a table
+_Span = tuple[int, int]  # left and right edge of a cell
+Cells = list[list[int]]  # the fragments of each cell
+_HEADING_NUMBER = re.compile(r"[\d.]+")
+_DOTS = re.compile(r"[. …·]+")
+_WIDE = 18  # tenths of the letter size between two cells
+_CLOSE = 10  # the same if a line has several cells
+_EXACT = 5  # tenths of a point between left edges of close cells
+_NEAR = 7  # tenths of the height of a line that the next line of a cell is below it at most
+_CELLS = 12  # above a single cell, of which one shows its column
+_VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
+_NUMBER = re.compile(r"(?<!\S)[-+<]?[\dN.]")  # begins a value
+_DIGIT = re.compile(r"\d")
+_FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
+_PITCH_PARTS = 5  # of this many parts of a letter, the width of a fragment may differ by one
+_LONG = 8  # letters of a fragment that shows their width
+_FEW = 3  # such fragments show that a font has letters of one width
 
 
 def breadth(f: Fragments, line: Sequence[int]) -> int:
@@ -75,15 +96,6 @@ def unbroken(lines: Iterable[str]) -> str:
     return "".join(parts)
 
 
-BAR = " | "
-SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # these belong to the next number, at any distance
-_MIN_CELLS = 3  # of a row that shows the columns
-_MIN_BETWEEN = 4  # of a row that shows an empty cell between others
-_PROSE = 40  # maximum characters of a line of one piece that does not end a table
-
-_Span = tuple[int, int]  # left and right edge of a cell
-
-
 def with_empty_cells(f: Fragments, lines: list[Line]) -> None:
     """Add missing cells before or between others, according to the nearby row with the most cells."""
     wide: list[_Span] = []
@@ -134,18 +146,6 @@ def _fill(
     shown = dict(zip(places, text.split(BAR), strict=True))
     filled = BAR.join(shown.get(place, "") for place in range(places[-1] + 1))
     lines[n] = (filled.replace("  ", " ").strip(), lines[n][1])
-
-
-Cells = list[list[int]]  # the fragments of each cell
-
-
-_HEADING_NUMBER = re.compile(r"[\d.]+")
-_DOTS = re.compile(r"[. …·]+")
-_WIDE = 18  # tenths of the letter size between two cells
-_CLOSE = 10  # the same if a line has several cells
-_EXACT = 5  # tenths of a point between left edges of close cells
-_NEAR = 7  # tenths of the height of a line that the next line of a cell is below it at most
-_CELLS = 12  # above a single cell, of which one shows its column
 
 
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
@@ -283,16 +283,6 @@ def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mappin
     if 0 in places and not (1 < len(cells) < len(columns) and begins_within(f, cells[0])):
         return []
     return places
-
-
-_VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
-_NUMBER = re.compile(r"(?<!\S)[-+<]?[\dN.]")  # begins a value
-_DIGIT = re.compile(r"\d")
-_FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
-
-_PITCH_PARTS = 5  # of this many parts of a letter, the width of a fragment may differ by one
-_LONG = 8  # letters of a fragment that shows their width
-_FEW = 3  # such fragments show that a font has letters of one width
 
 
 class _Word(NamedTuple):

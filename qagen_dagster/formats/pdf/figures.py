@@ -47,6 +47,8 @@ _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
+_PART = re.compile(r"\([a-z]\) \w")  # of a figure
+_NEAR = 30.0  # points between a caption and its shape
 
 
 @dataclass(eq=False)
@@ -379,9 +381,6 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     )
 
 
-_PART = re.compile(r"\([a-z]\) \w")  # of a figure
-
-
 def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
     """Rows and grids of shapes of one height, whose gaps are narrower than they are.
 
@@ -426,9 +425,6 @@ def _is_next(left: Rect, right: Rect) -> bool:
     return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
         left[2] - left[0], right[2] - right[0]
     )
-
-
-_NEAR = 30.0  # points between a caption and its shape
 
 
 def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:

@@ -44,6 +44,38 @@ _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
 _MOST_FONTS = 4_096  # that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
+_MARKS = ("\u2610", "\u2612")
+_RUN = "<span style="
+_STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
+_CODE = re.compile("&#x([0-9a-f]+);")
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
+_LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
+_TALLER = 2  # tenths of a point
+_SMALL = 0.86  # times the size of the letters before it
+_RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
+_PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
+_ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
+_LOWERED = re.compile(r"\d{1,3}|[a-z]{1,8}|[a-z\d],[a-z\d]")
+_FRACTION = ("\u2044", "/")  # after a raised numerator
+# Fonts that draw signs at the places of letters and digits, without saying so.
+_GREEK = str.maketrans(
+    "abgdezhqiklmnxoprstufcywABGDEZHQIKLMNXOPRSTUFCYW",
+    "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4"
+    "\u03c5\u03c6\u03c7\u03c8\u03c9\u0391\u0392\u0393\u0394\u0395\u0396\u0397\u0398\u0399\u039a\u039b\u039c\u039d\u039e"
+    "\u039f\u03a0\u03a1\u03a3\u03a4\u03a5\u03a6\u03a7\u03a8\u03a9",
+)
+_SIGNS = _GREEK | str.maketrans("123456,.", "+\u2212\u00d7\u00f7=\u00b1<>")
+_BOXES = str.maketrans(
+    "x\xa8oq\xfe\xfd\xfcln\xa7", "\u2612\u2610\u2610\u2610\u2611\u2612\u2713\u25cf\u25a0\u25aa"
+)
+_NO_SYMBOL: dict[int, int] = {}
+_SYMBOLS = {
+    re.compile("MathematicalPi"): _SIGNS,
+    re.compile(r"Symbol(?:MT|PS|Std|\b)"): _GREEK,
+    re.compile("Wingdings"): _BOXES,
+}
+_Run = tuple[bool, str, float, str]  # whether raised, the family of the font, its size, the letters
 
 
 class Font(NamedTuple):
@@ -243,9 +275,6 @@ def _repairs() -> dict[int, str | None]:
     return table
 
 
-_MARKS = ("\u2610", "\u2612")
-
-
 def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
     """Write a mark for each box of a page beside its label, the nearest text on the same line; its own tick is removed."""
     for (left, top, right, bottom), ticked in boxes:
@@ -259,41 +288,6 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
             for values in (f.x0, f.y0, f.x1, f.y1, f.font, f.size, f.base, f.text):
                 for n in reversed(ticks):
                     del values[n : n + 1]  # `base` may be empty
-
-
-_RUN = "<span style="
-_STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
-_CODE = re.compile("&#x([0-9a-f]+);")
-_DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
-_LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
-_TALLER = 2  # tenths of a point
-_SMALL = 0.86  # times the size of the letters before it
-_RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
-_PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
-_ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
-_LOWERED = re.compile(r"\d{1,3}|[a-z]{1,8}|[a-z\d],[a-z\d]")
-_FRACTION = ("\u2044", "/")  # after a raised numerator
-# Fonts that draw signs at the places of letters and digits, without saying so.
-_GREEK = str.maketrans(
-    "abgdezhqiklmnxoprstufcywABGDEZHQIKLMNXOPRSTUFCYW",
-    "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4"
-    "\u03c5\u03c6\u03c7\u03c8\u03c9\u0391\u0392\u0393\u0394\u0395\u0396\u0397\u0398\u0399\u039a\u039b\u039c\u039d\u039e"
-    "\u039f\u03a0\u03a1\u03a3\u03a4\u03a5\u03a6\u03a7\u03a8\u03a9",
-)
-_SIGNS = _GREEK | str.maketrans("123456,.", "+\u2212\u00d7\u00f7=\u00b1<>")
-_BOXES = str.maketrans(
-    "x\xa8oq\xfe\xfd\xfcln\xa7", "\u2612\u2610\u2610\u2610\u2611\u2612\u2713\u25cf\u25a0\u25aa"
-)
-_NO_SYMBOL: dict[int, int] = {}
-_SYMBOLS = {
-    re.compile("MathematicalPi"): _SIGNS,
-    re.compile(r"Symbol(?:MT|PS|Std|\b)"): _GREEK,
-    re.compile("Wingdings"): _BOXES,
-}
-
-
-_Run = tuple[bool, str, float, str]  # whether raised, the family of the font, its size, the letters
 
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:

@@ -41,6 +41,48 @@ _NOTE_MARK = re.compile(
 _UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 _PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>|]{2,120}")
+_DOI_FILE = re.compile(r"/\d+/[^/]*\.pdf$|\.pdf$")
+_DATE = re.compile(r"(?:D:)?(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
+_ABSTRACT = re.compile(
+    r"(?i)^(?:abstract|summary|zusammenfassung|résumé|resumen)\s*(?:[.:\u2014\u2013-]\s*(?P<rest>.*))?$"
+)
+_ABSTRACT_END = re.compile(
+    r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|"
+    r"permanent url|contents$|acm reference|schlüsselwörter)"
+)
+_MAX_ABSTRACT_LINES = 60
+_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
+_WORDS_OF_A_NAME = 5
+_NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
+_CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
+_PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
+_NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
+_NO_PERSON = re.compile(
+    r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
+    r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
+    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
+    r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
+    r"december)\b"
+)
+_AFFILIATION = re.compile(
+    r"(?i)\b(?:universi\w+|dep(?:artmen)?t|institut\w*|laborator\w+|college|facult\w+|orcid)\b|@"
+)
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;&|]|\b(?:and|und|et|y|e)\b)\s*")
+_NO_PART_OF_A_NAME = re.compile(
+    r"(?i)^(?:by|von|par|por|di|authors?:) |[<\u27e8][^>\u27e9]*[>\u27e9]|\([^)]*@[^)]*\)|\S+@\S+|\^\(?[\da-z,\u2217*\u2020\u2021]+\)?"
+    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
+)
+_MAX_NAMES = 300  # characters of a line of names
+_LONG_WORDS = 3  # of a name; with more it is probably several names
+_MAILBOX = re.compile(r"[\w.+-]{1,64}@")
+_GOES_ON = re.compile(
+    r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
+)  # or ends with a mark
+_NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
+_ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
+_FRONT = 12  # lines below the title, in which its authors stand
 
 
 def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
@@ -184,50 +226,6 @@ def _may_be_title(shown: str) -> bool:
         and shown[0] not in _PUNCTUATION
         and shown.count(" | ") <= 2
     )
-
-
-_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>|]{2,120}")
-_DOI_FILE = re.compile(r"/\d+/[^/]*\.pdf$|\.pdf$")
-_DATE = re.compile(r"(?:D:)?(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
-_ABSTRACT = re.compile(
-    r"(?i)^(?:abstract|summary|zusammenfassung|résumé|resumen)\s*(?:[.:\u2014\u2013-]\s*(?P<rest>.*))?$"
-)
-_ABSTRACT_END = re.compile(
-    r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|"
-    r"permanent url|contents$|acm reference|schlüsselwörter)"
-)
-_MAX_ABSTRACT_LINES = 60
-_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
-_WORDS_OF_A_NAME = 5
-_NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
-_CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
-_PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
-_NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
-_NO_PERSON = re.compile(
-    r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
-    r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
-    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
-    r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
-    r"december)\b"
-)
-_AFFILIATION = re.compile(
-    r"(?i)\b(?:universi\w+|dep(?:artmen)?t|institut\w*|laborator\w+|college|facult\w+|orcid)\b|@"
-)
-_BETWEEN_NAMES = re.compile(r"\s*(?:[,;&|]|\b(?:and|und|et|y|e)\b)\s*")
-_NO_PART_OF_A_NAME = re.compile(
-    r"(?i)^(?:by|von|par|por|di|authors?:) |[<\u27e8][^>\u27e9]*[>\u27e9]|\([^)]*@[^)]*\)|\S+@\S+|\^\(?[\da-z,\u2217*\u2020\u2021]+\)?"
-    r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
-)
-_MAX_NAMES = 300  # characters of a line of names
-_LONG_WORDS = 3  # of a name; with more it is probably several names
-_MAILBOX = re.compile(r"[\w.+-]{1,64}@")
-_GOES_ON = re.compile(
-    r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
-)  # or ends with a mark
-_NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
-_ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
-_FRONT = 12  # lines below the title, in which its authors stand
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:

@@ -48,6 +48,14 @@ _LABEL_CHARS = 26  # average characters that pieces of lettering have at most
 _CODE_CHARS = 6  # average characters that lines of a listing have at least
 _HEAD = 900  # tenths of a point: a separate line above this height is a running head
 _MAX_LINE = 1_000  # characters of lettering on one line
+_ENDS = '.!?:;"\u201d'
+_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
+_FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
+_APART = 8  # tenths of the letter size between close columns
+_LINES_OF_CELLS = 3  # from which a page may have a ruled table
+_FAR = 1 << 30
+_BLANK: Line = ("", [])
+_ONE: Cells = []  # of a row that is no row of cells
 
 
 def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ()) -> list[Line]:
@@ -177,18 +185,6 @@ def _joined(f: Fragments, run: Sequence[Line]) -> list[Line]:
         else:
             lines.append((part, list(row)))
     return lines
-
-
-_ENDS = '.!?:;"\u201d'
-_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
-_FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
-_APART = 8  # tenths of the letter size between close columns
-_LINES_OF_CELLS = 3  # from which a page may have a ruled table
-_FAR = 1 << 30
-
-
-_BLANK: Line = ("", [])
-_ONE: Cells = []  # of a row that is no row of cells
 
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:

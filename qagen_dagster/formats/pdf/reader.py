@@ -35,6 +35,11 @@ from qagen_dagster.records.document import Box, Outcome, Visual
 
 HEAD = 1_024  # readers accept junk before the signature up to here
 _END, _TAIL = b"%%EOF", 4_096  # junk after the end is accepted, too
+_USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print
+_CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
+_CROP_SIDE = 900  # target length in pixels of a small crop's longer side
+_MAX_SECTIONS = 3_000
+_PAGES_LOOKED_AT = 20  # searched for marks, to tell an empty document from one of pictures
 
 
 def looks_like_pdf(head: bytes) -> bool:
@@ -108,11 +113,6 @@ def _short(error: Exception) -> str:
     return text if len(text) <= 120 and "proxy of" not in text else type(error).__name__
 
 
-_USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print
-_CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
-_CROP_SIDE = 900  # target length in pixels of a small crop's longer side
-
-
 def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions) -> PageImage:
     """1-based page `number` as displayed, or the part of it that `how.crop` names.
 
@@ -156,10 +156,6 @@ def _check_pictures(page: Page, options: ParseOptions) -> None:
             size = f"{picture.width:,} x {picture.height:,} pixels"
             limit = f"the limit is {options.max_pixels:,} pixels"
             raise DocumentError(Outcome.TOO_LARGE, f"the page holds a picture of {size}; {limit}")
-
-
-_MAX_SECTIONS = 3_000
-_PAGES_LOOKED_AT = 20  # searched for marks, to tell an empty document from one of pictures
 
 
 class PdfFormat:

@@ -24,6 +24,25 @@ _DEPTH = 8  # of nested cuts
 _MIN_PROSE = 11  # average characters per row that a column has at least
 _WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
+_ORDER = attrgetter("order")
+_TITLE = 14  # tenths of the usual letter size that a title has at least
+_TITLE_PARTS = 6  # fragments that it has at most
+_TITLE_CHARS = 8
+_PARTS = 3  # fragments that a sidebar has at least
+_ACROSS = 5  # tenths of a point
+_FAR = 1 << 30
+Row = list[int]  # the fragments of one visual line, in reading direction
+Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
+_MAX_COLUMN_JUMPS = 12
+_PROSE = 14  # average characters per line from which a run of lines is a column and not cells
+_FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
+_Box = tuple[int, int, int, int]
+# Each function turns a box so that its text runs left to right and its lines follow downwards.
+_FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
+    "down": lambda x0, y0, x1, y1: (y0, -x1, y1, -x0),
+    "up": lambda x0, y0, x1, y1: (-y1, x0, -y0, x1),
+    "over": lambda x0, y0, x1, y1: (-x1, -y1, -x0, -y0),
+}
 
 
 class _Item(NamedTuple):
@@ -36,9 +55,6 @@ class _Item(NamedTuple):
     x1: int
     size: int
     chars: int  # letters of wide scripts count double
-
-
-_ORDER = attrgetter("order")
 
 
 @dataclass
@@ -240,14 +256,6 @@ def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
     return parts
 
 
-_TITLE = 14  # tenths of the usual letter size that a title has at least
-_TITLE_PARTS = 6  # fragments that it has at most
-_TITLE_CHARS = 8
-_PARTS = 3  # fragments that a sidebar has at least
-_ACROSS = 5  # tenths of a point
-_FAR = 1 << 30
-
-
 def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     """The fragments in parts to be read one after the other: a sidebar, what is beside it, what is above and below."""
     sizes = sorted([f.size[n] for n in which])
@@ -279,14 +287,6 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
 
 def _middle(f: Fragments, n: int) -> int:
     return f.y0[n] + f.y1[n] >> 1
-
-
-Row = list[int]  # the fragments of one visual line, in reading direction
-Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
-
-_MAX_COLUMN_JUMPS = 12
-_PROSE = 14  # average characters per line from which a run of lines is a column and not cells
-_FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
 
 
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
@@ -325,15 +325,6 @@ def _direction(f: Fragments, n: int) -> str:
     if height > max(1.5 * width, 1.6 * f.size[n]):
         return "up" if f.base[n] * 2 > f.y0[n] + f.y1[n] else "down"
     return "over" if f.base[n] < f.y0[n] + height * 0.3 and width > height else ""
-
-
-_Box = tuple[int, int, int, int]
-# Each function turns a box so that its text runs left to right and its lines follow downwards.
-_FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
-    "down": lambda x0, y0, x1, y1: (y0, -x1, y1, -x0),
-    "up": lambda x0, y0, x1, y1: (-y1, x0, -y0, x1),
-    "over": lambda x0, y0, x1, y1: (-x1, -y1, -x0, -y0),
-}
 
 
 def _set_upright(f: Fragments, turned: dict[int, str]) -> Fragments:

@@ -23,6 +23,23 @@ _VALUE = 6  # average width of cells that are values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 _NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
+Box = tuple[int, int, int, int]  # tenths of a point
+_JOINT = 40  # between the pieces of one line
+_ENDS = 60  # between the ends of lines of one table
+_NARROW = 50  # between two upright lines without a column
+_SHORTEST = 400  # of a line that bounds a table
+_DOUBLE = 80  # height of the space between two lines without room for text
+_WORD = 3  # characters that a cell of every other row has at least; the grid of a chart has fewer
+_GUTTER = 45  # least width of the space between two columns; underscores that are drawn are narrower
+_CROSSING = 5  # of this many rows, one may cross the space between two columns
+_APART = 6  # tenths of the letter size between two cells; words of justified lines are nearer
+_PARAGRAPH = 30  # average characters of the shortest cell of a line, from which a part of many lines is prose
+_FAR = 1 << 30
+_HIGHEST = 4_500  # of a table between two lines; those of the head and foot of a page are further apart
+_LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
+_EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
+_HEADING = 4  # most height of a heading of rows, in letter sizes
+_CAPTION = 60  # characters of a line across the table that is more than a heading of rows
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
@@ -203,26 +220,6 @@ class Rows:
         low = above[-1]
         last = [n for n in above if f.y1[n] > f.y0[low] + f.size[low] // 2]
         return goes_on(f, last, below, self._widths[column])
-
-
-Box = tuple[int, int, int, int]  # tenths of a point
-
-_JOINT = 40  # between the pieces of one line
-_ENDS = 60  # between the ends of lines of one table
-_NARROW = 50  # between two upright lines without a column
-_SHORTEST = 400  # of a line that bounds a table
-_DOUBLE = 80  # height of the space between two lines without room for text
-_WORD = 3  # characters that a cell of every other row has at least; the grid of a chart has fewer
-_GUTTER = 45  # least width of the space between two columns; underscores that are drawn are narrower
-_CROSSING = 5  # of this many rows, one may cross the space between two columns
-_APART = 6  # tenths of the letter size between two cells; words of justified lines are nearer
-_PARAGRAPH = 30  # average characters of the shortest cell of a line, from which a part of many lines is prose
-_FAR = 1 << 30
-_HIGHEST = 4_500  # of a table between two lines; those of the head and foot of a page are further apart
-_LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
-_EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
-_HEADING = 4  # most height of a heading of rows, in letter sizes
-_CAPTION = 60  # characters of a line across the table that is more than a heading of rows
 
 
 @dataclass

@@ -40,6 +40,15 @@ _SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
 
 
 _Edge = tuple[float, float, float]  # position, start and end
+_MAX_LONE = 7  # rows without numbers between rows of numbers
+_MAX_HEADS = 4
+_HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
+_NUMBER = re.compile(
+    r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
+)
+_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
+_NAME = re.compile(r"[^\W\d_]{2}")
+_CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
 class Table(NamedTuple):
@@ -299,17 +308,6 @@ def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | 
     while len(taken[-1]) == 1 and len(taken) > 2:
         taken.pop()
     return union(one.box for row in taken for one in row)
-
-
-_MAX_LONE = 7  # rows without numbers between rows of numbers
-_MAX_HEADS = 4
-_HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
-_NUMBER = re.compile(
-    r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
-)
-_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
-_NAME = re.compile(r"[^\W\d_]{2}")
-_CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
 def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:

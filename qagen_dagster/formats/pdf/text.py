@@ -29,6 +29,16 @@ _PIXELS = 6_000_000
 _DPI = 300
 _PATHS = 50  # painted paths of a page that may be letters
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
+_FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
+_WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
+_AHEAD = 128  # pages printed ahead
+_AHEAD_BYTES = 4_000_000
+_SAMPLED = 300  # lines that show the fonts of the running text
+_PROSE_CHARS = 40  # minimum length of a line of running text
+WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
+_SAMPLED_LINES = 6  # of the middle of a page, in which a few words show that it is meaningful
+_SAMPLE = 400  # characters of a page checked for meaningful text
+_NO_FONT = Font()
 
 
 def worth_recognising(page: Page) -> bool:
@@ -91,20 +101,6 @@ def _processor_seconds() -> float:
     """Processor time of the programs that this process has started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-_FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
-_WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
-_AHEAD = 128  # pages printed ahead
-_AHEAD_BYTES = 4_000_000
-_SAMPLED = 300  # lines that show the fonts of the running text
-_PROSE_CHARS = 40  # minimum length of a line of running text
-WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
-_SAMPLED_LINES = 6  # of the middle of a page, in which a few words show that it is meaningful
-_SAMPLE = 400  # characters of a page checked for meaningful text
-
-
-_NO_FONT = Font()
 
 
 @dataclass

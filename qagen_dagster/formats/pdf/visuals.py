@@ -50,6 +50,7 @@ _BACKGROUND = 0.7  # share of the page from which it may be a background
 _MARGIN = 0.08  # share of the page's height that running heads take
 _LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
 _MIN_DRAWING = (110.0, 70.0)
+_MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
 
 @dataclass
@@ -303,9 +304,6 @@ def _line_near(view: PageView, box: Rect) -> int:
     """The first text line below a box without text, which places it among the other visuals."""
     below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
     return min(below, default=1 << 30)
-
-
-_MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
 
 def _labelled(found: list[_Found]) -> list[Visual]:

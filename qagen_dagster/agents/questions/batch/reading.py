@@ -15,8 +15,7 @@ from functools import cached_property
 
 from qagen_dagster.agents.questions.batch.spacing import unpadded
 from qagen_dagster.records.questions.results import LineSpan
-from qagen_dagster.toolkit.back_matter import BackMatter
-from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 ROUNDS = 5  # most rounds of questions; each shows other parts of a long document

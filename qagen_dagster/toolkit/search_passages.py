@@ -1,27 +1,33 @@
-"""The tool that finds passages by meaning. `index/` searches; `excerpt` formats the rows."""
+"""The tools that search for passages: by meaning in the document, and for drawing syntax in references. `index/` ranks them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from qagen_dagster.errors import ModelError, ToolError
+from qagen_dagster.index.references import Reference
 from qagen_dagster.index.search import Searcher, search_of_text
 from qagen_dagster.models.vectors.base import Embedder
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.index import ChunkHit
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, one_line, row
+from qagen_dagster.toolkit.excerpt import enclose, head, one_line, row
 from qagen_dagster.toolkit.tool import Tool, tool
 
 MAX_CHARACTERS = 16_000
 MAX_ROW = 2_000
 
 Meaning = Callable[[str, int], Sequence[ChunkHit]]  # arguments: query, most hits
+TIKZ_TOOL = "search_tikz_reference"
+MAX_TIKZ_CHARACTERS = 9_000
+_MAX_TIKZ_ROW = 500
+_SLACK = 200  # characters over the limit up to which a row of a reference is not cut
+FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference]]  # query, types, most
 
 
 def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> Meaning:
@@ -40,7 +46,7 @@ def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> 
     return find
 
 
-def make(view: DocumentView, meaning: Meaning) -> Tool:
+def search_meaning_tool(view: DocumentView, meaning: Meaning) -> Tool:
     """Bind `search_meaning` to a document and to what finds passages in it."""
 
     def search_meaning(
@@ -70,18 +76,18 @@ def make(view: DocumentView, meaning: Meaning) -> Tool:
             return (
                 f'No passage for "{one_line(query, 80)}". Use search, or read the document with read_lines.'
             )
-        return _show(view, query, hits)
+        return _show(query, (_passage(view, hit) for hit in hits), MAX_CHARACTERS)
 
     return tool(search_meaning)
 
 
-def _show(view: DocumentView, query: str, hits: Sequence[ChunkHit]) -> str:
+def _show(query: str, passages: Iterable[list[str]], most_characters: int) -> str:
+    """The rows of the passages, of which the first is shown whole, whatever its length."""
     rows: list[str] = []
     shown = size = 0
-    for hit in hits:
-        passage = _passage(view, hit)
+    for passage in passages:
         size += sum(len(text) + 1 for text in passage)
-        if shown and size > MAX_CHARACTERS:
+        if shown and size > most_characters:
             break
         rows += passage
         shown += 1
@@ -91,13 +97,51 @@ def _show(view: DocumentView, query: str, hits: Sequence[ChunkHit]) -> str:
 
 def _passage(view: DocumentView, hit: ChunkHit) -> list[str]:
     first, last = hit.chunk.start_line, hit.chunk.end_line
-    section = view.section_at(first)
-    titled = f'in "{one_line(section.title, 60)}"' if section else ""
-    place = ", ".join(filter(None, (view.page_range(first, last), titled)))
     lines = f"line {first}" if first == last else f"lines {first}-{last}"
-    head = f"-- {lines}{f' ({place})' if place else ''}, score {hit.score:.2f}"
+    title = f"-- {lines}{view.place(first, last)}, score {hit.score:.2f}"
     numbered = range(first, min(last, len(view.lines)) + 1)
-    return [
-        head,
-        *(row(n, view.lines[n - 1], MAX_ROW) for n in numbered if view.lines[n - 1].strip()),
-    ]
+    return [title, *(row(n, view.lines[n - 1], MAX_ROW) for n in numbered if view.lines[n - 1].strip())]
+
+
+def search_tikz_reference_tool(find: FindReferences) -> Tool:
+    """Bind `search_tikz_reference` to what searches the references."""
+
+    def search_tikz_reference(
+        query: Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=500,
+                description='A few words on one thing, such as "spring decoration" or "angle arc label".',
+            ),
+        ],
+        file_types: Annotated[
+            tuple[Literal["pdf", "tex", "sty"], ...],
+            Field(description="Only files of these types; usually left out."),
+        ] = (),
+        max_passages: Annotated[int, Field(ge=1, le=8, description="How many passages to show.")] = 3,
+    ) -> str:
+        """Look up TikZ, PGF or circuitikz syntax in manuals and packages: options, libraries, examples.
+
+        Returns the best passages as they stand, best first, each under `-- manual/patterns.tex lines 41-66 (in "Patterns")`.
+        Copy syntax, not the drawing.
+        """
+        found = find(query, file_types or None, max_passages)
+        if not found:
+            kinds = f" in {' and '.join(file_types)} files" if file_types else ""
+            return (
+                f'Nothing in the references for "{one_line(query, 80)}"{kinds}. Try other words once, or go on with '
+                "what you know."
+            )
+        return _show(query, map(_reference_rows, found), MAX_TIKZ_CHARACTERS)
+
+    return tool(search_tikz_reference)
+
+
+def _reference_rows(found: Reference) -> list[str]:
+    passage = found.passage
+    title = f' (in "{one_line(passage.headings[-1], 60)}")' if passage.headings else ""
+    first = f"-- {one_line(passage.path, 120)} lines {passage.start_line}-{passage.end_line}{title}"
+    rows = passage.text.split("\n")
+    long = _MAX_TIKZ_ROW + _SLACK
+    return [first, *(head(text, _MAX_TIKZ_ROW if len(text) > long else len(text)) for text in rows)]

@@ -1,6 +1,10 @@
+""""""
+
 from __future__ import annotations
 
 import io
+import re
+from typing import Any
 
 import pytest
 from PIL import Image as Pillow
@@ -9,7 +13,63 @@ from qagen_dagster.errors import DocumentError, ToolError
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.models.messages import Image, Text
 from qagen_dagster.records.document import Box, Visual, VisualType
-from qagen_dagster.toolkit import view_page
+from qagen_dagster.toolkit import visual_tools
+
+
+def show(view, **arguments: object) -> str:
+    (part,) = visual_tools.list_visual_content_tool(view).call(arguments)
+    assert isinstance(part, Text)
+    return part.text
+
+
+def visual(number: int, **more: Any) -> Visual:
+    return Visual(label=f"Figure {number}", type=VisualType.FIGURE, **more)
+
+
+def test_form(make_view) -> None:
+    table = Visual(
+        label="Table 2",
+        type=VisualType.TABLE,
+        page=3,
+        start_line=40,
+        end_line=52,
+        caption="Yields\nper </document_excerpt> | year",
+    )
+    assert show(make_view("a", visuals=(table, visual(1, start_line=7, end_line=7)))) == (
+        "2 visuals\n<document_excerpt>\n"
+        "- Table 2 | type: table | page: 3 | lines: 40-52 | caption: Yields per <\\/document_excerpt> | year\n"
+        "- Figure 1 | type: figure | page: - | lines: 7\n"
+        "</document_excerpt>"
+    )
+
+
+def test_filters(make_view) -> None:
+    view = make_view("a", visuals=(visual(1, page=1), visual(2, page=2)))
+    assert "Figure 1" not in show(view, page_number=2)
+    assert "Figure 2" in show(view, page_number=2)
+    assert "without page_number and visual_type there are 2" in show(view, visual_type="table")
+    with pytest.raises(ToolError, match="visual_type"):
+        show(view, visual_type="nonsense")
+
+
+def test_empty_says_so(make_view) -> None:
+    assert show(make_view("a")) == "No tables, figures or images were found in this document."
+
+
+def test_going_on_reaches_every_row(make_view) -> None:
+    view = make_view("a", visuals=tuple(visual(n, caption="c" * 400) for n in range(1, 251)))
+    seen: list[int] = []
+    start: int | None = 1
+    while start is not None:
+        output = show(view, start=start)
+        assert len(output) < visual_tools.MAX_CHARACTERS + 300
+        seen += [int(found) for found in re.findall(r"^- Figure (\d+) ", output, re.MULTILINE)]
+        note = re.search(r"start=(\d+) to go on", output)
+        start = int(note[1]) if note else None
+    assert seen == list(range(1, 251))
+    with pytest.raises(ToolError, match="1-250"):
+        show(view, start=251)
+
 
 TABLE = Visual(
     label="Table 2", type=VisualType.TABLE, page=2, box=Box(x0=10, y0=100, x1=200, y1=300), caption="Yields"
@@ -43,7 +103,7 @@ def pixels(image: Image) -> Pillow.Image:
 
 def test_whole_page_within_the_models_limits(make_view) -> None:
     painter = Painter()
-    text, image = view_page.make(view_of(make_view, painter, max_image_pixels=200_000)).call(
+    text, image = visual_tools.view_page_tool(view_of(make_view, painter, max_image_pixels=200_000)).call(
         {"page_number": 2}
     )
     assert isinstance(text, Text)
@@ -56,7 +116,9 @@ def test_whole_page_within_the_models_limits(make_view) -> None:
 
 def test_visual_is_cropped_with_a_margin(make_view) -> None:
     painter = Painter()
-    text, image = view_page.make(view_of(make_view, painter)).call({"page_number": 2, "visual": " table  2"})
+    text, image = visual_tools.view_page_tool(view_of(make_view, painter)).call(
+        {"page_number": 2, "visual": " table  2"}
+    )
     assert isinstance(text, Text)
     assert 'cut out: "Table 2"' in text.text
     assert isinstance(image, Image)
@@ -64,7 +126,7 @@ def test_visual_is_cropped_with_a_margin(make_view) -> None:
 
 
 def test_visual_without_a_place_shows_the_page(make_view) -> None:
-    text, _image = view_page.make(view_of(make_view, Painter())).call(
+    text, _image = visual_tools.view_page_tool(view_of(make_view, Painter())).call(
         {"page_number": 1, "visual": "Figure 1"}
     )
     assert isinstance(text, Text)
@@ -73,7 +135,7 @@ def test_visual_without_a_place_shows_the_page(make_view) -> None:
 
 def test_box_is_cut_out_finer_than_the_page(make_view) -> None:
     painter = Painter()
-    tool = view_page.make(view_of(make_view, painter, max_image_pixels=100_000))
+    tool = visual_tools.view_page_tool(view_of(make_view, painter, max_image_pixels=100_000))
     _text, image = tool.call({"page_number": 1, "box": [0, 0, 0.4, 0.4]})
     assert isinstance(image, Image)
     cut = pixels(image)
@@ -104,7 +166,7 @@ def test_box_is_cut_out_finer_than_the_page(make_view) -> None:
 )
 def test_errors_say_what_to_do(make_view, arguments: dict[str, object], says: str) -> None:
     with pytest.raises(ToolError, match=says):
-        view_page.make(view_of(make_view, Painter())).call(arguments)
+        visual_tools.view_page_tool(view_of(make_view, Painter())).call(arguments)
 
 
 def test_page_that_cannot_be_rendered_sends_the_model_elsewhere(make_view) -> None:
@@ -112,19 +174,21 @@ def test_page_that_cannot_be_rendered_sends_the_model_elsewhere(make_view) -> No
         raise DocumentError("too_large", "20000 x 20000 points")
 
     with pytest.raises(ToolError, match=r"too_large.*try a different page"):
-        view_page.make(view_of(make_view, fail)).call({"page_number": 1})
+        visual_tools.view_page_tool(view_of(make_view, fail)).call({"page_number": 1})
 
 
 def test_text_only_formats_are_not_applicable(make_view) -> None:
-    assert view_page.make(make_view("a")).call({"page_number": 1}) == (Text(text=view_page.NOT_APPLICABLE),)
+    assert visual_tools.view_page_tool(make_view("a")).call({"page_number": 1}) == (
+        Text(text=visual_tools.NOT_APPLICABLE),
+    )
     pages_but_no_pictures = make_view("a", pages=((1, 1),))
-    answer = view_page.make(pages_but_no_pictures).call({"page_number": 1})
-    assert answer == (Text(text=view_page.NOT_APPLICABLE),)
+    answer = visual_tools.view_page_tool(pages_but_no_pictures).call({"page_number": 1})
+    assert answer == (Text(text=visual_tools.NOT_APPLICABLE),)
 
 
 def test_a_visual_is_found_by_its_label_alone(make_view) -> None:
     painter = Painter()
-    text, _ = view_page.make(view_of(make_view, painter)).call({"visual": "table 2"})
+    text, _ = visual_tools.view_page_tool(view_of(make_view, painter)).call({"visual": "table 2"})
     assert isinstance(text, Text)
     assert text.text.startswith('page 2 of 2, cut out: "Table 2"')
     assert [page for page, _ in painter.asked] == [2]
@@ -137,7 +201,7 @@ PANEL = FIGURE.model_copy(update={"label": "Figure 4b", "page": 2})
 
 def shown(make_view, visuals: tuple[Visual, ...], **arguments: object) -> str:
     view = make_view("a\nb", pages=((1, 1), (2, 2)), visuals=visuals, render=Painter())
-    text, _ = view_page.make(view).call(arguments)
+    text, _ = visual_tools.view_page_tool(view).call(arguments)
     assert isinstance(text, Text)
     return text.text
 

@@ -1,4 +1,6 @@
-"""The tool that shows a page, a visual or a part of a page as a picture. The document's format renders it."""
+"""The tools to look with: the list of tables, figures and other visuals, and pictures of pages and visuals. The document's
+format finds and renders them.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,16 @@ from pydantic import Field
 
 from qagen_dagster.errors import DocumentError, ToolError
 from qagen_dagster.formats.base import PageImage, RenderOptions
+from qagen_dagster.formats.image import Fractions, cut, enlarge
 from qagen_dagster.models.messages import Image, Text
-from qagen_dagster.records.document import Box, Visual
-from qagen_dagster.toolkit.crop import Fractions, cut, enlarge
+from qagen_dagster.records.document import Box, Visual, VisualType
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import one_line, shown_label
+from qagen_dagster.toolkit.excerpt import enclose, label_key, one_line, shown_label
 from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
 
+MAX_ROWS = 100
+MAX_CHARACTERS = 16_000
+_MAX_CAPTION = 300
 MARGIN_POINTS = 2.0  # around a visual; columns and lines of text beside it are hardly farther away
 MIN_FRACTION = 0.02  # a narrower box shows nothing
 _MAX_NAMED = 20
@@ -24,15 +29,90 @@ _FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")
 _PANEL = re.compile(
     r"(?<=\d)[\s,]{0,2}(?:panels? )?\(?[a-z](?:\s?[-\u2013,]\s?[a-z]){0,9}\)?$"
 )  # "4d", "4(a, b)"
-_PART = re.compile(r" \(\d{1,4}\)$")  # of a label that several visuals have
+_PART = re.compile(r" \(\d{1,4}\)$")  # number that tells visuals of one label apart
 NOT_APPLICABLE = (
     "Not applicable: this document has no pages to look at, only text. Use read_lines and search instead."
 )
-
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-def make(view: DocumentView) -> Tool:
+def list_visual_content_tool(view: DocumentView) -> Tool:
+    """Bind `list_visual_content` to a document."""
+
+    def list_visual_content(
+        page_number: Annotated[
+            int | None, Field(ge=1, description="Only what is on this page (counted from 1).")
+        ] = None,
+        visual_type: Annotated[VisualType | None, Field(description="Only visuals of this type.")] = None,
+        start: Annotated[
+            int, Field(ge=1, description="Number of the first row to show; use it when the list was cut.")
+        ] = 1,
+    ) -> str:
+        """List the document's tables, figures, images, diagrams and formulae. Use it first when looking for something to see.
+
+        Comes back: one row for each, `- Table 2 | type: table | page: 3 | lines: 40-52 | caption: ...`.
+        The first field is the label to give view_page as visual; lines are those of read_lines; `-`
+        means not known; what has no caption shows none. When the list is cut, the last line says how to
+        go on.
+        """
+        chosen = [
+            visual
+            for visual in view.visuals
+            if (page_number is None or visual.page == page_number)
+            and (visual_type is None or visual.type is visual_type)
+        ]
+        if not chosen:
+            return _empty(view, filtered=page_number is not None or visual_type is not None)
+        return _list(chosen, start)
+
+    return tool(list_visual_content)
+
+
+def _list(chosen: list[Visual], start: int) -> str:
+    if start > len(chosen):
+        raise ToolError(f"The list has only {len(chosen)} rows: call with a start in 1-{len(chosen)}.")
+    rows: list[str] = []
+    size = 0
+    for visual in chosen[start - 1 : start - 1 + MAX_ROWS]:
+        text = visual_row(visual)
+        size += len(text) + 1
+        if rows and size > MAX_CHARACTERS:
+            break
+        rows.append(text)
+    count = len(chosen)
+    body = f"{count} {'visual' if count == 1 else 'visuals'}\n{enclose(rows)}"
+    following = start + len(rows)
+    if following > count:
+        return body
+    return (
+        f"{body}\n[{count - following + 1} more not shown: call list_visual_content with "
+        f"start={following} to go on, or with page_number or visual_type to narrow it]"
+    )
+
+
+def visual_row(visual: Visual) -> str:
+    """One visual as the list shows it, without what is written inside it."""
+    page = "-" if visual.page is None else str(visual.page)
+    label = shown_label(visual.label)
+    caption = one_line(visual.caption, _MAX_CAPTION)
+    place = f"page: {page} | lines: {_lines(visual)}"
+    return f"- {label} | type: {visual.type.value} | {place}{f' | caption: {caption}' if caption else ''}"
+
+
+def _lines(visual: Visual) -> str:
+    if visual.start_line is None:
+        return "-"
+    last = visual.end_line or visual.start_line
+    return str(visual.start_line) if last == visual.start_line else f"{visual.start_line}-{last}"
+
+
+def _empty(view: DocumentView, *, filtered: bool) -> str:
+    if filtered and view.visuals:
+        return f"No visual fits; without page_number and visual_type there are {len(view.visuals)} in this document."
+    return "No tables, figures or images were found in this document."
+
+
+def view_page_tool(view: DocumentView) -> Tool:
     """Bind `view_page` to a document."""
 
     def view_page(
@@ -106,7 +186,7 @@ def _show_visual(view: DocumentView, page: int | None, label: str) -> ToolReturn
         _check_page(view, page)
     found = _find(view, label)
     parts = _parts(view, found)
-    visual = next((one for one in (found, *parts) if one.page == page), found)
+    visual = next((part for part in (found, *parts) if part.page == page), found)
     name = shown_label(visual.label)
     if visual.page is None:
         return f'"{name}" has no page to look at. Read its text with read_lines.'
@@ -118,22 +198,22 @@ def _show_visual(view: DocumentView, page: int | None, label: str) -> ToolReturn
     if visual.box is None:
         whole = _render(view, page, _options(view))
         what = f'whole page (the place of "{name}" on it is not known)'
-        return _picture(view, page, what, whole, _told(visual, found, parts))
+        return _picture(view, page, what, whole, _whereabouts(visual, found, parts))
     crop = _with_margin(visual.box)
     picture = _render(view, page, _options(view, crop))
-    return _picture(view, page, f'cut out: "{name}"', picture, _told(visual, found, parts))
+    return _picture(view, page, f'cut out: "{name}"', picture, _whereabouts(visual, found, parts))
 
 
 def _parts(view: DocumentView, visual: Visual) -> list[Visual]:
     """The other visuals with the same label, such as a figure that continues on the next page."""
     base = _PART.sub("", _key(visual.label))
-    return [one for one in view.visuals if one is not visual and _PART.sub("", _key(one.label)) == base]
+    return [part for part in view.visuals if part is not visual and _PART.sub("", _key(part.label)) == base]
 
 
-def _told(visual: Visual, found: Visual, parts: list[Visual]) -> str:
-    """The line of a visual's caption or content, and its other parts with their pages, as far as there are any."""
-    others = [one for one in (found, *parts) if one is not visual][:_MAX_NAMED]
-    named = ", ".join(f'"{shown_label(one.label)}" (page {one.page or "-"})' for one in others)
+def _whereabouts(visual: Visual, found: Visual, parts: list[Visual]) -> str:
+    """A sentence on the line at which a visual begins and one on its other parts, if these are known."""
+    others = [part for part in (found, *parts) if part is not visual][:_MAX_NAMED]
+    named = ", ".join(f'"{shown_label(part.label)}" (page {part.page or "-"})' for part in others)
     place = f" In the text it begins on line {visual.start_line}." if visual.start_line else ""
     return f"{place} It has more parts: {named}." if named else place
 
@@ -152,15 +232,15 @@ def _find(view: DocumentView, label: str) -> Visual:
 
     The label of a panel ("Figure 4d") finds its figure if the panel is no visual of its own.
     """
-    by_label = {_key(shown_label(visual.label)): visual for visual in reversed(view.visuals)}
+    by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
-        if _key(label) in (_key(visual.label), _key(shown_label(visual.label))):
+        if _key(label) in (_key(visual.label), label_key(visual.label)):
             return visual
     figure = _figure(label)
     for wanted in (figure, _PANEL.sub("", figure)):
-        whole = next((one for one in view.visuals if _figure(one.label) == wanted), None)
-        if whole is not None:
-            return whole
+        for visual in view.visuals:
+            if _figure(visual.label) == wanted:
+                return visual
     if not by_label:
         raise ToolError("No visuals are known in this document. Call view_page with page_number alone.")
     close = difflib.get_close_matches(_key(label), list(by_label), n=3, cutoff=0.5)

@@ -1,9 +1,10 @@
+""""""
+
 from __future__ import annotations
 
 import pytest
 
 from qagen_dagster.records.document import Section
-from qagen_dagster.toolkit.back_matter import back_matter
 from tests.support.documents import view_of
 
 BODY = [f"The pump of station {number} was mended by its keeper." for number in range(60)]
@@ -12,7 +13,7 @@ LISTING = [f"[{number}] A. Holm, Pumps of the north, {1950 + number}." for numbe
 
 def found_in(lines: list[str], *sections: Section) -> list[tuple[str, int, int]]:
     view = view_of("\n".join(lines), sections=sections)
-    return [(one.title, one.start, one.end) for one in back_matter(view.document, view.lines)]
+    return [(one.title, one.start, one.end) for one in view.back_matter]
 
 
 @pytest.mark.parametrize(
