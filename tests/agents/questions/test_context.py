@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from qagen_dagster.agents.accounting import call_summaries
-from qagen_dagster.agents.runner import AgentRun
-from qagen_dagster.agents.steps import GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries
+from qagen_dagster.agents.spec import GiveUp, GiveUpReason
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Text, Usage
 from qagen_dagster.records.document import Metadata, Section

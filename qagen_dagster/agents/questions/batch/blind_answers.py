@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from qagen_dagster.agents.prompts import Prompt, load_addition
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.spec import Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.spec import Finish, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions.batch import SubmitAnswers

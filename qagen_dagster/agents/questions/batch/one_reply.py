@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits
-from qagen_dagster.agents.steps import GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason, Limits
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.toolkit.excerpt import single_line

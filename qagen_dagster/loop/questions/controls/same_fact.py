@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.runner import call_summaries
+from qagen_dagster.agents.spec import Finish
 from qagen_dagster.loop.answer_match import Match, match
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Validate

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.answering.fulltext.addresses import (
-    AddressPolicy,
-    RefusedAddressError,
-    read_url,
-    why_refused,
-)
+from qagen_dagster.answering.safe_http import AddressPolicy, RefusedAddressError, read_url, why_refused
 
 PUBLIC = "93.184.215.14"
 PRIVATE = [

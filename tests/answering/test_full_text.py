@@ -6,18 +6,41 @@ import gzip
 import socket
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from qagen_dagster.answering.fulltext.addresses import AddressPolicy
-from qagen_dagster.answering.fulltext.pdf_search import Search, find_pdf
-from qagen_dagster.answering.fulltext.resolvers import Paper, resolvers
-from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Web
+from qagen_dagster.answering.full_text import RECORD, TEXT, Search, add_fulltext, find_pdf, stored_text
+from qagen_dagster.answering.pdf_sources import Paper, resolvers
+from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, Web
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.records.answering.answer import FulltextRecord
 from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.document import Document
+from qagen_dagster.store import Store
+from tests.formats.pdf.samples import pdf
 from tests.support.paper_server import Drip, Flood, PaperServer, Served, as_json, moved, page, paper
+
+
+@pytest.mark.parametrize("name", [RECORD, TEXT])
+def test_a_damaged_full_text_counts_as_missing_until_it_is_stored_again(tmp_path: Path, name: str) -> None:
+    store, key = Store(tmp_path), Document.file_key("notes", "a.txt", name)
+
+    def add() -> None:
+        with ParserPool(workers=1, seconds=60) as pool:
+            add_fulltext(store, "notes", "a.txt", pdf("The mast is high."), FulltextOptions(), pool)
+
+    add()
+    assert stored_text(store, "notes", "a.txt") == "The mast is high."
+    store.write_bytes(key, b'{"damaged')
+    assert stored_text(store, "notes", "a.txt") is None
+    add()
+    assert stored_text(store, "notes", "a.txt") == "The mast is high."
+    assert store.find_valid(Document.file_key("notes", "a.txt", RECORD), FulltextRecord) is not None
+    assert (store.get(f"{key}.damaged") is not None) == (name == RECORD)
+
 
 DOI = "10.5555/lamp.7"
 
