@@ -24,8 +24,8 @@ from statistics import fmean, quantiles
 from benchmarks.short.calibrate import Crossed
 from benchmarks.short.sets import XQUAD, Example, elsewhere, xquad
 from qagen_dagster.agents.answering.answerer import Excerpt, SubmittedAnswer, answer_from_excerpts
+from qagen_dagster.answering.answer_from_document import retrieve
 from qagen_dagster.answering.chunk_source import ChunkSource
-from qagen_dagster.answering.retrieve import retrieve
 from qagen_dagster.index.sentences import split
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.choose import bare, overlap

@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
 CASES = (
     # 1: bodies of responses
-    Case("gzip in three layers, as the full text of a document", "it is refused after a few bytes", "answering/fulltext/test_pdf_search.py test_a_bomb_of_a_few_bytes_is_not_decoded test_one_layer_of_compression_is_read"),
+    Case("gzip in three layers, as the full text of a document", "it is refused after a few bytes", "answering/test_full_text.py test_a_bomb_of_a_few_bytes_is_not_decoded test_one_layer_of_compression_is_read"),
     Case("gzip in layers, as the response of a model", "at most one layer is decoded", "models/test_body_limit.py test_at_most_one_layer_is_decoded"),
     Case("a response of a model without end", "it is refused at the limit", "models/test_body_limit.py test_a_body_beyond_the_limit_is_refused"),
     Case("a response that takes long to decode", "the attempt ends at its deadline", "models/test_body_limit.py test_decoding_ends_with_the_attempt"),
@@ -104,7 +104,7 @@ CASES = (
     Case("a forked child that keeps a lock", "others are served", "models/limits/test_concurrency.py test_a_forked_child_keeps_no_place_and_no_turn"),
     Case("other processes of an exam's run", "they see what a part has paid", "loop/exams/test_run_part.py test_other_processes_of_a_run_see_what_a_part_has_paid"),
     # addresses that change
-    Case("a name that changes its address after the check", "the connection goes to the checked address", "answering/fulltext/test_pdf_search.py test_a_name_that_changes_its_address_between_check_and_connection_gains_nothing test_the_address_is_checked_again_at_the_connection"),
+    Case("a name that changes its address after the check", "the connection goes to the checked address", "answering/test_full_text.py test_a_name_that_changes_its_address_between_check_and_connection_gains_nothing test_the_address_is_checked_again_at_the_connection"),
 )  # fmt: skip
 
 

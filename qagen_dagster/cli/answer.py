@@ -11,9 +11,8 @@ import click
 from rich.markup import escape
 
 from qagen_dagster.answering.answer_from_document import answer_from_document
-from qagen_dagster.answering.fulltext.obtain import ProxyCallback
-from qagen_dagster.answering.fulltext.safe_http import FetchError
-from qagen_dagster.answering.fulltext.storage import add_fulltext
+from qagen_dagster.answering.full_text import ProxyCallback, add_fulltext
+from qagen_dagster.answering.safe_http import FetchError
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import Terminal, fail, print_json

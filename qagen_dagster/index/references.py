@@ -17,7 +17,7 @@ import numpy as np
 
 from qagen_dagster.errors import ModelError, TooLargeError
 from qagen_dagster.formats.base import ParsedText, ParseOptions
-from qagen_dagster.formats.encoding import decode
+from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.index import scores
 from qagen_dagster.index.reference_passages import PASSAGES_VERSION, Passage, passages_of, stem_words

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.parallel import Progress
-from qagen_dagster.ingest.parsing import ParsingResult, parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.parsing import ParsingResult, build_manifests, parse_corpus
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

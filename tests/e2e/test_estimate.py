@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.catalog.source import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.answering.fulltext import storage
+from qagen_dagster.answering import full_text
 from qagen_dagster.loop.catalog.file import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
@@ -47,7 +47,7 @@ VALUES: dict[str, Any] = {
     "task": "variant-numerical-1",
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {
-    "Document.file_key.file": (storage.PDF, storage.TEXT, storage.RECORD),
+    "Document.file_key.file": (full_text.PDF, full_text.TEXT, full_text.RECORD),
     "CorpusGenerationResult.file_key.path": (
         corpus_json.FILE,
         jsonl.FILE,

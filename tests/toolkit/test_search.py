@@ -16,7 +16,7 @@ ROW = re.compile(r"^\s*(\d+)\| (.*)$")
 
 
 def search(view: DocumentView, pattern: str, **arguments: object) -> str:
-    (part,) = search_tool.make(view).call({"pattern": pattern, **arguments})
+    (part,) = search_tool.search_tool(view).call({"pattern": pattern, **arguments})
     assert isinstance(part, Text)
     return part.text
 

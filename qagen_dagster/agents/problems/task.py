@@ -11,11 +11,9 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.runner import AgentRun, readable, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries, raw_text, readable, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Image, Request, Response

@@ -14,13 +14,12 @@ from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
-from qagen_dagster.toolkit import read_lines
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import CLOSE, Block, block, enclose, label_key, one_line, shown_label
-from qagen_dagster.toolkit.list_visual_content import visual_row
-from qagen_dagster.toolkit.search_meaning import Meaning
+from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
-from qagen_dagster.toolkit.toolbox import toolbox
+from qagen_dagster.toolkit.toolbox import opening, toolbox
+from qagen_dagster.toolkit.visual_tools import visual_row
 
 _MOST_SECTIONS = 60
 _FIRST_CHARACTERS = 8_000  # of a long document
@@ -70,7 +69,7 @@ class QAContext:
         """
         if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
             return ""
-        return read_lines.opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
+        return opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
 
     def opens_whole(self, spec: ModelSpec) -> bool:
         """Whether `opening` shows the model the whole document."""

@@ -11,8 +11,7 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.ingest import early
-from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.records.ids import fingerprint
 
 

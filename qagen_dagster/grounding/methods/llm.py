@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qagen_dagster.agents.accounting import response_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.runner import run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import response_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import ModelError
 from qagen_dagster.grounding.generic import is_generic
 from qagen_dagster.grounding.methods.judge_excerpt import Lines, shown

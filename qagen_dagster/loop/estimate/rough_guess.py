@@ -35,9 +35,8 @@ from qagen_dagster.records.questions.submissions import (
     SubmitVisualQA,
 )
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.read_lines import MAX_CHARACTERS
-from qagen_dagster.toolkit.search_meaning import Meaning
-from qagen_dagster.toolkit.toolbox import toolbox
+from qagen_dagster.toolkit.search_passages import Meaning
+from qagen_dagster.toolkit.toolbox import MAX_CHARACTERS, toolbox
 
 FACTOR = 3.0  # the range: from a third to three times
 CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions

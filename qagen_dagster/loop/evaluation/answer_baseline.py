@@ -12,8 +12,7 @@ from functools import lru_cache
 from statistics import fmean
 
 from qagen_dagster.agents.answering import answerer as document_answer
-from qagen_dagster.answering.answer_from_document import Place, answer_from_document
-from qagen_dagster.answering.texts import load_texts
+from qagen_dagster.answering.answer_from_document import Place, answer_from_document, load_texts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.grounding import verdicts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from qagen_dagster.agents.accounting import response_summaries
+from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     MalformedResponseError,

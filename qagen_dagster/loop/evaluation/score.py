@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.agents.accounting import response_summaries
+from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.evaluation.compare_answers import mark_answer

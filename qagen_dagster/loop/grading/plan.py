@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.ingest.parsing import stored_text
+from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from qagen_dagster.agents.steps import GiveUpReason
+from qagen_dagster.agents.spec import GiveUpReason
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import (
     BudgetExhaustedError,

@@ -21,8 +21,9 @@ from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentMode
 from qagen_dagster.index.embed import embed_document, index_fingerprint
 from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
+from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
-from qagen_dagster.ingest.parsing import USABLE, stored_text
+from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger

@@ -14,7 +14,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.records.index import ChunkHit, SearchIndex
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.search_meaning import Meaning
+from qagen_dagster.toolkit.search_passages import Meaning
 
 
 class SemanticSearch:

@@ -15,7 +15,7 @@ from qagen_dagster.models.vectors.base import EmbedderSpec
 from qagen_dagster.models.vectors.local import LocalEmbedder
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.result import Compiled
-from qagen_dagster.toolkit.search_tikz_reference import NAME, make
+from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 
 
 def engine_compiler() -> Compiler:
@@ -29,7 +29,7 @@ def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[Referenc
     if not folders:
         return References(), ()
     store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
-    tools = {NAME: make(store.search)} if store.passages else {}
+    tools = {TIKZ_TOOL: search_tikz_reference_tool(store.search)} if store.passages else {}
     return References(tools, store.version), store.skipped
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.questions.context import History, prompt_values, unused_parts
-from qagen_dagster.agents.runner import AgentRun
-from qagen_dagster.agents.steps import GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries
+from qagen_dagster.agents.spec import GiveUp, GiveUpReason
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Text, Usage
 from qagen_dagster.records.document import Metadata, Section

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from qagen_dagster.answering.texts import load_texts
+from qagen_dagster.answering.answer_from_document import load_texts
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source

@@ -16,8 +16,7 @@ from qagen_dagster.agents.questions.batch.one_reply import (
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.spec import AgentSpec, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record

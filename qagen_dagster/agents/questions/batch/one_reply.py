@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits
-from qagen_dagster.agents.steps import GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason, Limits
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus import QuestionType

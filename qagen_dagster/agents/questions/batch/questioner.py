@@ -22,8 +22,7 @@ from qagen_dagster.agents.questions.batch.one_reply import (
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import TypeRule
-from qagen_dagster.agents.spec import AgentSpec, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
