@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.runner import call_summaries
+from qagen_dagster.agents.spec import Finish
 from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.loop.answer_match import Match, match
 from qagen_dagster.loop.questions import model_checks

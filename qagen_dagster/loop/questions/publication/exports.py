@@ -9,8 +9,8 @@ from functools import cached_property
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.ingest.parsing import USABLE, stored_text
-from qagen_dagster.ingest.views import visual_image
+from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.card import FILE as CARD
