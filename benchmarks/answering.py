@@ -20,8 +20,7 @@ from typing import Any
 from qagen_dagster.index.embed import embed_document
 from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.local import LocalEmbedder
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.index import ChunkHit, Ranking
 

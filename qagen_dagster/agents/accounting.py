@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from qagen_dagster.agents.runner import AgentRun
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Response
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.call import CallSummary
 
 

@@ -23,7 +23,7 @@ from qagen_dagster.agents.steps import (
 from qagen_dagster.agents.text_result import from_text
 from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.breaker import fault_of
+from qagen_dagster.models.ledger import fault_of
 from qagen_dagster.models.messages import (
     Content,
     Image,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from qagen_dagster.models import deadline
-from qagen_dagster.models.body_limit import LimitedTransport
+from qagen_dagster.models import retry
+from qagen_dagster.models.wires.sdk_client import LimitedTransport
 
 
 class Played(httpx.BaseTransport):
@@ -73,7 +73,7 @@ def test_a_body_beyond_the_limit_is_refused(body: bytes, encoding: str, why: str
 
 
 def test_decoding_ends_with_the_attempt() -> None:
-    with deadline.call(-1), deadline.attempt(60):
+    with retry.call_deadline(-1), retry.attempt_deadline(60):
         time.sleep(0.01)
         with pytest.raises(TimeoutError):
             get(gzip.compress(bytes(9_000)), "gzip")

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.models.breaker import STOP_AFTER
-from qagen_dagster.models.ledger import Ledger, LedgeredModel
+from qagen_dagster.models.ledger import STOP_AFTER, Ledger, LedgeredModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, ToolCall
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from tests.models.conftest import ask

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.capabilities import ResultImages, fit, wire_name
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Image,
@@ -16,6 +15,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
+from qagen_dagster.models.wires.capabilities import ResultImages, fit, wire_name
 from tests.models.conftest import ask, picture, result
 
 SPEC = ModelSpec(provider="openai_compatible", model="m")

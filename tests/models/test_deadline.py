@@ -5,7 +5,7 @@ import time
 import pytest
 
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.models import deadline
+from qagen_dagster.models import retry
 from tests.models.conftest import ModelMaker, ask
 from tests.support.wire_server import Hang, Reply, Trickle, WireServer
 
@@ -35,21 +35,21 @@ def test_a_long_request_arrives_whole(make_model: ModelMaker) -> None:
 
 
 def test_an_attempt_has_what_is_left_of_its_call() -> None:
-    assert deadline.call_ends() == float("inf")
-    with deadline.attempt(7) as seconds:
+    assert retry.call_ends() == float("inf")
+    with retry.attempt_deadline(7) as seconds:
         assert seconds == 7
-    with deadline.call(100):
-        ends = deadline.call_ends()
+    with retry.call_deadline(100):
+        ends = retry.call_ends()
         assert 0 < ends - time.monotonic() <= 100
-        with deadline.call(1000):
-            assert deadline.call_ends() == ends
-        with deadline.attempt(1000) as seconds:
+        with retry.call_deadline(1000):
+            assert retry.call_ends() == ends
+        with retry.attempt_deadline(1000) as seconds:
             assert 0 < seconds <= 100
-    with deadline.call(-5), deadline.attempt(60) as seconds:
+    with retry.call_deadline(-5), retry.attempt_deadline(60) as seconds:
         assert 0 < seconds < 1
-    assert deadline.call_ends() == float("inf")
+    assert retry.call_ends() == float("inf")
 
 
 @pytest.mark.parametrize("client", [None, object()])
 def test_a_client_of_another_make_is_left_as_it_is(client: object) -> None:
-    deadline.bound(client)
+    retry.stop_at_deadline(client)

@@ -17,7 +17,14 @@ import pytest
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.ledger import Blobs, Ledger, LedgeredModel, LocalModel, request_key, unseal
+from qagen_dagster.models.ledger import (
+    Blobs,
+    Ledger,
+    LedgeredModel,
+    LocalModel,
+    request_key,
+    unseal,
+)
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Image,

@@ -7,7 +7,7 @@ import pytest
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
-from qagen_dagster.models.registry import PROVIDERS, build_model, build_provider
+from qagen_dagster.models.providers import PROVIDERS, build_model, build_provider
 from tests.models.conftest import KEY, ask
 from tests.support.blobs import MemoryBlobs
 from tests.support.wire_server import Reply, WireServer

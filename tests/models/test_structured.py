@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.json_reply import ask_for
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Text
-from qagen_dagster.models.structured import ask_for
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
 from tests.models.conftest import ModelMaker, ask

@@ -31,8 +31,8 @@ from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.batch.together import MOST
 from qagen_dagster.loop.questions.controls.hops import OF_VALUES, SEVERAL
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.limiter import TOKEN_CHARACTERS
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.batch import (
     SubmitAnswers,

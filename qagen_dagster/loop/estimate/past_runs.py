@@ -13,7 +13,7 @@ from qagen_dagster.loop.catalog.file import catalog_file
 from qagen_dagster.loop.estimate.forecast import Example, Use
 from qagen_dagster.loop.questions.combination import CombinationPlan
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import NOTHING, Range
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 
 Amounts = Mapping[str, Range]
 _USED_PACE = 0.95  # share of a limit that is used, see models/limits/rate.py

@@ -17,7 +17,7 @@ from qagen_dagster.loop.evaluation.run_questions import Progress
 from qagen_dagster.loop.evaluation.untitled import titles_of, without_title
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import run_in_parallel
-from qagen_dagster.models.vectors.base import EmbedderSpec
+from qagen_dagster.models.vectors import EmbedderSpec
 from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, RetrievedQuestion
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking, SearchIndex

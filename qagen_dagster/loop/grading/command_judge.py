@@ -10,7 +10,12 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.spending import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Holds, Scope, Spent
+from qagen_dagster.models.budget import (
+    Allowance,
+    Holds,
+    Scope,
+    Spent,
+)
 from qagen_dagster.records.ids import Mode
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from qagen_dagster.models.batches.jobs import JobBook, JobState
+from qagen_dagster.models.batch_jobs import JobBook, JobState
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
 

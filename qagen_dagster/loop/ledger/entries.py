@@ -15,11 +15,11 @@ from pydantic import Field
 from qagen_dagster.errors import ConfigError, MalformedResponseError
 from qagen_dagster.loop.ledger import batches as ledger_batches
 from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
-from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.registry import build_provider
-from qagen_dagster.models.vectors.openai_endpoint import read as read_embeddings
+from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.wires.openai_embeddings import read_embeddings
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 

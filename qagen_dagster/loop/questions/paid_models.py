@@ -13,7 +13,7 @@ from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budg
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import HELLO, short, unreachable
-from qagen_dagster.models.registry import key_variable
+from qagen_dagster.models.providers import key_variable
 from qagen_dagster.records.ids import Combination
 
 

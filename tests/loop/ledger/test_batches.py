@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.ledger import batches, entries
-from qagen_dagster.models.batches.jobs import Job, JobBook, JobState
+from qagen_dagster.models.batch_jobs import Job, JobBook, JobState
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Store
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.ledger import entries
+from qagen_dagster.models.file_locks import lock
 from qagen_dagster.models.ledger import Ledger
-from qagen_dagster.models.limits.file_lock import lock
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Store
 from tests.support.wire_server import Reply, wire_body

@@ -10,10 +10,10 @@ from qagen_dagster.errors import (
     ConfigError,
     PermanentModelError,
 )
+from qagen_dagster.models import batcher
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches import batcher
-from qagen_dagster.models.batches.batcher import Batchers, BatchModel, single_turn
-from qagen_dagster.models.batches.jobs import JobState
+from qagen_dagster.models.batch_jobs import JobState
+from qagen_dagster.models.batcher import Batchers, BatchModel, single_turn
 from qagen_dagster.models.ledger import Ledger, request_key
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -23,7 +23,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
-from qagen_dagster.models.registry import PROVIDERS, build_model, why_no_batch
+from qagen_dagster.models.providers import PROVIDERS, build_model, why_no_batch
 from qagen_dagster.store import Store
 from tests.models.conftest import KEY, READ, ask, result
 from tests.support.batches.bench import (

@@ -13,9 +13,9 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.models.batches import batcher
-from qagen_dagster.models.batches.batcher import BatchModel
-from qagen_dagster.models.batches.jobs import JobState
+from qagen_dagster.models import batcher
+from qagen_dagster.models.batch_jobs import JobState
+from qagen_dagster.models.batcher import BatchModel
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.models.conftest import KEY
 from tests.support.batches.bench import (

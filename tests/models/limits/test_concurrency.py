@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.models.limits.file_lock import lock, unlock
-from qagen_dagster.models.limits.limiter import Limiter
-from qagen_dagster.models.limits.rate import Limits
+from qagen_dagster.models.file_locks import lock, unlock
+from qagen_dagster.models.rate_limits import Limiter, Limits
 from tests.support.forked import ForkedChild
 
 NEVER = float("inf")

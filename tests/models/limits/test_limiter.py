@@ -9,10 +9,15 @@ import pytest
 from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.limiter import LimitedProvider, Limiter, estimate, limited
-from qagen_dagster.models.limits.rate import Limits
 from qagen_dagster.models.messages import Request, Response, UserMessage
-from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.rate_limits import (
+    LimitedProvider,
+    Limiter,
+    Limits,
+    estimate,
+    limited,
+)
 from tests.models.conftest import KEY, ProviderMaker, ask, long_conversation, picture
 from tests.support.blobs import MemoryBlobs
 from tests.support.wire_server import Fault, Reply, WireServer

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import RateLimitedError, TransientModelError
-from qagen_dagster.models import deadline
+from qagen_dagster.models import retry
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches.anthropic import AnthropicBatch
-from qagen_dagster.models.batches.limits import LimitedBatch
-from qagen_dagster.models.batches.openai import OpenAIBatch
+from qagen_dagster.models.batcher import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.limiter import limited
-from qagen_dagster.models.registry import build_model, build_provider
+from qagen_dagster.models.providers import build_model, build_provider
+from qagen_dagster.models.rate_limits import limited
+from qagen_dagster.models.wires.anthropic import AnthropicBatch
+from qagen_dagster.models.wires.openai import OpenAIBatch
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.models.conftest import KEY, ask
 from tests.support.batches.bench import echo, question
@@ -113,7 +113,7 @@ def test_a_pause_of_the_model_holds_for_its_batches(name: str, tmp_path: Path) -
         with pytest.raises(RateLimitedError):
             direct.respond(ask())
         endpoint = _endpoint(name, server, tmp_path)
-        with deadline.call(9):
+        with retry.call_deadline(9):
             for call in (
                 lambda: endpoint.submit("job-1", [("k", question(1))]),
                 lambda: endpoint.poll("batch_1"),
@@ -131,7 +131,7 @@ def test_a_pause_of_batches_holds_for_batches_alone(name: str, tmp_path: Path) -
         with pytest.raises(RateLimitedError):
             _endpoint(name, server, tmp_path).submit("job-1", [("k", question(1))])
         with (
-            deadline.call(9),
+            retry.call_deadline(9),
             pytest.raises(TransientModelError, match="its limits allow the next attempt in"),
         ):
             _endpoint(name, server, tmp_path).poll("batch_1")

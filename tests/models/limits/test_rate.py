@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.models.limits.rate import (
+from qagen_dagster.models.rate_limits import (
     Limits,
     RateFile,
     RateState,

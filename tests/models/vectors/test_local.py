@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from qagen_dagster.models.ledger import Ledger
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.local import LocalEmbedder
-from qagen_dagster.models.vectors.registry import build_embedder
+from qagen_dagster.models.providers import build_embedder
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from tests.support.blobs import MemoryBlobs
 
 

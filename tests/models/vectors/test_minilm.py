@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.models.vectors.minilm import (
+from qagen_dagster.models.vectors import (
     DIMENSIONS,
-    MANY,
+    MANY_BATCHES,
     MODEL_FILE,
     TOKENIZER_FILE,
     MiniLM,
@@ -38,7 +38,7 @@ def test_vectors_have_unit_length_and_keep_the_order_of_texts_of_any_length() ->
 
 def test_many_batches_on_all_cores_give_what_each_gives_alone() -> None:
     encoder = MiniLM(batch_size=1)
-    texts = [f"The valve of station {n} froze" for n in range(MANY + 8)]
+    texts = [f"The valve of station {n} froze" for n in range(MANY_BATCHES + 8)]
     assert np.array_equal(encoder.encode(texts), np.concatenate([encoder.encode([text]) for text in texts]))
 
 

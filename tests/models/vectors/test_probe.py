@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.models.probe import Finding
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.probe import probe_embedder
+from qagen_dagster.models.probe import Finding, probe_embedder
+from qagen_dagster.models.vectors import EmbedderSpec
 from tests.support.embeddings import embeddings
 from tests.support.wire_server import Fault, Seen, Step, WireServer
 

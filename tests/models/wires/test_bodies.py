@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.providers import build_provider
 from tests.models.conftest import KEY, WIRES
 from tests.support.wire_server import Call, Reply, wire_body
 

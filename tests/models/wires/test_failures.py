@@ -18,7 +18,7 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.models.ledger import LedgeredModel
-from qagen_dagster.models.wires import faults
+from qagen_dagster.models.wires import sdk_client
 from tests.models.conftest import KEY, ModelMaker, ProviderMaker, ask
 from tests.support.blobs import MemoryBlobs
 from tests.support.meters import CallMeter
@@ -184,7 +184,7 @@ def test_a_key_never_gets_into_texts_or_the_ledger(
     assert KEY not in told
     assert KEY not in str(vars(caught.value))
     assert not any(KEY.encode() in data for data in blobs.data.values())
-    assert len(str(caught.value)) <= faults.MAX_TEXT + 30
+    assert len(str(caught.value)) <= sdk_client.MAX_TEXT + 30
     error: BaseException | None = caught.value
     while error is not None:
         assert type(error).__module__.split(".")[0] not in ("openai", "anthropic", "httpx2")
@@ -221,7 +221,7 @@ def test_nobody_listens(make_provider: ProviderMaker) -> None:
 )
 def test_reading_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     now = datetime(2026, 10, 21, 7, 27, tzinfo=UTC)
-    assert faults.retry_after(headers, now=now) == seconds
+    assert sdk_client.retry_after(headers, now=now) == seconds
 
 
 @pytest.mark.parametrize(
@@ -235,11 +235,11 @@ def test_reading_retry_after(headers: dict[str, str], seconds: float | None) -> 
     ],
 )
 def test_what_looks_like_a_key_is_scrubbed(text: str) -> None:
-    assert "123456" not in faults.scrub(f"refused: {text}!")
-    assert "refused" in faults.scrub(f"refused: {text}!")
+    assert "123456" not in sdk_client.scrub(f"refused: {text}!")
+    assert "refused" in sdk_client.scrub(f"refused: {text}!")
 
 
 @pytest.mark.parametrize("key", ["x", "none", "EMPTY", "lm-studio"])
 def test_a_placeholder_for_a_key_does_not_spoil_answers(key: str) -> None:
     body = '{"text": "none of the x, EMPTY or lm-studio"}'
-    assert faults.json_body("m", body, key) == {"text": "none of the x, EMPTY or lm-studio"}
+    assert sdk_client.json_body("m", body, key) == {"text": "none of the x, EMPTY or lm-studio"}

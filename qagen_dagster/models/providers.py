@@ -1,23 +1,24 @@
-"""The class of each provider name, and how a spec becomes a model.
+"""The class of each provider name, and how a spec becomes a model or an embedder.
 
-This is the only place that knows all providers. Modules are imported when a profile first names them, so a
-run with the embedded models loads no SDK.
+This is the only place that knows all providers. Modules are imported when a profile first names them, so a run with the embedded models loads
+no SDK.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
-from qagen_dagster.models.batches.batcher import Batcher, Batchers, BatchModel
-from qagen_dagster.models.batches.limits import LimitedBatch
-from qagen_dagster.models.breaker import Breaker
-from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
-from qagen_dagster.models.limits.limiter import limited
+from qagen_dagster.models.batcher import Batcher, Batchers, BatchModel, LimitedBatch
+from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, LocalModel
+from qagen_dagster.models.rate_limits import limited
+from qagen_dagster.models.vectors import Embedder, EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.wires.emulation import EmulatedTools
 
 
@@ -137,3 +138,25 @@ def _load(path: str) -> Callable[..., Any]:
     module, _, name = path.partition(":")
     found: Any = getattr(importlib.import_module(module), name)
     return found
+
+
+def build_embedder(
+    spec: EmbedderSpec,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    state: Path,
+    threads: int = 1,
+    meter: Meter | None = None,
+) -> Embedder:
+    """Build the embedder of `spec`; `secret` looks up the value of an environment variable.
+
+    Processes share limits in the folder `state`; `threads` is the number of CPU threads of a local embedder; `meter`
+    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
+    """
+    if spec.local:
+        return LocalEmbedder(spec, threads)
+    variable = key_variable(spec.provider, spec.api_key_env)
+    value = read_key(spec.name, variable, secret, "embedder.api_key_env")
+    paid: Any = import_module("qagen_dagster.models.wires.openai_embeddings")
+    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, meter=meter)
+    return made

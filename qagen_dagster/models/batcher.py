@@ -1,4 +1,10 @@
-"""Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
+"""A batch endpoint that backs off when its server asks for a pause, of the endpoint or of the model.
+
+What belongs here: waiting before a call to the endpoint. What does not: how long a refused batch is retried
+(`batcher.py`), the pauses themselves (`limits/`). Limits of requests and tokens per minute are for direct calls:
+servers count batches separately, by what is enqueued.
+
+Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
 
 What belongs here: which requests go by batch, which thread waits for what, and what happens to requests without a
 response. What does not: the endpoints (`openai.py`, `anthropic.py`) and the stored records (`jobs.py`).
@@ -16,10 +22,11 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TypeVar
 
 from qagen_dagster.errors import (
@@ -30,16 +37,55 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.batches.jobs import Job, JobBook
-from qagen_dagster.models.batches.wire import BatchProvider, JobStatus
-from qagen_dagster.models.breaker import Breaker
-from qagen_dagster.models.ledger import Ledger, LedgeredModel, finish, request_key
+from qagen_dagster.models import retry
+from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
+from qagen_dagster.models.batch_jobs import Job, JobBook
+from qagen_dagster.models.budget import TALLY
+from qagen_dagster.models.ledger import (
+    Breaker,
+    Ledger,
+    LedgeredModel,
+    finish,
+    request_key,
+)
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
+from qagen_dagster.models.rate_limits import Limits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
-from qagen_dagster.models.tally import TALLY
 
 T = TypeVar("T")
+
+
+class LimitedBatch:
+    """A batch endpoint whose calls wait for pauses.
+
+    A pause of the model's direct calls holds for batches too. A pause of the batch endpoint holds for all who use the
+    endpoint on this machine, but not for direct calls: a full queue of batches says nothing about those.
+    """
+
+    def __init__(
+        self, provider: BatchProvider, spec: ModelSpec, key_variable: str | None, folder: Path
+    ) -> None:
+        self._provider = provider
+        self._direct = shared_limiter(spec, key_variable, folder, Limits())
+        self._own = shared_limiter(spec, key_variable, folder, Limits(), of="batches")
+
+    def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        return self._call(lambda: self._provider.submit(tag, requests))
+
+    def find(self, tag: str, count: int, since: datetime) -> list[str]:
+        return self._call(lambda: self._provider.find(tag, count, since))
+
+    def poll(self, job_id: str) -> JobStatus:
+        return self._call(lambda: self._provider.poll(job_id))
+
+    def results(self, job_id: str) -> dict[str, BatchResult]:
+        return self._call(lambda: self._provider.results(job_id))
+
+    def _call(self, send: Callable[[], T]) -> T:
+        with self._direct.attempt(0, retry.call_ends()):
+            return self._own.call(send)
+
+
 MOST_REQUESTS = 1_000  # in one batch; servers take 50,000 and more, but only up to about 200 MB
 
 

@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 
 from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.models import rate_limits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.ledger import Entry, Ledger
-from qagen_dagster.models.limits import limiter, rate
-from qagen_dagster.models.vectors.base import EmbedderSpec, EmbeddingUse, Vectors
-from qagen_dagster.models.wires import faults
-from qagen_dagster.models.wires.openai_client import OpenAIClient
+from qagen_dagster.models.vectors import EmbedderSpec, EmbeddingUse, Vectors
+from qagen_dagster.models.wires import sdk_client
+from qagen_dagster.models.wires.openai import OpenAIClient
 from qagen_dagster.records.ids import digest
 
 
-class _Item(faults.Shape):
+class _Item(sdk_client.Shape):
     index: int
     embedding: tuple[float, ...]
 
 
-class _Reply(faults.Shape):
+class _Reply(sdk_client.Shape):
     data: tuple[_Item, ...]
 
 
@@ -56,10 +56,10 @@ class PaidEmbedder:
             timeout_seconds=spec.timeout_seconds,
         )
         self._server = OpenAIClient(call, api_key)
-        shared = rate.Limits(
+        shared = rate_limits.Limits(
             requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
         )
-        self._limiter = limiter.shared_limiter(call, key_variable, state, shared, of="embeddings")
+        self._limiter = rate_limits.shared_limiter(call, key_variable, state, shared, of="embeddings")
         self._use, self._guard = EmbeddingUse(), threading.Lock()
 
     @property
@@ -82,13 +82,13 @@ class PaidEmbedder:
         """Vectors of the texts of one request, stored or paid. Raises ModelError."""
         identity = json.dumps(self._spec.identity(), sort_keys=True)
         key = digest("embeddings", identity, "0", *texts)
-        estimated = sum(len(text.encode()) for text in texts) // limiter.TOKEN_CHARACTERS
+        estimated = sum(len(text.encode()) for text in texts) // rate_limits.TOKEN_CHARACTERS
         vectors, entry, replayed = self._ledger.obtain(
             key,
             lambda: self._limiter.call(
                 lambda: self._send(texts), estimated, lambda body: tokens_of(body) or None
             ),
-            lambda body: read(body, len(texts)),
+            lambda body: read_embeddings(body, len(texts)),
             self._spec,
             self._cost,
             lambda: self._price(2 * estimated),
@@ -130,9 +130,9 @@ class PaidEmbedder:
         return answer
 
 
-def read(body: dict[str, Any], count: int) -> Vectors:
+def read_embeddings(body: dict[str, Any], count: int) -> Vectors:
     """The vectors of a response, of unit length, in the order of the texts. Raises MalformedResponseError."""
-    items = sorted(faults.shaped(_Reply, body).data, key=lambda item: item.index)
+    items = sorted(sdk_client.shaped(_Reply, body).data, key=lambda item: item.index)
     if [item.index for item in items] != list(range(count)):
         raise MalformedResponseError(f"the response has {len(items)} embeddings for {count} texts")
     if len({len(item.embedding) for item in items}) > 1 or not items[0].embedding:
@@ -146,7 +146,7 @@ def read(body: dict[str, Any], count: int) -> Vectors:
 
 def tokens_of(body: dict[str, Any]) -> int:
     """The tokens that the server counted, 0 if it does not say."""
-    return faults.count(body, "usage", "prompt_tokens") or faults.count(body, "usage", "total_tokens")
+    return sdk_client.count(body, "usage", "prompt_tokens") or sdk_client.count(body, "usage", "total_tokens")
 
 
 def _batches(texts: list[str], size: int) -> list[list[str]]:

@@ -1,15 +1,14 @@
-"""A concurrency limit that all threads and processes of one machine share: a semaphore made of locked files.
+"""Files as locks between the threads and processes of one machine: a lock, and a semaphore made of locked files.
 
-Each of the semaphore's permits is a file, and whoever holds its lock holds the permit, so a killed process releases
-what it held. What does not belong here: rate limits (`rate.py`).
-
-Threads of one process queue in order, and the first one looks for a free permit. A newcomer does not take a permit
-at once while others wait: it polls like them, so that nobody starves.
+The end of a process releases what it held. Each permit of the semaphore is a file, and whoever holds its lock holds the permit. Threads of one
+process queue in order, and the first one looks for a free permit. A newcomer does not take a permit at once while others wait: it polls like
+them, so that nobody starves. What does not belong here: rate limits (`limits.py`).
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 import random
 import threading
 from collections import deque
@@ -17,7 +16,38 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from qagen_dagster.models.limits.file_lock import lock, unlock
+
+def lock(path: Path, how: int) -> int:
+    """Open and lock a file, and make it if it is missing. Raises OSError; BlockingIOError if `how` forbids waiting."""
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            continue
+        try:
+            fcntl.flock(file, how)
+            if _is_at(path, file):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # somebody deleted the file meanwhile: lock the new one
+
+
+def unlock(file: int) -> None:
+    """Release a lock. To close the file is not enough, because a forked child may hold a copy open."""
+    fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        there, ours = path.stat(), os.fstat(file)
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
 
 _POLL = (0.005, 0.025)  # seconds between two looks for a free permit, at random
 _CHANCE = random.SystemRandom()
