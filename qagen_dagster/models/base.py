@@ -23,7 +23,7 @@ OPENING_CHARACTERS = 100_000  # about 25,000 tokens: a paper of 20 to 25 pages
 class ModelSpec(Record):
     """A model as a profile binds it to a role."""
 
-    provider: str  # a name in models/registry.py: openai, openai_compatible, anthropic, embedded, scripted
+    provider: str  # a name in models/providers.py: openai, openai_compatible, anthropic, embedded, scripted
     model: str
     temperature: float | None = None  # None: nothing is sent, and the provider uses its default
     max_output_tokens: int = Field(default=4096, ge=16)

@@ -34,13 +34,13 @@ PROVIDERS: dict[str, _Entry] = {
     "openai": _Entry(
         f"{_PACKAGE}.wires.openai:OpenAIProvider",
         "OPENAI_API_KEY",
-        batch=f"{_PACKAGE}.batches.openai:OpenAIBatch",
+        batch=f"{_PACKAGE}.wires.openai:OpenAIBatch",
     ),
     "openai_compatible": _Entry(f"{_PACKAGE}.wires.openai_compatible:OpenAICompatibleProvider"),
     "anthropic": _Entry(
         f"{_PACKAGE}.wires.anthropic:AnthropicProvider",
         "ANTHROPIC_API_KEY",
-        batch=f"{_PACKAGE}.batches.anthropic:AnthropicBatch",
+        batch=f"{_PACKAGE}.wires.anthropic:AnthropicBatch",
     ),
     "embedded": _Entry(f"{_PACKAGE}.embedded.provider:EmbeddedProvider", local=True),
     "scripted": _Entry(f"{_PACKAGE}.wires.scripted:ScriptedProvider", local=True),

@@ -1,3 +1,5 @@
+"""The arithmetic of token buckets, and the file of their state."""
+
 from __future__ import annotations
 
 import json

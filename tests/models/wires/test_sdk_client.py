@@ -1,12 +1,18 @@
-"""Failures of the transport over HTTP, through retry and ledger, alike on the three wires."""
+"""Faults of a server on every wire, over HTTP with the real clients, and the limit of a body."""
 
 from __future__ import annotations
 
+import gzip
+import time
 import traceback
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import cast
 
+import httpx
 import pytest
 
 from qagen_dagster.errors import (
@@ -15,14 +21,17 @@ from qagen_dagster.errors import (
     MalformedResponseError,
     ModelError,
     PermanentModelError,
+    RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.models.ledger import LedgeredModel
+from qagen_dagster.models import retry
+from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.wires import sdk_client
+from qagen_dagster.models.wires.sdk_client import LimitedTransport
 from tests.models.conftest import KEY, ModelMaker, ProviderMaker, ask
 from tests.support.blobs import MemoryBlobs
 from tests.support.meters import CallMeter
-from tests.support.wire_server import Drop, Fault, Hang, Reply, Step, WireServer
+from tests.support.wire_server import Drop, Fault, Hang, Reply, Step, Trickle, WireServer
 
 OK = Reply(text="ok")
 
@@ -243,3 +252,129 @@ def test_what_looks_like_a_key_is_scrubbed(text: str) -> None:
 def test_a_placeholder_for_a_key_does_not_spoil_answers(key: str) -> None:
     body = '{"text": "none of the x, EMPTY or lm-studio"}'
     assert sdk_client.json_body("m", body, key) == {"text": "none of the x, EMPTY or lm-studio"}
+
+
+FAULTS: dict[str, Step] = {
+    "429": Fault(429),
+    "429 with Retry-After": Fault(429, headers={"retry-after": "3"}),
+    "429 with a date": Fault(429, headers={"retry-after": "Wed, 21 Oct 2020 07:28:00 GMT"}),
+    "500": Fault(500),
+    "502": Fault(502, "<html>Bad gateway</html>", {"content-type": "text/html"}),
+    "503": Fault(503, "", {}),
+    "529": Fault(529),
+    "silence": Hang(5),
+    "trickle": Trickle(),
+    "drop": Drop(),
+    "drop half-way": Drop(partial=True),
+    "not JSON": Fault(200, "<html>Sign in</html>", {"content-type": "text/html"}),
+    "half of the JSON": Fault(200, '{"id": "x", "choices": [{"mess', {}),
+    "nothing": Fault(200, "", {}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_that_does_not_pass_ends_after_the_cap(
+    make_model: ModelMaker, naps: list[float], blobs: MemoryBlobs, fault: Step
+) -> None:
+    slow = isinstance(fault, (Hang, Trickle))
+    endless, patience = WireServer(then=fault), 0.3 if slow else 30
+    with endless as server, pytest.raises(TransientModelError, match="gave up after 3 attempts") as caught:
+        make_model(server, max_attempts=3, timeout_seconds=patience).respond(ask())
+    assert (len(naps), len(blobs.data)) == (2, 0)
+    # A busy machine may end a short attempt before its request is sent.
+    assert len(server.requests) in ((1, 2, 3) if slow else (3,))
+    refused = isinstance(fault, Fault) and fault.status in (429, 529)
+    assert isinstance(caught.value, RateLimitedError) == refused
+
+
+def test_all_faults_one_after_another_are_survived(make_model: ModelMaker, naps: list[float]) -> None:
+    with WireServer([*FAULTS.values(), OK]) as server:
+        model = make_model(server, max_attempts=len(FAULTS) + 1, timeout_seconds=1)
+        response = model.respond(ask())
+    assert (response.message.text, response.retries) == ("ok", len(FAULTS))
+    assert len(server.requests) == len(naps) + 1 == len(FAULTS) + 1
+    assert 3 <= naps[1] < 4
+
+
+def test_an_outage_is_waited_out(make_provider: ProviderMaker) -> None:
+    """Nobody listens for the first thirty seconds of waiting."""
+    with WireServer() as before:
+        provider = make_provider(before, max_attempts=16)
+    waited: list[float] = []
+    with ExitStack() as after:
+
+        def nap(seconds: float) -> None:
+            if sum(waited) < 30 <= sum(waited) + seconds:
+                after.enter_context(WireServer([OK], port=before.port))
+            waited.append(seconds)
+
+        response = LedgeredModel(provider, Ledger(MemoryBlobs()), sleep=nap).respond(ask())
+    assert (response.message.text, response.retries) == ("ok", len(waited))
+    assert sum(waited) >= 30
+
+
+class Played(httpx.BaseTransport):
+    """Answers with one body; keeps what it was asked."""
+
+    def __init__(self, body: bytes, encoding: str = "") -> None:
+        self.body, self.encoding = body, encoding
+        self.asked: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        headers = {"Content-Encoding": self.encoding} if self.encoding else {}
+        return httpx.Response(200, headers=headers, stream=_Pieces(self.body))
+
+
+class _Pieces(httpx.SyncByteStream):
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self.body[start : start + 1000] for start in range(0, len(self.body), 1000))
+
+
+def get(body: bytes, encoding: str = "", limit: int = 10_000) -> bytes:
+    played = Played(body, encoding)
+    with httpx.Client(transport=LimitedTransport(played, limit)) as client:
+        found = client.get("http://server.test/").content
+    assert played.asked[0].headers["Accept-Encoding"] == "identity"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (b"words", ""),
+        (b"words", "identity"),
+        (gzip.compress(b"words"), "gzip"),
+        (zlib.compress(b"words"), "deflate"),
+    ],
+    ids=["plain", "identity", "gzip", "deflate"],
+)
+def test_at_most_one_layer_is_decoded(body: bytes, encoding: str) -> None:
+    assert get(body, encoding) == b"words"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "why"),
+    [
+        (bytes(10_001), "", "more than 10,000 bytes"),
+        (gzip.compress(bytes(10_001)), "gzip", "more than 10,000 bytes"),
+        (gzip.compress(gzip.compress(b"words")), "gzip, gzip", "not accepted"),
+        (b"words", "br", "not accepted"),
+        (b"no gzip", "gzip", "cannot be decoded"),
+        (gzip.compress(b"words")[:-4], "gzip", "cut off"),
+    ],
+    ids=["large", "large gzip", "two layers", "unknown", "no gzip", "cut off"],
+)
+def test_a_body_beyond_the_limit_is_refused(body: bytes, encoding: str, why: str) -> None:
+    with pytest.raises(httpx.DecodingError, match=why):
+        get(body, encoding)
+
+
+def test_decoding_ends_with_the_attempt() -> None:
+    with retry.call_deadline(-1), retry.attempt_deadline(60):
+        time.sleep(0.01)
+        with pytest.raises(TimeoutError):
+            get(gzip.compress(bytes(9_000)), "gzip")
