@@ -20,7 +20,7 @@ from statistics import median
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.estimate.forecast import Range, Use
 from qagen_dagster.loop.estimate.past_runs import use_of

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.loop.evaluation.score import Judge, profile_judge, score_systems
-from qagen_dagster.loop.evaluation.system_output import given_output, read_output
+from qagen_dagster.loop.evaluation.score import Judge, given_output, profile_judge, read_output, score_systems
 from qagen_dagster.loop.questions.publication.reading import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

@@ -21,8 +21,8 @@ from qagen_dagster.cli.options import (
 from qagen_dagster.cli.output import Terminal, fail, print_json, slashed
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.evaluation.published_set import PUBLISH_HINT, Evaluation, open_evaluation
-from qagen_dagster.loop.evaluation.registry import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, Evaluation, open_evaluation
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.workspace import Workspace

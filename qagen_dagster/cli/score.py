@@ -12,8 +12,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import budget_options, json_option, profile_option
 from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, print_json, warn, write_output
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.evaluation.score import profile_judge, score_systems
-from qagen_dagster.loop.evaluation.system_output import read_output
+from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
 from qagen_dagster.loop.questions.publication.reading import read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

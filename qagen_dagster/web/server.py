@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from qagen_dagster.catalog import compare
 from qagen_dagster.errors import ConfigError, QagenError
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.web import page
 from qagen_dagster.web.review_set import Line, ReviewSet
 from qagen_dagster.web.reviews import Reviews

@@ -12,7 +12,7 @@ import pytest
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.run_shard import run_shard

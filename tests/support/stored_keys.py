@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from qagen_dagster.answering.fulltext import storage
-from qagen_dagster.loop.catalog.file import CATALOG
+from qagen_dagster.loop.catalog import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.loop.questions.publication import exports

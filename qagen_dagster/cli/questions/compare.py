@@ -12,7 +12,7 @@ from rich.table import Table
 from qagen_dagster.catalog import compare as queries
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 

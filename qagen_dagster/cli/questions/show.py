@@ -10,7 +10,7 @@ from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

@@ -18,8 +18,14 @@ from qagen_dagster.defs.metadata import (
     markdown_table,
     stored_file,
 )
-from qagen_dagster.loop.evaluation.published_set import earlier_reports
-from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
+from qagen_dagster.loop.evaluation.measures import (
+    CUTS,
+    GAIN_CUT,
+    NAMES,
+    UNTITLED,
+    placed,
+)
+from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.evaluation import (
     AnswerReport,

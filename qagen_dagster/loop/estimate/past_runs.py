@@ -9,7 +9,7 @@ from qagen_dagster.catalog.past_runs import PastDocument, PastSet, PastUse, past
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.calls import unique_calls
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.estimate.forecast import Example, Use
 from qagen_dagster.loop.questions.combination import CombinationPlan
 from qagen_dagster.models.base import ModelSpec

@@ -21,16 +21,18 @@ from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
-from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
-from qagen_dagster.loop.evaluation.published_set import (
+from qagen_dagster.loop.evaluation.measures import exact, token_f1
+from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    Session,
     plan_evaluation,
     question_fields,
     report_fields,
     store_report,
 )
-from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.plan import judge_spec, picture_of
 from qagen_dagster.loop.parallel import worker_count

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.spending import effective_budget, metered
+from qagen_dagster.loop.shared_budget import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import (

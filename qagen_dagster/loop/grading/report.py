@@ -20,7 +20,12 @@ from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.loop.grading.grade_answers import Grader, grade_all
 from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, document_answers, judge_spec, plan_grading
 from qagen_dagster.loop.parallel import worker_count
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.shared_budget import (
+    BudgetMeter,
+    RunSpending,
+    effective_budget,
+    metered,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.loop.questions.state import QALimits
-from qagen_dagster.loop.spending import metered
+from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import vectors
 from qagen_dagster.models.base import Model

@@ -9,7 +9,12 @@ from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.checkup import key_of
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.shared_budget import (
+    BudgetMeter,
+    RunSpending,
+    effective_budget,
+    metered,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import HELLO, short, unreachable

@@ -15,8 +15,8 @@ from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import parsing
-from qagen_dagster.loop.catalog.source import catalog_knows, runs_to_add
-from qagen_dagster.loop.evaluation.registry import wanted_evaluation, why_unevaluated
+from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
+from qagen_dagster.loop.evaluation.kinds import wanted_evaluation, why_unevaluated
 from qagen_dagster.loop.exams.bank import is_bank_current
 from qagen_dagster.loop.exams.outdated import wanted_part, why_part_outdated
 from qagen_dagster.loop.grading.plan import wanted_grading, why_ungraded

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from qagen_dagster.errors import PermanentModelError, StoreError
-from qagen_dagster.loop.catalog.file import CATALOG, catalog_file
-from qagen_dagster.loop.catalog.source import rebuild_catalog, source_of
+from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog, source_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.models.messages import Request

@@ -11,7 +11,7 @@ import pytest
 from qagen_dagster.errors import StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, estimate
 from qagen_dagster.loop.estimate.forecast import Range
 from qagen_dagster.loop.estimate.past_runs import use_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
+from qagen_dagster.loop.evaluation.measures import exact, token_f1
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.loop.evaluation.published_set import report_version
-from qagen_dagster.loop.evaluation.registry import is_evaluated
+from qagen_dagster.loop.evaluation.kinds import is_evaluated
+from qagen_dagster.loop.evaluation.measures import placed
 from qagen_dagster.loop.evaluation.retrieval_baseline import holders_of, measure_retrieval
-from qagen_dagster.loop.evaluation.retrieval_scores import placed
+from qagen_dagster.loop.evaluation.run_questions import report_version
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from qagen_dagster.loop.evaluation.retrieval_scores import metrics
+from qagen_dagster.loop.evaluation.measures import metrics
 from qagen_dagster.records.evaluation import Placement, RetrievedQuestion
 from qagen_dagster.records.index import Ranking
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.loop.evaluation.score import Judge, score_systems
-from qagen_dagster.loop.evaluation.system_output import given_output
+from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
 from qagen_dagster.loop.grading.command_judge import CommandMeter
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.scores import ScoreReport, SystemScores

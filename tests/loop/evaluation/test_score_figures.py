@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.evaluation.score_figures import mcnemar
+from qagen_dagster.loop.evaluation.measures import mcnemar
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.evaluation.system_output import given_output, read_output
+from qagen_dagster.loop.evaluation.score import given_output, read_output
 from qagen_dagster.records.scores import Passage
 
 KNOWN = ("q-1", "q-2")

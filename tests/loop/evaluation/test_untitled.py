@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.evaluation.untitled import titles_of, without_title
+from qagen_dagster.loop.evaluation.retrieval_baseline import titles_of, without_title
 
 TITLES = ["Care of the Salt Probe", "Care of the Salt Probe Second edition"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.ledger import batches, entries
+from qagen_dagster.loop import ledger
 from qagen_dagster.models.batch_jobs import Job, JobBook, JobState
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Store
@@ -30,9 +30,9 @@ def aged(store: Store, job: Job, days: float) -> Job:
 
 
 def test_without_batches_there_is_nothing_to_tell(store: Store) -> None:
-    assert batches.statistics(store) == batches.BatchStats()
-    assert entries.check(store).good
-    assert entries.prunable(store).count == 0
+    assert ledger.batch_statistics(store) == ledger.BatchStats()
+    assert ledger.check(store).good
+    assert ledger.prunable(store).count == 0
 
 
 def test_batches_are_counted_by_what_is_known_of_them(store: Store) -> None:
@@ -41,7 +41,7 @@ def test_batches_are_counted_by_what_is_known_of_them(store: Store) -> None:
     older = aged(store, jobs.sent(jobs.begin("openai:m", KEYS[1:3]), "b"), 1)
     jobs.close(jobs.sent(jobs.begin("openai:m", KEYS[3:]), "c"), lost={}, note="")
     store.blobs("batches").put("job-" + 32 * "f", b"{")
-    found = entries.statistics(store).batches
+    found = ledger.statistics(store).batches
     assert (found.sending, found.open, found.finished, found.corrupt) == (1, 1, 1, 1)
     assert (found.requests, found.uncharged) == (3, 4)
     assert found.oldest == older.created.isoformat(timespec="seconds")
@@ -54,12 +54,12 @@ def test_what_cannot_be_read_is_named_and_goes(store: Store) -> None:
     blobs = store.blobs("batches")
     blobs.put(bad.tag, (blobs.get(bad.tag) or b"")[:-20])
     store.write_bytes("batches/README", b"notes")
-    found = entries.check(store)
+    found = ledger.check(store)
     assert [fault.path for fault in found.corrupt] == [blobs.path(bad.tag)]
     assert (found.good, found.batches) == (False, 1)
     assert found.foreign == (store.path("batches/README"),)
-    assert entries.prune(store, entries.prunable(store)) == 1
-    assert entries.check(store).good
+    assert ledger.prune(store, ledger.prunable(store)) == 1
+    assert ledger.check(store).good
 
 
 def test_finished_batches_go_once_nobody_asks_for_them(store: Store) -> None:
@@ -71,10 +71,10 @@ def test_finished_batches_go_once_nobody_asks_for_them(store: Store) -> None:
     for key in (KEYS[0], KEYS[1], KEYS[3]):
         jobs.unmark(key)
     sending = jobs.begin("openai:m", [digest("another")])
-    assert entries.prunable(store).finished_batches == ()  # it may be found out by what it is not
+    assert ledger.prunable(store).finished_batches == ()  # it may be found out by what it is not
     jobs.sent(sending, "d")
-    found = entries.prunable(store)
+    found = ledger.prunable(store)
     assert set(found.finished_batches) == {ended[0].tag, ended[1].tag}
-    assert entries.prune(store, found) == found.count == 2
+    assert ledger.prune(store, found) == found.count == 2
     assert {tag for tag, _ in jobs.records()} == {ended[2].tag, ended[3].tag, sending.tag}
     assert {state.state for _, state in jobs.records() if state} == {JobState.CLOSED, JobState.OPEN}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.loop.ledger import entries
+from qagen_dagster.loop import ledger
 from qagen_dagster.models.file_locks import lock
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.records.ids import digest
@@ -42,10 +42,10 @@ def damage(store: Store, key: str) -> str:
 
 
 def test_an_empty_ledger_is_in_order(store: Store) -> None:
-    found = entries.statistics(store)
+    found = ledger.statistics(store)
     assert (found.entries, found.bytes, found.oldest, found.models) == (0, 0, None, ())
-    assert entries.check(store).good
-    assert entries.prunable(store, unused=True).count == 0
+    assert ledger.check(store).good
+    assert ledger.prunable(store, unused=True).count == 0
 
 
 def test_entries_are_counted_by_model_with_their_tokens(store: Store) -> None:
@@ -55,7 +55,7 @@ def test_entries_are_counted_by_model_with_their_tokens(store: Store) -> None:
     pay(store, "d", "openai_compatible:odd", {"nothing": "to read"})
     pay(store, "e", "retired:model", {"usage": 3})
     damage(store, pay(store, "f"))
-    found = entries.statistics(store)
+    found = ledger.statistics(store)
     assert (found.entries, found.corrupt) == (5, 1)
     by_model = {one.model: one for one in found.models}
     asker = by_model[ASKER]
@@ -78,7 +78,7 @@ def test_every_file_is_judged(store: Store) -> None:
     strays = [f"ledger/{whole[:2]}/notes.txt", "ledger/README", f"ledger/00/{other}"]
     for stray in strays:
         store.write_bytes(stray, data)
-    found = entries.check(store)
+    found = ledger.check(store)
     assert (found.whole, found.good) == (2, False)
     assert {one.path: one.reason for one in found.corrupt} == {
         bad: "half written or damaged",
@@ -91,13 +91,13 @@ def test_corrupt_entries_go_and_whole_ones_stay(store: Store) -> None:
     kept, repaired, gone = (pay(store, question) for question in "abc")
     for key in (repaired, gone):
         damage(store, key)
-    found = entries.prunable(store)
+    found = ledger.prunable(store)
     assert set(found.corrupt) == {repaired, gone}
     assert found.unused == ()
     pay(store, "b")  # by a run, after the look
-    assert entries.prune(store, found) == 1
+    assert ledger.prune(store, found) == 1
     assert set(store.blobs("ledger").keys()) == {kept, repaired}
-    assert entries.check(store).good
+    assert ledger.check(store).good
     assert store.list("locks") == []
 
 
@@ -109,14 +109,14 @@ def test_entries_that_no_run_can_use_are_named_and_go(store: Store) -> None:
     bodies: list[dict[str, Any]] = [{"choices": []}, {"status": "signed out"}, {"data": [{"index": 5}]}]
     bodies += [{"tools": ["look"], "body": {"choices": []}}]
     bad = [pay(store, f"bad {number}", body=body) for number, body in enumerate(bodies)]
-    found = entries.check(store)
+    found = ledger.check(store)
     assert (found.whole, found.good) == (5, True)
     assert {one.path for one in found.unusable} == {store.path(f"ledger/{key[:2]}/{key}") for key in bad}
     assert all(one.reason.endswith("; it is asked for again") for one in found.unusable)
-    gone = entries.prunable(store)
+    gone = ledger.prunable(store)
     assert (set(gone.unusable), gone.count, gone.corrupt) == (set(bad), 4, ())
     pay(store, "bad 0")  # by a run, after the look
-    assert entries.prune(store, gone) == 3
+    assert ledger.prune(store, gone) == 3
     assert set(store.blobs("ledger").keys()) == kept | {bad[0]}
 
 
@@ -133,12 +133,12 @@ def test_what_any_record_refers_to_is_used(store: Store) -> None:
     for name, place in places.items():
         store.write_bytes(place, refer.format(space=" " * (len(name) % 2), key=keys[name]).encode())
     idle = {keys["idle"], keys["text"]}
-    assert entries.prunable(store, unused=True).unused == ()  # too young to tell
-    found = entries.prunable(store, unused=True, older_than_days=0)
+    assert ledger.prunable(store, unused=True).unused == ()  # too young to tell
+    found = ledger.prunable(store, unused=True, older_than_days=0)
     assert set(found.unused) == idle
     assert found.bytes > 0
-    assert entries.prunable(store, older_than_days=0).unused == ()
-    assert entries.prune(store, found) == 2
+    assert ledger.prunable(store, older_than_days=0).unused == ()
+    assert ledger.prune(store, found) == 2
     assert set(store.blobs("ledger").keys()) == set(keys.values()) - idle
 
 
@@ -155,10 +155,10 @@ def test_leftovers_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path: 
         (tmp_path / "locks/ledger" / name).touch()
     held = lock(tmp_path / "locks/ledger/held", fcntl.LOCK_EX)
     try:
-        found = entries.prunable(store)
+        found = ledger.prunable(store)
         assert (found.leftovers, found.locks) == (("ledger/ab/.abc.1.2.3.tmp",), ("locks/ledger/dead",))
         assert old.exists()
-        assert entries.prune(store, found) == 2
+        assert ledger.prune(store, found) == 2
     finally:
         os.close(held)
     assert not old.exists()

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.review.agreement import agreements, facts_of, kappa, random_order, wilson
-from qagen_dagster.loop.review.decisions import QuestionReview, state_of
+from qagen_dagster.loop.review import (
+    QuestionReview,
+    agreements,
+    facts_of,
+    kappa,
+    random_order,
+    state_of,
+    wilson,
+)
 from tests.loop.review.test_decisions import decision
 
 IDS = [f"q-{number}" for number in range(200)]

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, state_of
+from qagen_dagster.loop.review import (
+    ReviewState,
+    append,
+    decisions_of,
+    state_of,
+)
 from qagen_dagster.records.review import Decision
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qagen_dagster.loop.evaluation.score import Judge, score_systems
-from qagen_dagster.loop.evaluation.system_output import given_output
+from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
 from qagen_dagster.publishing.evaluation.score_markdown import score_markdown
 from qagen_dagster.publishing.markdown import MOST_ROWS
 from qagen_dagster.records.scores import ScoreReport

@@ -20,8 +20,7 @@ from qagen_dagster.loop.questions.configuration import made_questions, wanted_qu
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.questions.publication.set_facts import set_facts
 from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
-from qagen_dagster.loop.review.agreement import review_facts
-from qagen_dagster.loop.review.decisions import decision_ids
+from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.registry import SET_FILES

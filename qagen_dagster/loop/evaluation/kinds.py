@@ -10,13 +10,13 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_settings
 from qagen_dagster.loop.evaluation.answer_baseline import answer_models, how_answered, plan_answers
 from qagen_dagster.loop.evaluation.closed_book import closed_book_models, how_asked, plan_closed_book
-from qagen_dagster.loop.evaluation.published_set import (
+from qagen_dagster.loop.evaluation.retrieval_baseline import VERSION, retrieval_fingerprint
+from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     configured_evaluation,
     latest_report,
     open_evaluation,
 )
-from qagen_dagster.loop.evaluation.retrieval_baseline import VERSION, retrieval_fingerprint
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import index_version
 from qagen_dagster.loop.workspace import Workspace

@@ -1,10 +1,11 @@
-"""Streams the store as rows for the catalog: every document, visual, result, set and run."""
+"""Streams the store as rows for the catalog, builds its file, and opens that file for readers."""
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,7 @@ from qagen_dagster.catalog.source import (
 )
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
-from qagen_dagster.loop.catalog.file import CATALOG, catalog_file
-from qagen_dagster.loop.catalog.history import RunHistory, RunKey, heads, records
+from qagen_dagster.loop.run_history import RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.jsonl import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
@@ -55,6 +55,25 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
+
+CATALOG = "catalog.duckdb"
+
+
+@contextmanager
+def catalog_file(store: Store) -> Generator[Path]:
+    """The catalog as a local file. Raises StoreError when there is none."""
+    local = store.local_path(CATALOG)
+    if local is not None:
+        yield local
+        return
+    data = store.get(CATALOG)
+    if data is None:
+        raise StoreError(f"{store.path(CATALOG)} is missing: run `qagen run` first")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / CATALOG
+        file.write_bytes(data)
+        yield file
+
 
 _LOG = logging.getLogger(__name__)
 

@@ -20,14 +20,7 @@ from typing import Protocol, runtime_checkable
 from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import (
-    Allowance,
-    Budget,
-    Holds,
-    Meter,
-    Scope,
-    Spent,
-)
+from qagen_dagster.models.budget import Allowance, Budget, Holds, Meter, Scope, Spent
 from qagen_dagster.store import Store
 
 _IN_FLIGHT = Holds()  # all runs of this process

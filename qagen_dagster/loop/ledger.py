@@ -1,9 +1,10 @@
-"""Counts, checks and removes entries of the ledger."""
+"""Counts, checks and removes entries of the ledger, and the records of provider batches."""
 
 from __future__ import annotations
 
 import fcntl
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -13,8 +14,8 @@ from typing import cast
 from pydantic import Field
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError
-from qagen_dagster.loop.ledger import batches as ledger_batches
 from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.batch_jobs import JobBook, JobState
 from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
 from qagen_dagster.models.messages import Usage
@@ -22,6 +23,83 @@ from qagen_dagster.models.providers import build_provider
 from qagen_dagster.models.wires.openai_embeddings import read_embeddings
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
+
+BATCHES = "batches"
+FINISHED_DAYS = 2.0  # younger ones are kept: a run that looks for a batch it sent must exclude them
+_BATCH_NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
+
+
+class BatchStats(Record):
+    """The batches in the store."""
+
+    sending: int = 0  # the server may or may not have them
+    open: int = 0  # the server has them, and their results are not stored yet
+    finished_batches: int = 0
+    corrupt_batches: int = 0  # unreadable records; their requests are sent again
+    requests: int = 0  # in unfinished batches
+    uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
+    oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC
+
+
+def batch_statistics(store: Store) -> BatchStats:
+    """Count batches by state, and their requests."""
+    book = JobBook(store.blobs(BATCHES))
+    found = [job for _, job in book.records()]
+    jobs = [job for job in found if job is not None]
+    states = Counter(job.state for job in jobs)
+    waiting = [job for job in jobs if job.state is not JobState.CLOSED]
+    return BatchStats(
+        sending=states[JobState.SENDING],
+        open=states[JobState.OPEN],
+        finished=states[JobState.CLOSED],
+        corrupt=len(found) - len(jobs),
+        requests=sum(len(job.keys) for job in waiting),
+        uncharged=len(book.marks()),
+        oldest=min(
+            (job.created.astimezone(UTC).isoformat(timespec="seconds") for job in waiting), default=None
+        ),
+    )
+
+
+def corrupt_batches(store: Store) -> list[str]:
+    """The tags of unreadable records."""
+    return [tag for tag, job in JobBook(store.blobs(BATCHES)).records() if job is None]
+
+
+def foreign_batch_files(store: Store) -> Iterator[str]:
+    """Store paths of files that are neither records nor marks."""
+    blobs = store.blobs(BATCHES)
+    yield from map(store.path, blobs.strays())
+    keys = blobs.keys()
+    yield from (blobs.path(key) for key in keys if not _BATCH_NAME.fullmatch(key))
+
+
+def finished_batches(store: Store) -> list[str]:
+    """The tags of batches that ended at least `FINISHED_DAYS` ago and whose responses are all counted as spending.
+
+    Empty while a batch may be in progress without a known id: it is found by excluding these batches.
+    """
+    book = JobBook(store.blobs(BATCHES))
+    jobs = [job for _, job in book.records() if job is not None]
+    if any(job.state is JobState.SENDING for job in jobs):
+        return []
+    before = datetime.now(UTC) - timedelta(days=FINISHED_DAYS)
+    wanted = set(book.marks().values())
+    return [
+        job.tag
+        for job in jobs
+        if job.state is JobState.CLOSED and job.created <= before and job.tag not in wanted
+    ]
+
+
+def forget_batches(store: Store, unreadable: tuple[str, ...], ended: tuple[str, ...]) -> int:
+    """Remove records that are finished or still unreadable. Returns the number of removed records."""
+    book = JobBook(store.blobs(BATCHES))
+    gone = [*(tag for tag in corrupt_batches(store) if tag in unreadable), *ended]
+    for tag in gone:
+        book.forget(tag)
+    return len(gone)
+
 
 LEDGER = "ledger"
 LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to an active writer
@@ -67,7 +145,7 @@ class LedgerStats(Record):
     oldest: str | None
     newest: str | None
     models: tuple[ModelEntries, ...]
-    batches: ledger_batches.BatchStats = ledger_batches.BatchStats()
+    batches: BatchStats = BatchStats()
 
 
 class Fault(Record):
@@ -129,7 +207,7 @@ def statistics(store: Store) -> LedgerStats:
         oldest=min((one.oldest for one in found), default=None),
         newest=max((one.newest for one in found), default=None),
         models=tuple(found),
-        batches=ledger_batches.statistics(store),
+        batches=batch_statistics(store),
     )
 
 
@@ -149,14 +227,14 @@ def check(store: Store) -> LedgerCheck:
             whole += 1
     keys = blobs.keys()
     strange = [blobs.path(key) for key in keys if not _ADDRESS.fullmatch(key)]
-    foreign = sorted([*map(store.path, blobs.strays()), *strange, *ledger_batches.foreign(store)])
-    jobs, counted = store.blobs(ledger_batches.BATCHES), ledger_batches.statistics(store)
+    foreign = sorted([*map(store.path, blobs.strays()), *strange, *foreign_batch_files(store)])
+    jobs, counted = store.blobs(BATCHES), batch_statistics(store)
     corrupt += [
         Fault(
             path=jobs.path(tag),
             reason="a batch's record, half written or damaged: its requests are asked again",
         )
-        for tag in ledger_batches.corrupt(store)
+        for tag in corrupt_batches(store)
     ]
     return LedgerCheck(
         whole=whole,
@@ -191,8 +269,8 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
         corrupt=tuple(corrupt),
         unusable=tuple(unusable),
         unused=tuple(idle),
-        corrupt_batches=tuple(ledger_batches.corrupt(store)),
-        finished_batches=tuple(ledger_batches.finished(store)),
+        corrupt_batches=tuple(corrupt_batches(store)),
+        finished_batches=tuple(finished_batches(store)),
         leftovers=tuple(store.leftovers(LEFTOVER_SECONDS)),
         locks=tuple(key for key in store.list("locks") if _with_free_lock(store, key, lambda _: None)),
         bytes=total,
@@ -214,7 +292,7 @@ def prune(store: Store, found: Prunable) -> int:
         blobs.remove(key)
     for key in found.leftovers:
         store.remove(key)
-    removed += ledger_batches.forget(store, found.corrupt_batches, found.finished_batches)
+    removed += forget_batches(store, found.corrupt_batches, found.finished_batches)
     freed = sum(_with_free_lock(store, key, lambda path: path.unlink(missing_ok=True)) for key in found.locks)
     return removed + len(found.unused) + len(found.leftovers) + freed
 
