@@ -33,7 +33,7 @@ from qagen_dagster.formats.text.reader import TextFormat
 from qagen_dagster.index import sentences
 from qagen_dagster.latex import compare, structure
 from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.loop.grading.answer_rows import read_row
+from qagen_dagster.loop.grading.answer_file import read_row
 from qagen_dagster.mathematics.latex import latex_fault
 from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.models import json_reply

@@ -15,7 +15,7 @@ from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_firs
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import OUTPUT, Terminal, file_to_write, slashed, write_output
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.grading.coverage import told
+from qagen_dagster.loop.grading.grade_answers import coverage_lines
 from qagen_dagster.loop.grading.run_summary import (
     DocumentSummary,
     RunSummary,
@@ -84,7 +84,7 @@ def summary(
 
 def _show(console: Console, found: RunSummary) -> None:
     console.print(_heads(found))
-    for line in told(found.decided, found.error_rates):
+    for line in coverage_lines(found.decided, found.error_rates):
         console.print(escape(line), highlight=False)
     console.print(_documents(found))
     if len(found.documents) > MOST_DOCUMENTS:

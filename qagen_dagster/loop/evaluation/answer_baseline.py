@@ -34,7 +34,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     store_report,
 )
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
-from qagen_dagster.loop.grading.plan import judge_spec, picture_of
+from qagen_dagster.loop.grading.report import judge_spec, picture_of
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer

@@ -14,8 +14,8 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.loop.evaluation.measures import compare_systems, grouped, mark_answer, scores
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
-from qagen_dagster.loop.grading.answer_rows import lines, read_object
-from qagen_dagster.loop.grading.command_judge import command_judge
+from qagen_dagster.loop.grading.answer_file import lines, read_object
+from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.reading import PublishedSet
 from qagen_dagster.loop.workspace import Workspace

@@ -7,7 +7,7 @@ import pytest
 
 from qagen_dagster.errors import TransientModelError
 from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
-from qagen_dagster.loop.grading.command_judge import CommandMeter
+from qagen_dagster.loop.grading.grade_answers import CommandMeter
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.scores import ScoreReport, SystemScores
 from tests.support.models import FakeModel, call, told

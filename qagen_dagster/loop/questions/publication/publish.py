@@ -9,7 +9,7 @@ from itertools import islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
-from qagen_dagster.loop.grading.plan import is_graded
+from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.combination import (
     CombinationPlan,
     RunOptions,
