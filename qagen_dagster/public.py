@@ -10,7 +10,7 @@ from qagen_dagster.loop.evaluation.score import Judge, given_output, profile_jud
 from qagen_dagster.loop.questions.publication.reading import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.evaluation.score_markdown import score_markdown
+from qagen_dagster.publishing.score_markdown import score_markdown
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.scores import ScoreReport, SystemOutput
 from qagen_dagster.settings import load_settings

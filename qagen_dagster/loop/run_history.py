@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from qagen_dagster.catalog.source import RunDocumentRow, RunRow, SetRow, VersionRow
 from qagen_dagster.errors import StoreError
-from qagen_dagster.publishing.questions.corpus_json import FILE
+from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.document import DocumentChanges, IndexEntry
 from qagen_dagster.records.ids import Combination
@@ -122,10 +122,10 @@ class RunHistory:
         current = {
             Combination.from_key("/".join(key.split("/")[1:4])): self._store.hash_of(key)
             for key in self._store.list("published")
-            if key.endswith(f"/{FILE}") and key.count("/") == 4
+            if key.endswith(f"/{CORPUS_FILE}") and key.count("/") == 4
         }
-        for run_id, combination in self._with(FILE):
-            key = combination.history_key(run_id, FILE)
+        for run_id, combination in self._with(CORPUS_FILE):
+            key = combination.history_key(run_id, CORPUS_FILE)
             is_current = current.get(combination) == self._store.hash_of(key)
             if is_current:
                 del current[combination]

@@ -16,7 +16,7 @@ from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits, random_order
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.jsonl import REJECTED_FILE, RETIRED_FILE
+from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.document import IndexEntry

@@ -12,7 +12,6 @@ from qagen_dagster.ingest.parsing import USABLE, stored_text
 from qagen_dagster.ingest.views import visual_image
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.card import FILE as CARD
 from qagen_dagster.publishing.questions.exported_set import (
     ExportedDocument,
     ExportedRow,
@@ -21,6 +20,7 @@ from qagen_dagster.publishing.questions.exported_set import (
     Picture,
     Place,
 )
+from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Combination

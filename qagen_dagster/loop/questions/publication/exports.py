@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.publication.exported_rows import ExportedRows
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.publishing.questions.exported_set import ExportedSet, ExportFormat
-from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports, LatestVersion
 from qagen_dagster.store import Store

@@ -22,8 +22,7 @@ from qagen_dagster.loop.questions.publication.set_facts import set_facts
 from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.eval_set import EvalSet
-from qagen_dagster.publishing.questions.registry import SET_FILES
+from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry

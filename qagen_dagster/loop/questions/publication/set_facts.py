@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.eval_set import SetFacts
+from qagen_dagster.publishing.questions.set_files import SetFacts
 from qagen_dagster.records.call import CallSummary, Usage
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.questions.history import Spent

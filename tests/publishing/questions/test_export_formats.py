@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from qagen_dagster.publishing.questions import squad
+from qagen_dagster.publishing.questions import export_formats
+from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.publishing.questions.exported_set import (
     ExportedDocument,
     ExportedRow,
@@ -26,7 +27,6 @@ from qagen_dagster.publishing.questions.exported_set import (
     Picture,
     Place,
 )
-from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
 from qagen_dagster.records.document import VisualType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import (
@@ -206,7 +206,7 @@ def test_beir_has_the_passages_of_all_documents_and_judges_existing_ones() -> No
 )
 def test_a_squad_answer_is_written_as_in_its_passage(answer: str, written: str) -> None:
     one = row(1, high(), built(), answer=answer)
-    assert squad.takes(one)
+    assert export_formats.has_span(one)
     (entry,) = json.loads(files("squad", one)["squad.json"])["data"]
     (paragraph,) = entry["paragraphs"]
     (found,) = paragraph["qas"][0]["answers"]
@@ -216,7 +216,7 @@ def test_a_squad_answer_is_written_as_in_its_passage(answer: str, written: str) 
 
 @pytest.mark.parametrize("answer", ["forty-two metres", "2 m", "181", "", "Yes"])
 def test_an_answer_that_is_no_span_is_left_out_of_squad(answer: str) -> None:
-    assert not squad.takes(row(1, high(), built(), answer=answer))
+    assert not export_formats.has_span(row(1, high(), built(), answer=answer))
 
 
 def test_a_squad_answer_is_the_one_in_the_quote() -> None:
@@ -225,15 +225,15 @@ def test_a_squad_answer_is_the_one_in_the_quote() -> None:
     data = json.loads(files("squad", row(1, place, answer="7"))["squad.json"])["data"]
     found = data[0]["paragraphs"][0]["qas"][0]["answers"][0]
     assert found["answer_start"] == len("Lot 7 was sold for ")
-    assert not squad.takes(row(1, place, answer="Lot 7"))
-    assert not squad.takes(row(1, place, answer="1811"))
+    assert not export_formats.has_span(row(1, place, answer="Lot 7"))
+    assert not export_formats.has_span(row(1, place, answer="1811"))
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_squad_offsets_hold(before: str, answer: str, after: str) -> None:
     passage = Passage("a.txt#1", f"{before} {answer} {after}")
     one = row(1, Place(answer, len(before) + 1, (passage,)), answer=answer)
-    if not squad.takes(one):
+    if not export_formats.has_span(one):
         assert not answer.split() or re.search(r"\w", answer[0] + answer[-1])
         return
     (entry,) = json.loads(files("squad", one)["squad.json"])["data"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from qagen_dagster.publishing.markdown import line, table
+from qagen_dagster.publishing.exporter import line, table
 from qagen_dagster.records.scores import Comparison, Measure, ScoredAnswer, ScoreReport, Scores, SystemScores
 
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups

@@ -1,18 +1,166 @@
-"""`README.md`: the card of a set says what it is, how it was made, and what to expect of it."""
+"""The files of a published set, as bytes by name: `corpus.json`, the JSON Lines files, and `README.md`, the card that says what the set is, how it
+was made and what to expect of it.
+
+Nothing is written to disk. `docs/published-sets.md` has the formulas of diversity and their sources.
+"""
 
 from __future__ import annotations
 
+import gzip
+import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from qagen_dagster.publishing.markdown import line, table
-from qagen_dagster.publishing.questions.diversity import SAMPLE, Diversity, diversity
-from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
-from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.results import DocumentEnd, Evidence
+from pydantic import AwareDatetime
+
+from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    PublishedQuestion,
+    RejectedQuestion,
+)
+from qagen_dagster.records.questions.results import DocumentEnd, Evidence, RetiredQA
 from qagen_dagster.records.review import ReviewFacts
 
-FILE = "README.md"
+SAMPLE = 50  # questions; sets of different sizes are compared on as many
+_LONGEST = 4  # words of an n-gram
+_OPENING = 3  # words
+_WORD = re.compile(r"\w+")
+
+
+class Diversity(Record):
+    """The figures of some questions. None: there are too few words."""
+
+    questions: int
+    mean_words: float
+    ngram_diversity: float | None
+    compression_ratio: float | None
+    self_repetition: float | None
+    distinct_openings: int
+
+
+def diversity(questions: Sequence[str]) -> Diversity:
+    """The figures of these questions, which do not depend on their order."""
+    texts = sorted(questions)
+    words = [_WORD.findall(text.casefold()) for text in texts]
+    return Diversity(
+        questions=len(texts),
+        mean_words=sum(map(len, words)) / len(words) if words else 0.0,
+        ngram_diversity=_ngram_diversity([word for each in words for word in each]),
+        compression_ratio=_compression_ratio(" ".join(texts).encode()),
+        self_repetition=_self_repetition(words),
+        distinct_openings=len({tuple(each[:_OPENING]) for each in words}),
+    )
+
+
+def _ngram_diversity(words: Sequence[str]) -> float | None:
+    if len(words) < _LONGEST:
+        return None
+    found = [_ngrams(words, size) for size in range(1, _LONGEST + 1)]
+    return sum(len(set(ngrams)) / len(ngrams) for ngrams in found)
+
+
+def _compression_ratio(data: bytes) -> float | None:
+    return len(data) / len(gzip.compress(data, mtime=0)) if data else None
+
+
+def _self_repetition(words: Sequence[Sequence[str]]) -> float | None:
+    each = [set(_ngrams(one, _LONGEST)) for one in words]
+    holders = Counter(ngram for ngrams in each for ngram in ngrams)
+    scores = [math.log(1 + sum(holders[ngram] - 1 for ngram in ngrams)) for ngrams in each]
+    return sum(scores) / len(scores) if scores else None
+
+
+def _ngrams(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    return [tuple(words[start : start + size]) for start in range(len(words) - size + 1)]
+
+
+class SetFacts(Record):
+    """How a set was made: configuration, plan, and what was spent. `planned_by_type` is empty where any type was welcome."""
+
+    corpus_context: str
+    scenario_name: str
+    scenario_description: str
+    profile: str
+    strategy: str
+    models: dict[str, str]  # role -> provider:model
+    prompts: dict[str, str]  # prompt name -> hash
+    documents_by_outcome: dict[str, int]
+    planned: int
+    planned_by_type: dict[str, int]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    unknown_price_calls: int
+
+
+class EvalSet(Record):
+    """The accepted questions of one combination, what was rejected, and what names the set towards a reader."""
+
+    corpus_name: str
+    corpus_path: str
+    scenario: str
+    mode: Mode
+    questions: tuple[PublishedQuestion, ...]
+    rejected: tuple[RejectedQuestion, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()
+    made: SetFacts | None = None
+    review: ReviewFacts | None = None  # None: nobody decided on its questions
+    timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
+
+    def published(self) -> CorpusGenerationResult:
+        """The set in its published form, ordered by document, place in the document, and id."""
+        return CorpusGenerationResult(
+            corpus_name=self.corpus_name,
+            corpus_path=self.corpus_path,
+            scenario=self.scenario,
+            mode=self.mode,
+            questions=tuple(sorted(self.questions, key=_place)),
+            timestamp=self.timestamp.isoformat(),
+        )
+
+
+def _place(question: PublishedQuestion) -> tuple[str, str, int, str]:
+    lines = [span.start_line for span in question.evidence if span.start_line is not None]
+    return (question.source_document, question.document_id, min(lines, default=0), question.id)
+
+
+CORPUS_FILE = "corpus.json"
+
+
+def corpus_json(eval_set: EvalSet) -> dict[str, bytes]:
+    return {CORPUS_FILE: json_file(eval_set.published().model_dump(mode="json"))}
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema (draft 2020-12) of `corpus.json`, derived from the record."""
+    derived = CorpusGenerationResult.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **derived}
+
+
+QUESTIONS_FILE, REJECTED_FILE, RETIRED_FILE = "questions.jsonl", "rejected.jsonl", "retired.jsonl"
+
+
+def jsonl_files(eval_set: EvalSet) -> dict[str, bytes]:
+    """Questions are in the order of `corpus.json`; rejected and retired ones have their reasons."""
+    return {
+        QUESTIONS_FILE: _lines(eval_set, eval_set.published().questions),
+        REJECTED_FILE: _lines(eval_set, eval_set.rejected),
+        RETIRED_FILE: _lines(eval_set, eval_set.retired),
+    }
+
+
+def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:
+    origin = {"corpus_name": eval_set.corpus_name, "scenario": eval_set.scenario, "mode": eval_set.mode.value}
+    return json_lines({**record.model_dump(mode="json"), **origin} for record in records)
+
+
+CARD_FILE = "README.md"
 EXAMPLES = 5
 _FILES = """\
 ## Files
@@ -35,7 +183,7 @@ _ENDS = {
 }
 
 
-def export(eval_set: EvalSet) -> dict[str, bytes]:
+def card_file(eval_set: EvalSet) -> dict[str, bytes]:
     """Markdown in UTF-8."""
     parts = (
         _title(eval_set),
@@ -47,7 +195,7 @@ def export(eval_set: EvalSet) -> dict[str, bytes]:
         _diversity(eval_set.questions),
         _examples(eval_set.published().questions),
     )
-    return {FILE: "\n".join(row for part in (*parts, [_FILES]) for row in part).encode()}
+    return {CARD_FILE: "\n".join(row for part in (*parts, [_FILES]) for row in part).encode()}
 
 
 def without_files(text: str) -> str:
@@ -177,11 +325,11 @@ def _examples(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         yield f"{number + 1}. **{line(one.question)}** {line(one.answer)}"
         for place in one.evidence:
             row = "" if one.row is None else f", row {line(one.row)}"
-            yield f"   - {line(one.source_document)}{row}{_lines(place)}: \u201c{line(place.quote)}\u201d"
+            yield f"   - {line(one.source_document)}{row}{_line_numbers(place)}: \u201c{line(place.quote)}\u201d"
     yield ""
 
 
-def _lines(place: Evidence) -> str:
+def _line_numbers(place: Evidence) -> str:
     if place.start_line is None:
         return ""
     several = place.end_line != place.start_line
@@ -200,3 +348,6 @@ def _figure(found: Diversity, name: str) -> str:
     if value is None:
         return "-"
     return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+SET_FILES: tuple[Callable[[EvalSet], dict[str, bytes]], ...] = (corpus_json, jsonl_files, card_file)
