@@ -22,7 +22,7 @@ from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import ChunkHit, Ranking
+from qagen_dagster.records.document import ChunkHit, Ranking
 
 LEAST_AT_5 = 0.95
 _RRF = 60  # the constant of reciprocal rank fusion

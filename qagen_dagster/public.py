@@ -11,8 +11,8 @@ from qagen_dagster.loop.questions.publication.reading import LATEST, PublishedSe
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown
+from qagen_dagster.records.evaluation import ScoreReport, SystemOutput
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.scores import ScoreReport, SystemOutput
 from qagen_dagster.settings import load_settings
 from qagen_dagster.store import Store
 

@@ -24,12 +24,13 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.models.vectors import EmbedderSpec
-from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.corpus import (
+    AnsweringOptions,
     BatchOptions,
     CorpusConfig,
     DocumentOptions,
     EvaluationOptions,
+    FulltextOptions,
     GradingOptions,
     IndexOptions,
     ScenarioConfig,

@@ -9,7 +9,7 @@ from qagen_dagster.agents.runner import AgentRun
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Response
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.run import CallSummary
 
 
 def call_summaries(

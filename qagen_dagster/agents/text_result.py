@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason, Nudge, Step
-from qagen_dagster.configuration.yaml_file import read_text
+from qagen_dagster.configuration.files import read_text
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.messages import Response, Stop

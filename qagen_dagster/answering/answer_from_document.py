@@ -17,8 +17,13 @@ from qagen_dagster.answering.texts import DocumentTexts, load_texts
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.answering.answer import AnswerSource, ChunkContext, QAError, SemanticSearchAnswer
-from qagen_dagster.records.answering.options import AnsweringOptions
+from qagen_dagster.records.answer import (
+    AnswerSource,
+    ChunkContext,
+    QAError,
+    SemanticSearchAnswer,
+)
+from qagen_dagster.records.corpus import AnsweringOptions
 from qagen_dagster.store import Store
 
 ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None, temperature or None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from qagen_dagster.answering.chunk_source import ChunkSource, best_chunks
 from qagen_dagster.answering.texts import DocumentTexts
 from qagen_dagster.errors import ModelError, StoreError
-from qagen_dagster.records.answering.answer import ChunkContext, QAError
-from qagen_dagster.records.index import ChunkHit
+from qagen_dagster.records.answer import ChunkContext, QAError
+from qagen_dagster.records.document import ChunkHit
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from qagen_dagster.answering.fulltext.resolvers import Paper
 from qagen_dagster.answering.fulltext.storage import stored_text
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.answering.answer import DocumentTextStatus
+from qagen_dagster.records.answer import DocumentTextStatus
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store

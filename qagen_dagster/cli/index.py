@@ -16,7 +16,7 @@ from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.settings import Settings
 
 

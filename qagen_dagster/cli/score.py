@@ -17,8 +17,8 @@ from qagen_dagster.loop.questions.publication.reading import read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown, shown_measure
+from qagen_dagster.records.evaluation import ScoreReport
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.scores import ScoreReport
 from qagen_dagster.settings import Settings
 
 _FILE = click.Path(path_type=Path)

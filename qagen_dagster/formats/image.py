@@ -25,7 +25,14 @@ from qagen_dagster.formats.base import (
 from qagen_dagster.formats.lines import join_notes, split_lines
 from qagen_dagster.formats.ocr import ocr_image
 from qagen_dagster.formats.picture import encode, framed
-from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
+from qagen_dagster.records.document import (
+    Box,
+    Metadata,
+    Outcome,
+    PageSpan,
+    Visual,
+    VisualType,
+)
 
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)

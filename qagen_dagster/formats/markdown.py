@@ -26,8 +26,13 @@ from qagen_dagster.formats.front_matter import FrontMatter, read_front_matter
 from qagen_dagster.formats.labels import Labels, caption_label
 from qagen_dagster.formats.lines import Lines, collapse
 from qagen_dagster.formats.text.reader import looks_like_text, read_text
-from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
-from qagen_dagster.records.html_tags import without_tags
+from qagen_dagster.records.document import (
+    Metadata,
+    Section,
+    Visual,
+    VisualType,
+)
+from qagen_dagster.records.text import without_tags
 
 _DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
 _BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)

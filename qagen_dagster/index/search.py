@@ -12,7 +12,7 @@ from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.index.words import words_of
 from qagen_dagster.models.vectors import Embedder
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
+from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 
 REMEMBERED_QUERIES = 256
 

@@ -17,7 +17,6 @@ from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOp
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
-from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import (
     CorpusIndex,
     Document,
@@ -27,6 +26,7 @@ from qagen_dagster.records.document import (
     VisualManifest,
 )
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
+from qagen_dagster.records.text import counted
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

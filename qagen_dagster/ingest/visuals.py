@@ -12,7 +12,12 @@ from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
+from qagen_dagster.records.document import (
+    CorpusIndex,
+    Document,
+    IndexEntry,
+    VisualManifest,
+)
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

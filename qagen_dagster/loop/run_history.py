@@ -15,7 +15,6 @@ from pydantic import AwareDatetime, BaseModel
 from qagen_dagster.catalog.source import RunDocumentRow, RunRow, SetRow, VersionRow
 from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.document import DocumentChanges, IndexEntry
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import (
@@ -37,7 +36,7 @@ from qagen_dagster.records.questions.results import (
     RejectedQA,
     ValidatedSet,
 )
-from qagen_dagster.records.run import RunRecord
+from qagen_dagster.records.run import CallSummary, RunRecord
 from qagen_dagster.store import Store
 
 RunKey = tuple[str, Combination]

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from qagen_dagster.records.display import markdown_text
+from qagen_dagster.records.text import markdown_text
 
 SetT = TypeVar("SetT", contravariant=True)
 

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.records.document import Document, PageSpan, Section, Visual
+from qagen_dagster.records.document import (
+    Document,
+    PageSpan,
+    Section,
+    Visual,
+)
 from qagen_dagster.toolkit.back_matter import BackMatter, back_matter, is_reference_list, long_ones
 
 MAX_VOCABULARY = 200_000

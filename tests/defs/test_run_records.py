@@ -12,8 +12,7 @@ import pytest
 from dagster._core.events import JobFailureData
 from dagster._utils.error import SerializableErrorInfo
 
-from qagen_dagster.catalog.database import TABLES
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import TABLES, snapshot
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, was_interrupted
 from qagen_dagster.loop.catalog import CATALOG, rebuild_catalog

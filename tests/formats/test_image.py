@@ -15,7 +15,12 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.picture import encode, fit_size, flatten
-from qagen_dagster.records.document import Box, Outcome, PageSpan, VisualType
+from qagen_dagster.records.document import (
+    Box,
+    Outcome,
+    PageSpan,
+    VisualType,
+)
 
 FORMAT = ImageFormat()
 OPTIONS = ParseOptions(ocr=False)

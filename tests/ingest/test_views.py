@@ -10,7 +10,12 @@ from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.ingest.views import open_view, visual_image
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.records.document import Box, Document, VisualManifest, VisualType
+from qagen_dagster.records.document import (
+    Box,
+    Document,
+    VisualManifest,
+    VisualType,
+)
 from qagen_dagster.records.questions.published import PublishedVisual
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.formats.pdf.samples import pdf

@@ -7,7 +7,7 @@ from pathlib import Path
 from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
 from qagen_dagster.publishing.exporter import MOST_ROWS
 from qagen_dagster.publishing.score_markdown import score_markdown
-from qagen_dagster.records.scores import ScoreReport
+from qagen_dagster.records.evaluation import ScoreReport
 from tests.support.scored import ASKED, published_set
 
 

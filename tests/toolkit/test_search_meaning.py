@@ -6,9 +6,8 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, ToolError
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.document import Section
+from qagen_dagster.records.document import ChunkHit, Section
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.index import ChunkHit
 from qagen_dagster.toolkit.search_meaning import MAX_CHARACTERS, in_memory, make
 from qagen_dagster.toolkit.toolbox import toolbox
 from tests.support.embeddings import WordEmbedder

@@ -9,8 +9,8 @@ from qagen_dagster.answering.fulltext.pdf_search import Search, find_pdf
 from qagen_dagster.answering.fulltext.resolvers import Paper
 from qagen_dagster.answering.fulltext.storage import keep_found, stored_text
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.answer import ProxyCallbackResult, QAError
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.answer import ProxyCallbackResult, QAError
+from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.store import Store
 
 ProxyCallback = Callable[[str, str | None], ProxyCallbackResult]  # document id, title

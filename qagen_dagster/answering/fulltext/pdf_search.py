@@ -16,7 +16,7 @@ from qagen_dagster.answering.fulltext.resolvers import (
 from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Page, Web
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Outcome
 
 Check = Callable[[bytes], "ParsedFile"]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from qagen_dagster.answering.fulltext.links import asks_for_login, pdf_links
 from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Page, Web
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.corpus import FulltextOptions
 
 MAX_URLS = 4  # from one source
 

@@ -8,8 +8,8 @@ from qagen_dagster.answering.fulltext.pdf_search import FoundPdf, open_pdf
 from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError
 from qagen_dagster.formats.base import ParsedFile, ParsedText
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.answer import FulltextRecord
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.answer import FulltextRecord
+from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store

@@ -27,6 +27,7 @@ from qagen_dagster.loop.evaluation.measures import (
 )
 from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
     AnswerReport,
     BaselineAnswer,
@@ -36,7 +37,6 @@ from qagen_dagster.records.evaluation import (
     RetrievalReport,
     RetrievedQuestion,
 )
-from qagen_dagster.records.index import Ranking
 
 MOST_RUNS = 20  # earlier runs in the table
 SECONDS = 19  # characters of a time without fractions of a second

@@ -37,11 +37,16 @@ from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.report import judge_spec, picture_of
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
-from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
+from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
+from qagen_dagster.records.document import SearchIndex
+from qagen_dagster.records.evaluation import (
+    AnswerReport,
+    BaselineAnswer,
+    DocumentEvaluation,
+    Kind,
+)
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
-from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase when the same responses would get other scores

@@ -21,10 +21,18 @@ from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.loop.answer_match import Match, match
 from qagen_dagster.loop.review import wilson
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.evaluation import Decided, Placement, RetrievedQuestion
+from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.evaluation import (
+    Comparison,
+    Decided,
+    Measure,
+    Placement,
+    RetrievedQuestion,
+    ScoredAnswer,
+    Scores,
+    SystemScores,
+)
 from qagen_dagster.records.ids import normalise
-from qagen_dagster.records.index import Ranking
-from qagen_dagster.records.scores import Comparison, Measure, ScoredAnswer, Scores, SystemScores
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ASCII = frozenset(string.punctuation)

@@ -28,12 +28,17 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Request, Response
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.document import Document, IndexEntry
-from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion, EvaluationReport, Kind
+from qagen_dagster.records.evaluation import (
+    DocumentEvaluation,
+    EvaluatedQuestion,
+    EvaluationReport,
+    Kind,
+)
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import QAPair, ValidatedSet
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
 PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"

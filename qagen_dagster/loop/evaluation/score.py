@@ -21,9 +21,7 @@ from qagen_dagster.loop.questions.publication.reading import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.results import Evidence
-from qagen_dagster.records.scores import (
+from qagen_dagster.records.evaluation import (
     Passage,
     ScoredAnswer,
     ScoredSet,
@@ -32,6 +30,8 @@ from qagen_dagster.records.scores import (
     SystemOutput,
     SystemScores,
 )
+from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.results import Evidence
 
 _FIELDS = frozenset(SystemAnswer.model_fields)
 Faulty = tuple[str, Mapping[str, object] | str]  # the place of a row, and the row or what is wrong with it

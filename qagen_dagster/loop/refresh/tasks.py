@@ -30,14 +30,13 @@ from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.display import counted
-from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.document import CorpusIndex, SearchIndex
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
+from qagen_dagster.records.text import counted
 
 
 class Product(StrEnum):

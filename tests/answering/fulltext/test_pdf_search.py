@@ -16,7 +16,7 @@ from qagen_dagster.answering.fulltext.resolvers import Paper, resolvers
 from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Web
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.corpus import FulltextOptions
 from tests.support.paper_server import Drip, Flood, PaperServer, Served, as_json, moved, page, paper
 
 DOI = "10.5555/lamp.7"

@@ -6,8 +6,8 @@ import pytest
 
 from qagen_dagster.answering.fulltext.storage import RECORD, TEXT, add_fulltext, stored_text
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.answer import FulltextRecord
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.answer import FulltextRecord
+from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Document
 from qagen_dagster.store import Store
 from tests.formats.pdf.samples import pdf

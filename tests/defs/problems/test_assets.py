@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 from lxml import etree
 
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.defs.problems.metadata import card
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog

@@ -12,7 +12,7 @@ from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.answering.answer import QAError
+from qagen_dagster.records.answer import QAError
 from qagen_dagster.records.evaluation import AnswerReport, Kind
 from qagen_dagster.records.questions.results import Evidence
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace, put_documents

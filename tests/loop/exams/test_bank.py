@@ -17,7 +17,7 @@ from qagen_dagster.loop.exams.bank import (
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult, Stage

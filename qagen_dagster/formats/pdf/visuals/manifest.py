@@ -35,7 +35,12 @@ from qagen_dagster.formats.pdf.visuals.number_tables import is_printed, number_t
 from qagen_dagster.formats.pdf.visuals.panels import panels_of
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import ruled_tables, with_heads
-from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
+from qagen_dagster.records.document import (
+    Box,
+    PageSpan,
+    Visual,
+    VisualType,
+)
 
 MAX_VISUALS = 1_000  # of one document
 MAX_WORK = (

@@ -24,7 +24,6 @@ from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus import Publish
-from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
@@ -40,6 +39,7 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     ValidatedSet,
 )
+from qagen_dagster.records.text import counted
 
 PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}

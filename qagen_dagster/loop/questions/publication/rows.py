@@ -11,7 +11,13 @@ from typing import NamedTuple
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
+from qagen_dagster.records.document import (
+    CorpusIndex,
+    Document,
+    IndexEntry,
+    Visual,
+    VisualManifest,
+)
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (

@@ -8,7 +8,6 @@ from itertools import chain
 
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SetFacts
-from qagen_dagster.records.call import CallSummary, Usage
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.questions.history import Spent
 from qagen_dagster.records.questions.results import (
@@ -17,6 +16,7 @@ from qagen_dagster.records.questions.results import (
     GenerationResult,
     ValidatedSet,
 )
+from qagen_dagster.records.run import CallSummary, Usage
 
 _WITHOUT_QUESTIONS = (DocumentEnd.NOT_USABLE, DocumentEnd.NO_VISUALS)
 

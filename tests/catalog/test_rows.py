@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -7,12 +9,12 @@ from typing import Any
 import pytest
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.database import rebuild
-from qagen_dagster.catalog.snapshot import snapshot
-from qagen_dagster.catalog.source import CatalogSource
+from qagen_dagster.catalog.database import rebuild, snapshot
+from qagen_dagster.catalog.rows import run_document
+from qagen_dagster.catalog.source import CatalogSource, RunDocumentRow
 from qagen_dagster.grounding.grade import grade_document
 from qagen_dagster.grounding.grade import report as grade_report
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
     AnswerReport,
     BaselineAnswer,
@@ -26,8 +28,46 @@ from qagen_dagster.records.evaluation import (
     RetrievedQuestion,
 )
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.index import Ranking
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.history import RunDocument
+from qagen_dagster.records.questions.results import DocumentEnd, RejectedQA, RejectionReason
+from qagen_dagster.records.run import CallSummary
+
+
+def removed(reason: RejectionReason) -> RejectedQA:
+    return RejectedQA(
+        question="Who?",
+        answer="she",
+        rejection_reason=reason,
+        rejection_detail="",
+        question_type="factual",
+    )
+
+
+def test_an_edited_question_counts_as_accepted_in_the_place_of_the_original() -> None:
+    row = RunDocumentRow(
+        run_id="run",
+        combination=Combination.from_key("corpus/scenario/textual"),
+        document=RunDocument(
+            document_id="d",
+            document_version="v",
+            end=DocumentEnd.TARGET_REACHED,
+            accepted=5,
+            rejected=1,
+            rejected_by_reason={"trivial": 1},
+            accepted_by_type={"factual": 5},
+        ),
+        removed=(
+            removed(RejectionReason.EDITED_BY_REVIEWER),
+            removed(RejectionReason.EDITED_BY_REVIEWER),
+            removed(RejectionReason.WRONG_ANSWER),  # one of the edited ones
+            removed(RejectionReason.REJECTED_BY_REVIEWER),
+        ),
+    )
+    found = run_document(row)
+    assert (found["accepted"], found["rejected"], found["accepted_by_type"]) == (3, 5, {"factual": 3})
+    assert found["rejected_by_reason"]["edited_by_reviewer"] == 2
+
 
 REPORTS: dict[Kind, type[EvaluationReport[Any]]] = {
     Kind.CLOSED_BOOK: ClosedBookReport,

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from qagen_dagster.loop.grading.grade_answers import coverage_lines
