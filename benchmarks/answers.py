@@ -33,11 +33,9 @@ from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.local import LocalEmbedder
-from qagen_dagster.records.answering.answer import ChunkContext
-from qagen_dagster.records.answering.options import AnsweringOptions
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
+from qagen_dagster.records.answer import ChunkContext
+from qagen_dagster.records.corpus import AnsweringOptions, IndexOptions
 
 LEAST_F1 = 0.50
 _ALL = 100  # more chunks than an article has

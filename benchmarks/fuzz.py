@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.configuration.yaml_file import read_text
+from qagen_dagster.configuration.files import read_text
 from qagen_dagster.errors import ConfigError, DocumentError, ToolError
 from qagen_dagster.formats.base import (
     Format,
@@ -38,7 +38,7 @@ from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.index import sentences
 from qagen_dagster.latex import compare, structure
 from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.loop.grading.answer_rows import read_row
+from qagen_dagster.loop.grading.answer_file import read_row
 from qagen_dagster.mathematics.latex import latex_fault
 from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.models import json_reply

@@ -26,10 +26,9 @@ from qagen_dagster.index.words import words_of
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors.base import Vectors
-from qagen_dagster.models.vectors.minilm import DIMENSIONS
+from qagen_dagster.models.vectors import DIMENSIONS, Vectors
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Ranking
+from qagen_dagster.records.document import Ranking
 
 CORPUS = "measured"
 CONFIG = """\

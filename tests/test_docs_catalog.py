@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 from tests.support.catalog_dictionary import BEGIN, PAGE, dictionary

@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks.dedupe.pairs import Pair, pairs, questions_of
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.models import vectors as embedding
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
-from qagen_dagster.models.registry import build_provider
-from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models.providers import build_provider
 
 DESCRIBED = 0.85
 SPLITS = ("tuning", "held_out")
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=Path, nargs="*", default=[])
     files: list[Path] = parser.parse_args().questions
-    known, encode = pairs(), minilm.shared(2).encode
+    known, encode = pairs(), embedding.shared(2).encode
     cosines = _cosines(known, encode)
     model = LocalModel(build_provider(ModelSpec(provider="embedded", model="matcher"), lambda _: None))
     ends = [_end(pair, encode, model) for pair in known]

@@ -22,7 +22,7 @@ from benchmarks.grounding.figures import auroc, auroc_interval
 from benchmarks.grounding.outcomes import Outcome, described, outcomes
 from qagen_dagster.grounding import error_rates
 from qagen_dagster.grounding.verdicts import Rule
-from qagen_dagster.loop.review.agreement import wilson
+from qagen_dagster.loop.review import wilson
 from qagen_dagster.records.grading import ErrorRate
 
 MOST, DESCRIBED = 400, 50

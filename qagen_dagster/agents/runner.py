@@ -37,11 +37,12 @@ from qagen_dagster.agents.spec import (
     Terminal,
     decide,
 )
-from qagen_dagster.configuration.yaml_file import read_text
+from qagen_dagster.configuration.files import read_text
 from qagen_dagster.errors import ConfigError, ContextOverflowError, MalformedResponseError, ToolError
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.breaker import fault_of
+from qagen_dagster.models.budget import usd
+from qagen_dagster.models.ledger import fault_of
 from qagen_dagster.models.messages import (
     Content,
     Image,
@@ -55,9 +56,8 @@ from qagen_dagster.models.messages import (
     ToolResult,
     UserMessage,
 )
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool
 
 MAX_PARALLEL = 8

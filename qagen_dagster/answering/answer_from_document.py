@@ -21,17 +21,16 @@ from qagen_dagster.answering.pdf_sources import Paper
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.answering.answer import (
+from qagen_dagster.records.answer import (
     AnswerSource,
     ChunkContext,
     DocumentTextStatus,
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.answering.options import AnsweringOptions
-from qagen_dagster.records.document import Document
+from qagen_dagster.records.corpus import AnsweringOptions
+from qagen_dagster.records.document import ChunkHit, Document
 from qagen_dagster.records.ids import content_hash
-from qagen_dagster.records.index import ChunkHit
 from qagen_dagster.store import Store
 
 MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text

@@ -20,7 +20,8 @@ from urllib.parse import quote
 
 import httpx
 
-from qagen_dagster.models import body_limit, deadline
+from qagen_dagster.models import retry
+from qagen_dagster.models.wires import sdk_client
 
 Address = IPv4Address | IPv6Address
 Lookup = Callable[[str, int], Sequence[str]]
@@ -234,7 +235,7 @@ class Web:
         )
         # `_read` counts first, since it knows what was asked for; the client's own limit is a little higher.
         most = max(max_bytes, MAX_PAGE_BYTES) + 4 * _PIECE
-        body_limit.bound(SimpleNamespace(_client=self._client), most)
+        sdk_client.limit_bodies(SimpleNamespace(_client=self._client), most)
 
     def close(self) -> None:
         self._client.close()
@@ -245,7 +246,7 @@ class Web:
         if seconds <= 0:
             raise FetchError(Fault.TIMEOUT, "no time is left for this document")
         try:
-            with deadline.attempt(seconds):
+            with retry.attempt_deadline(seconds):
                 return self._follow(self._way_to(url), self._max_bytes if pdf else MAX_PAGE_BYTES, seconds)
         except RefusedAddressError as error:
             raise FetchError(Fault.REFUSED, str(error)) from None

@@ -20,7 +20,7 @@ from qagen_dagster.errors import TooLargeError
 from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.answering.answer import ProxyCallbackResult, SemanticSearchAnswer
+from qagen_dagster.records.answer import ProxyCallbackResult, SemanticSearchAnswer
 from qagen_dagster.settings import Settings
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

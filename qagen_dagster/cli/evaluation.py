@@ -33,20 +33,18 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.evaluation.published_set import PUBLISH_HINT, Evaluation, open_evaluation
-from qagen_dagster.loop.evaluation.registry import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.score import profile_judge, score_systems
-from qagen_dagster.loop.evaluation.system_output import read_output
+from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, Evaluation, open_evaluation
+from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.questions.publication.reading import read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.evaluation.score_markdown import score_markdown, shown_measure
-from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind
+from qagen_dagster.publishing.score_markdown import score_markdown, shown_measure
+from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.scores import ScoreReport
 from qagen_dagster.settings import Settings
 
 _COLUMNS = (

@@ -13,7 +13,7 @@ from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json, slashed
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

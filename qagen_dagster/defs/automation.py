@@ -19,7 +19,7 @@ from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, whole_project
-from qagen_dagster.loop.spending import effective_budget, spent_by
+from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.settings import MAX_USD, MAX_USD_PER_DAY

@@ -17,9 +17,9 @@ from qagen_dagster.defs.presentation import Group
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import parsing
 from qagen_dagster.loop.configuration import Configuration, what_changed
-from qagen_dagster.loop.evaluation.registry import made_evaluation, wanted_evaluation
+from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation
 from qagen_dagster.loop.exams.outdated import made_part, wanted_part
-from qagen_dagster.loop.grading.plan import made_grading, wanted_grading
+from qagen_dagster.loop.grading.report import made_grading, wanted_grading
 from qagen_dagster.loop.index.outdated import made_index, wanted_index
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems
 from qagen_dagster.loop.questions.combination import RunOptions

@@ -35,7 +35,7 @@ from qagen_dagster.formats.base import (
 from qagen_dagster.formats.decoding import Lines, collapse
 from qagen_dagster.formats.plain_text import looks_like_text, read_text
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
-from qagen_dagster.records.html_tags import without_tags
+from qagen_dagster.records.text import without_tags
 
 _MAX_LINES = 300
 _MAX_LINE = 10_000

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from qagen_dagster.index.graphemes import inner_positions
 from qagen_dagster.index.sentences import split
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Chunk
+from qagen_dagster.records.document import Chunk
 
 CHUNKING_VERSION = "1"  # raise it when the same text and options give other chunks
 _NEWLINE = re.compile("\n")

@@ -9,8 +9,7 @@ import numpy as np
 from qagen_dagster.index.chunks import CHUNKING_VERSION, chunks_of
 from qagen_dagster.index.store import SHARD_VERSION, EmbeddedDocument
 from qagen_dagster.index.words import WORDS_VERSION, words_of
-from qagen_dagster.models.vectors import minilm
-from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
+from qagen_dagster.models.vectors import MODEL_SHA256, TOKENIZER_SHA256, Embedder, EmbedderSpec
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.ids import fingerprint
 
@@ -29,7 +28,7 @@ def index_fingerprint(spec: EmbedderSpec, options: IndexOptions) -> str:
     """A fingerprint of everything that embeddings, chunks and words depend on. When it changes, the index is rebuilt."""
     versions = [CHUNKING_VERSION, WORDS_VERSION, SHARD_VERSION]
     if spec.local:
-        versions += [minilm.MODEL_SHA256, minilm.TOKENIZER_SHA256]
+        versions += [MODEL_SHA256, TOKENIZER_SHA256]
     return fingerprint(
         [
             *versions,

@@ -23,7 +23,7 @@ from qagen_dagster.index import scores
 from qagen_dagster.index.reference_passages import PASSAGES_VERSION, Passage, passages_of, stem_words
 from qagen_dagster.index.words import WORDS_VERSION, words_of
 from qagen_dagster.local_file import read_file
-from qagen_dagster.models.vectors.base import Embedder, Vectors
+from qagen_dagster.models.vectors import Embedder, Vectors
 from qagen_dagster.records.ids import digest, fingerprint
 
 FILE_TYPES = ("pdf", "tex", "sty")

@@ -10,9 +10,9 @@ from functools import lru_cache
 from qagen_dagster.index.embed import embed_document
 from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.index.words import words_of
-from qagen_dagster.models.vectors.base import Embedder
+from qagen_dagster.models.vectors import Embedder
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
+from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 
 REMEMBERED_QUERIES = 256
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index import scores
-from qagen_dagster.models.vectors.base import Vectors
-from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
+from qagen_dagster.models.vectors import Vectors
+from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 
 SHARD_VERSION = "1"  # raise it when the columns of a shard change
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {

@@ -28,7 +28,6 @@ from qagen_dagster.ingest.files import (
     source_of,
 )
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
-from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import (
     CorpusIndex,
     Document,
@@ -38,6 +37,7 @@ from qagen_dagster.records.document import (
     VisualManifest,
 )
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
+from qagen_dagster.records.text import counted
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

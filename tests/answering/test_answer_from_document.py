@@ -21,14 +21,13 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, Thinking, ToolCall
 from qagen_dagster.models.wires.scripted import ScriptedProvider
-from qagen_dagster.records.answering.answer import (
+from qagen_dagster.records.answer import (
     AnswerSource,
     ProxyCallbackResult,
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus import AnsweringOptions, FulltextOptions, IndexOptions
 from qagen_dagster.records.document import Document
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project

@@ -16,8 +16,8 @@ from qagen_dagster.answering.pdf_sources import Paper, resolvers
 from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, Web
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.answer import FulltextRecord
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.answer import FulltextRecord
+from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Document
 from qagen_dagster.store import Store
 from tests.formats.pdf.samples import pdf

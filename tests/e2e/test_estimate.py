@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models import vectors
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.moody_server import Bill, MoodyServer
@@ -40,7 +40,7 @@ def work(space: Workspace, key: str, options: RunOptions) -> None:
     outcome = run_shard(space, planned, [one.id for one in planned.documents], "run")
     assert not outcome.failed
     collect(space, planned, run_id="run", started=NOW, ended=NOW)
-    validate_set(space, where, minilm.shared().encode)
+    validate_set(space, where, vectors.shared().encode)
     rebuild_catalog(space.store)
 
 

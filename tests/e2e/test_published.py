@@ -17,7 +17,7 @@ import pymupdf
 import pytest
 from lxml import etree
 
-from qagen_dagster.publishing.questions import corpus_json
+from qagen_dagster.publishing.questions import set_files
 from tests.support.once import once
 from tests.support.project import Project, ended
 
@@ -151,8 +151,8 @@ def test_a_run_from_scratch_elsewhere_gives_the_same_sets(
 def test_the_json_fits_its_schema_and_the_lines_hold_the_same(
     published: dict[str, Json], store: Path
 ) -> None:
-    validator: Any = jsonschema.Draft202012Validator(corpus_json.schema())
-    validator.check_schema(corpus_json.schema())
+    validator: Any = jsonschema.Draft202012Validator(set_files.schema())
+    validator.check_schema(set_files.schema())
     for key, one in published.items():
         assert [fault.message for fault in validator.iter_errors(one)] == []
         assert list(one) == ["corpus_name", "corpus_path", "scenario", "mode", "questions", "timestamp"]

@@ -11,7 +11,7 @@ from qagen_dagster.index.embed import embed_document
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.index.words import words_of
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Ranking
+from qagen_dagster.records.document import Ranking
 from tests.support.embeddings import WordEmbedder, vector
 
 OPTIONS = IndexOptions(chunk_characters=60, overlap_characters=0)

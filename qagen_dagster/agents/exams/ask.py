@@ -10,7 +10,7 @@ from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_
 from qagen_dagster.agents.spec import AgentSpec, Finish, Limits
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.run import CallSummary
 
 LIMITS = Limits(max_turns=4, max_nudges=1)
 ResultT = TypeVar("ResultT", bound=Record)

@@ -18,9 +18,9 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.problems.item import Breach, Unable
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, TaskEnd
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, explain
 
 ResultT = TypeVar("ResultT", bound=Record)

@@ -12,7 +12,7 @@ from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import OneOf, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome, Wanted, listed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode

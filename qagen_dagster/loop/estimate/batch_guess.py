@@ -32,8 +32,8 @@ from qagen_dagster.loop.questions.batch.state import BatchLimits, Wanted
 from qagen_dagster.loop.questions.batch.state_machine import MOST
 from qagen_dagster.loop.questions.controls import OF_VALUES, SEVERAL
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.limiter import TOKEN_CHARACTERS
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.batch import (
     SubmitAnswers,

@@ -21,9 +21,9 @@ from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.limiter import PICTURE_TOKENS, TOKEN_CHARACTERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.messages import ToolSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.records.ids import Mode

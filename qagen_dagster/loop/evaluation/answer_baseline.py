@@ -20,25 +20,32 @@ from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
-from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
-from qagen_dagster.loop.evaluation.published_set import (
+from qagen_dagster.loop.evaluation.measures import exact, token_f1
+from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    Session,
     plan_evaluation,
     question_fields,
     report_fields,
     store_report,
 )
-from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
-from qagen_dagster.loop.grading.plan import judge_spec, picture_of
+from qagen_dagster.loop.grading.report import judge_spec, picture_of
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
-from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
+from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
+from qagen_dagster.records.document import SearchIndex
+from qagen_dagster.records.evaluation import (
+    AnswerReport,
+    BaselineAnswer,
+    DocumentEvaluation,
+    Kind,
+)
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
-from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase when the same responses would get other scores

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.records.document import SearchIndex
 
 
 def index_meter(

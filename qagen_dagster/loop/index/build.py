@@ -27,11 +27,10 @@ from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
-from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
-from qagen_dagster.models.vectors.registry import build_embedder
-from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.models.providers import build_embedder
+from qagen_dagster.models.vectors import Embedder, EmbedderSpec, EmbeddingUse
+from qagen_dagster.records.document import IndexedDocument, IndexEntry, SearchIndex
 from qagen_dagster.records.ids import digest
-from qagen_dagster.records.index import IndexedDocument, SearchIndex
 from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 

@@ -8,9 +8,9 @@ from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
 from qagen_dagster.loop.index.build import index_version, is_indexed
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.records.display import counted
-from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.models.vectors import EmbedderSpec
+from qagen_dagster.records.document import SearchIndex
+from qagen_dagster.records.text import counted
 
 
 def wanted_index(space: Workspace, corpus: str, profile: str | None = None) -> Configuration:

@@ -20,7 +20,12 @@ from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_shard import CombinationRun
 from qagen_dagster.loop.questions.state import Judged, Validate
-from qagen_dagster.loop.review.decisions import QuestionReview, ReviewState, decisions_of, state_of
+from qagen_dagster.loop.review import (
+    QuestionReview,
+    ReviewState,
+    decisions_of,
+    state_of,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id

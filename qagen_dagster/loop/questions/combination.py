@@ -22,7 +22,7 @@ from qagen_dagster.loop.questions.fingerprint import (
 from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.state import QALimits
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.corpus import ScenarioConfig, Strategy

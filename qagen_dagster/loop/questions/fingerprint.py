@@ -18,7 +18,12 @@ from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
-from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus import (
+    BatchOptions,
+    CorpusConfig,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "8"  # increase when the same responses would give another result

@@ -17,7 +17,7 @@ from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinishe
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
 from qagen_dagster.loop.unfinished import DOCUMENTS, mark
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models import vectors
 from qagen_dagster.records.ids import Combination
 
 
@@ -68,7 +68,7 @@ class HeadStart:
                 announce(run)
         if self._runs and not self._ended:
             start_all(self._runs)
-            in_background(minilm.shared)  # comparing the questions needs it when the last call has ended
+            in_background(vectors.shared)  # comparing the questions needs it when the last call has ended
 
     def document_counts(self) -> tuple[int, int]:
         """The documents of `ask` that are done, and all of them."""

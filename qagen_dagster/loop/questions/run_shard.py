@@ -26,8 +26,8 @@ from qagen_dagster.loop.questions.document_pool import DocumentPool, document_po
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.review.avoided import rejected_by_reviewers
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending
+from qagen_dagster.loop.review import rejected_by_reviewers
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry

@@ -10,7 +10,7 @@ from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
 from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.loop.questions.inputs import question_models
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance

@@ -15,11 +15,11 @@ from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import parsing
-from qagen_dagster.loop.catalog.source import catalog_knows, runs_to_add
-from qagen_dagster.loop.evaluation.registry import wanted_evaluation, why_unevaluated
+from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
+from qagen_dagster.loop.evaluation.kinds import wanted_evaluation, why_unevaluated
 from qagen_dagster.loop.exams.bank import is_bank_current
 from qagen_dagster.loop.exams.outdated import wanted_part, why_part_outdated
-from qagen_dagster.loop.grading.plan import wanted_grading, why_ungraded
+from qagen_dagster.loop.grading.report import wanted_grading, why_ungraded
 from qagen_dagster.loop.index.build import index_version
 from qagen_dagster.loop.index.outdated import why_index_outdated
 from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
@@ -30,14 +30,13 @@ from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.display import counted
-from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.document import CorpusIndex, SearchIndex
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
+from qagen_dagster.records.text import counted
 
 
 class Product(StrEnum):

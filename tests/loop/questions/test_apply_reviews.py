@@ -10,8 +10,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publication.publish import publish, why_outdated
 from qagen_dagster.loop.questions.validated_set import validate_set
-from qagen_dagster.loop.review.avoided import rejected_by_reviewers
-from qagen_dagster.loop.review.decisions import append
+from qagen_dagster.loop.review import append, rejected_by_reviewers
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import QAPair, ValidatedSet

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from qagen_dagster.catalog.compare import compare
+from qagen_dagster.catalog.stats import compare
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.loop.catalog.file import catalog_file
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.questions.carry_over import carried, is_same_content, moved
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.inputs import DocumentWork

@@ -13,7 +13,7 @@ from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.card import FILE as CARD
+from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.publishing.questions.exported_set import (
     ExportedDocument,
     ExportedRow,
@@ -23,7 +23,7 @@ from qagen_dagster.publishing.questions.exported_set import (
     Picture,
     Place,
 )
-from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
+from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Combination

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
-from qagen_dagster.loop.grading.plan import is_graded
+from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.combination import (
     CombinationPlan,
     RunOptions,
@@ -19,13 +19,10 @@ from qagen_dagster.loop.questions.combination import (
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
-from qagen_dagster.loop.review.agreement import review_facts
-from qagen_dagster.loop.review.decisions import decision_ids
+from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.eval_set import EvalSet
-from qagen_dagster.publishing.questions.registry import SET_FILES
+from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus import Publish
-from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
@@ -35,12 +32,8 @@ from qagen_dagster.records.questions.published import (
     PublishedQuestion,
     content_id,
 )
-from qagen_dagster.records.questions.results import (
-    CandidateDocument,
-    CandidateSet,
-    QAPair,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
+from qagen_dagster.records.text import counted
 
 PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.eval_set import SetFacts
-from qagen_dagster.records.call import CallSummary, Usage
+from qagen_dagster.publishing.questions.set_files import SetFacts
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
@@ -39,6 +38,7 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
     VerdictRecord,
 )
+from qagen_dagster.records.run import CallSummary, Usage
 
 _WITHOUT_QUESTIONS = (DocumentEnd.NOT_USABLE, DocumentEnd.NO_VISUALS)
 

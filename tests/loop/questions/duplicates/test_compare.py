@@ -28,7 +28,7 @@ from qagen_dagster.loop.questions.duplicates.compare import (
     vetoed,
 )
 from qagen_dagster.loop.questions.duplicates.word_rules import crossing
-from qagen_dagster.models.vectors.minilm import shared
+from qagen_dagster.models.vectors import shared
 from tests.support.models import FakeModel, Turn, call, say, told
 
 
