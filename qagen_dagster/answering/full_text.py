@@ -15,8 +15,8 @@ from qagen_dagster.answering.pdf_sources import FulltextResolver, Paper, named_p
 from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, Page, Web
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answering.answer import FulltextRecord, ProxyCallbackResult, QAError
-from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.answer import FulltextRecord, ProxyCallbackResult, QAError
+from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store

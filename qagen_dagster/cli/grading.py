@@ -30,13 +30,15 @@ from qagen_dagster.cli.output import (
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import parse_options
-from qagen_dagster.loop.grading.answer_file import FileGrades, FileGrading
-from qagen_dagster.loop.grading.answer_rows import read_answers
-from qagen_dagster.loop.grading.command_judge import command_judge
-from qagen_dagster.loop.grading.coverage import told
-from qagen_dagster.loop.grading.given_documents import Reader, find_documents
-from qagen_dagster.loop.grading.grade_answers import Grader
-from qagen_dagster.loop.grading.plan import judge_spec
+from qagen_dagster.loop.grading.answer_file import (
+    FileGrades,
+    FileGrading,
+    Reader,
+    find_documents,
+    read_answers,
+)
+from qagen_dagster.loop.grading.grade_answers import Grader, command_judge, coverage_lines
+from qagen_dagster.loop.grading.report import judge_spec
 from qagen_dagster.loop.grading.run_summary import (
     DocumentSummary,
     RunSummary,
@@ -239,7 +241,7 @@ def _show_grades(console: Console, grades: FileGrades) -> None:
     for one in shown:
         add_grades(table, one.document_id, one, (one.grounded, one.ungrounded, one.not_measured))
     console.print(table)
-    for line in told(heads.decided, heads.error_rates):
+    for line in coverage_lines(heads.decided, heads.error_rates):
         console.print(escape(line), highlight=False)
     if len(grades.documents) > len(shown):
         console.print(f"... and {len(grades.documents) - len(shown):,} more documents with higher grades")
@@ -302,7 +304,7 @@ def summary(
 
 def _show_summary(console: Console, found: RunSummary) -> None:
     console.print(_heads(found))
-    for line in told(found.decided, found.error_rates):
+    for line in coverage_lines(found.decided, found.error_rates):
         console.print(escape(line), highlight=False)
     console.print(_documents(found))
     if len(found.documents) > MOST_DOCUMENTS:

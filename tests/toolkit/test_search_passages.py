@@ -11,9 +11,8 @@ from qagen_dagster.errors import PermanentModelError, ToolError
 from qagen_dagster.index.reference_passages import Passage
 from qagen_dagster.index.references import Reference
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.document import Section
+from qagen_dagster.records.document import ChunkHit, Section
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.index import ChunkHit
 from qagen_dagster.toolkit.search_passages import (
     MAX_CHARACTERS,
     MAX_TIKZ_CHARACTERS,

@@ -24,7 +24,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.ingest.parsing import stored_text
+from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading.grade_answers import (
     AnswerToGrade,
