@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from qagen_dagster.index.sentences import Sentence
+from qagen_dagster.english.sentences import Sentence
 
 LEAST = 4  # minimum words of a copy; a shorter one ("No.", a table's cell) counts only behind the sentence before it
 _WORD = re.compile(r"\S+")

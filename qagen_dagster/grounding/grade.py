@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from qagen_dagster.english.sentences import claims
 from qagen_dagster.grounding.error_rates import error_rates
 from qagen_dagster.grounding.methods import hybrid, keyword, llm, semantic
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import (
     AnswerGrade,
     Decided,

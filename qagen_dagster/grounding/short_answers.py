@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from qagen_dagster.facts.statement import facts
-from qagen_dagster.facts.words import content_stems, tokens
+from qagen_dagster.english.facts import facts
+from qagen_dagster.english.words import content_stems, tokens
 from qagen_dagster.grounding.source import Source, Window
 
 EACH = 4  # candidate windows of each size

@@ -16,12 +16,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.facts.amounts import Amount
-from qagen_dagster.facts.statement import Facts, facts, facts_of_document
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.amounts import Amount
+from qagen_dagster.english.facts import Facts, facts, facts_of_document
+from qagen_dagster.english.sentences import Sentence, split
+from qagen_dagster.english.tables import Row, rows
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.grounding.copies import Copies
-from qagen_dagster.grounding.rows import Row, rows
-from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grading import SpanEvidence
 
 SIZES = (1, 2, 3)  # sentences in a window

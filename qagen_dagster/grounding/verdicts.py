@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from qagen_dagster.facts.polarity import leaves_open
-from qagen_dagster.facts.statement import (
+from qagen_dagster.english.facts import (
     Facts,
     Kind,
     differences,
@@ -21,8 +20,13 @@ from qagen_dagster.facts.statement import (
     missing_dates,
     missing_names,
 )
-from qagen_dagster.facts.words import content_stems, listed, stem, tokens
-from qagen_dagster.grounding.opposites import opposite_in
+from qagen_dagster.english.polarity import leaves_open, opposite_in
+from qagen_dagster.english.words import (
+    content_stems,
+    listed,
+    stem,
+    tokens,
+)
 from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, near, supporting
 from qagen_dagster.grounding.source import Source, Window
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from qagen_dagster.english.sentences import split
 from qagen_dagster.index.graphemes import inner_positions
-from qagen_dagster.index.sentences import split
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.index import Chunk
 

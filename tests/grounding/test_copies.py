@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.english.sentences import Sentence, claims, split
 from qagen_dagster.grounding.copies import LEAST, Copies
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import Sentence, claims, split
 from qagen_dagster.records.grading import SentenceStatus
 
 WORDS = ("tank", "holds", "forty", "litres", "of", "oil")

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.facts.statement import facts, missing_amounts
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.facts import facts, missing_amounts
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.grounding.source import Source, Window
 
 TEXT = st.text(alphabet=st.sampled_from("ab AB.\n!?é1 "), max_size=300)

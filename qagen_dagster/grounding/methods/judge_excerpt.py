@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.sentences import claims
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import claims
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # passages searched for each claim, best first

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
-from qagen_dagster.facts.words import STOP_WORDS, read, tokens
+from qagen_dagster.english.words import STOP_WORDS, read, tokens
 from qagen_dagster.grounding.generic import is_unsure
 from qagen_dagster.grounding.methods import semantic
 from qagen_dagster.grounding.source import Source

@@ -14,12 +14,12 @@ from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.english.sentences import claims
 from qagen_dagster.errors import ModelError
 from qagen_dagster.grounding.generic import is_generic
 from qagen_dagster.grounding.methods.judge_excerpt import Lines, shown
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE
-from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from qagen_dagster.english.sentences import claims
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.verdicts import Decision, Rule, decide
-from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qagen_dagster.agents.evaluation import closed_book
-from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import Decided
 from qagen_dagster.records.ids import normalise

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.agents.questions.evidence.computed import computable, counts
-from qagen_dagster.facts.statement import facts, facts_of_document, missing_names
-from qagen_dagster.facts.words import content_stems, is_content, stem
+from qagen_dagster.english.facts import facts, facts_of_document, missing_names
+from qagen_dagster.english.words import content_stems, is_content, stem
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
 _DERIVED_TYPES = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from qagen_dagster.index.sentences import split
+from qagen_dagster.english.sentences import split
 from qagen_dagster.records.questions.results import Evidence
 
 MOST_WORDS = 80  # a longer sentence is probably not one

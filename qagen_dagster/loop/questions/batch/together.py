@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.facts.statement import facts, missing_amounts, missing_dates, missing_names
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.facts import (
+    facts,
+    missing_amounts,
+    missing_dates,
+    missing_names,
+)
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions.batch.events import Draft
 from qagen_dagster.loop.questions.batch.state import BatchState
 from qagen_dagster.records.corpus import QuestionType

@@ -11,7 +11,7 @@ from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_f
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table
-from qagen_dagster.facts.amounts import amounts
+from qagen_dagster.english.amounts import amounts
 from qagen_dagster.loop.questions.controls.same_fact import same_fact
 from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels

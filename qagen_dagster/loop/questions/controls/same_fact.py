@@ -6,7 +6,7 @@ from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.steps import Finish
-from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.records.questions.results import CallSummary

@@ -7,9 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from qagen_dagster.facts.statement import facts
-from qagen_dagster.facts.words import plain, stem, tokens
-from qagen_dagster.models.embedded.text.vocabulary import word_set
+from qagen_dagster.english.facts import facts
+from qagen_dagster.english.words import plain, stem, tokens, word_set
 
 
 def stem_of(word: str) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.dedupe.pairs import Pair, pairs
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
-from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.questions.duplicates import compare as duplicates
 from qagen_dagster.loop.questions.duplicates.compare import (
     CROSSED_THRESHOLD,

@@ -1,4 +1,12 @@
-"""Finds the sentences of any text (an answer, a parsed document, a list) by rules, in one pass, with their offsets.
+"""English abbreviations after which a full stop may not end the sentence, grouped by what must follow.
+
+`sentences.py` has the rules that use them.
+
+Groups the lines of a text into blocks: wrapped prose is one block; each list item and each heading is a block.
+
+`sentences.py` finds the sentences inside a block.
+
+Finds the sentences of any text (an answer, a parsed document, a list) by rules, in one pass, with their offsets.
 
 The embedded generator has stricter rules for the sentences that it asks about.
 """
@@ -11,16 +19,125 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from qagen_dagster.index.abbreviations import (
-    AFTER_TIMES,
-    ATTRIBUTION,
-    BEFORE_NAMES,
-    BEFORE_NUMBERS,
-    MAY_END,
-    OPENERS,
-    TIMES,
+from qagen_dagster.english.words import word_set
+
+# Words that end in a full stop without ending a sentence, except single letters and letters with dots.
+ABBREVIATIONS = (
+    "Mr|Mrs|Ms|Dr|Prof|Hon|Sgt|Lt|Col|Gen|Rep|Sen|Gov|St|No|Nos|Art|Sec|Ch|Fig|Figs|Tab|Eq|Eqs|Vol|vol|p|pp|"
+    "v|vs|cf|al|viz|etc|approx|ca|Inc|Corp|Co|Ltd|Bros|Jr|Sr|ft|in|lb|oz|Jan|Feb|Mar|Apr|Jun|"
+    "Jul|Aug|Sep|Sept|Oct|Nov|Dec|Cir|Supp|Stat|App|Ct|Dist|Cal|Mass|Conn|Id|Rev|ed|eds|Ph"
 )
-from qagen_dagster.index.lines import LIST_MARKER, blocks
+# The sentence always continues: a name or another word follows.
+BEFORE_NAMES = word_set(
+    "mr mrs ms mx dr prof hon sgt lt col gen rep sen gov capt cmdr adm maj pvt cpl rev fr pres supt messrs mt ft vs v cf "
+    "viz ca approx e.g i.e eg ie a.k.a incl esp resp"
+)
+# The sentence continues before a number, a numeral or a single letter, and ends before any other word.
+BEFORE_NUMBERS = word_set(
+    "no nos art arts sec secs ch chap fig figs tab eq eqs eqn vol vols p pp par para cl app ed eds n nr c b d in n° "
+    "jan feb mar apr jun jul aug sep sept oct nov dec ver"
+)
+# The sentence ends if a capital follows, unless that begins a day, a month or a time zone.
+TIMES = frozenset(("a.m", "p.m"))
+AFTER_TIMES = word_set(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
+    "October November December Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"
+)
+# The sentence ends if one of OPENERS follows: these words begin sentences, but hardly ever names.
+MAY_END = word_set(ABBREVIATIONS.lower().replace("|", " ")) - BEFORE_NAMES - BEFORE_NUMBERS - {"id", "etc"} | word_set(
+    "llc plc gmbh ave blvd rd dept univ assn intl govt est min max avg temp ref refs suppl tel ext wt sq cu mi yr yrs "
+    "hr hrs mo mos wk oz tsp tbsp calif fla ariz colo ill ind minn okla ore penn tenn tex va wash wis mich"
+)  # fmt: skip
+OPENERS = word_set(
+    "The This That These Those A An It Its He She They We You I His Her Their Our My Your In On At By For From With Without "
+    "As If When While After Before However Moreover Furthermore Although Though But And Or So Yet Also There Here What Who "
+    "Why How Where Which Whether Both Each All Some Many Most Such Not Then Thus Therefore Hence Meanwhile During Since "
+    "Because Despite According Another Other Overall Finally Additionally Instead Today Until Once Only To Its It's He's "
+    "She's They're We're I'm Under Over Between Among Even Every Few Several Did Do Does Is Are Was Were Can Could Would Should Has Have Had Nevertheless Nonetheless Consequently"
+)
+# A line that ends with one of these continues in the next line.
+CONNECTIVES = word_set(
+    "a an the of in on at by for from with to and or but as than that which who whose is are was were be been has have had "
+    "will would can could may might must should not no into over under between per via its their his her our"
+)
+# A quotation followed by one of these does not end the sentence: `"Stop!" Mary said`.
+ATTRIBUTION = word_set(
+    "said says asked asks replied added cried shouted exclaimed wrote answered told whispered noted"
+)
+
+
+_NARROW = 45  # columns; in a narrower paragraph, line breaks do not tell its width
+_FILLED = 0.8  # share of the width; a shorter line was ended on purpose if the next word had room
+_WIDE = "\u2e80"  # from here on, characters are about two columns wide
+LIST_MARKER = re.compile(
+    r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
+)
+_OWN_LINE = re.compile(r"\||#{1,6}\s|```|[-=_*~]{3,}\s*$")
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
+_FIRST_WORD = re.compile(r"\S{1,24}")
+_QUOTES = "\"'“\u2018«([*_"
+
+
+@dataclass(frozen=True)
+class _Line:
+    text: str  # stripped
+    start: int
+    end: int
+
+    @property
+    def columns(self) -> int:
+        return _columns(self.text)
+
+
+def blocks(text: str) -> Iterator[tuple[int, int]]:
+    """The start and end of every block; between blocks there is only white space."""
+    for paragraph in _paragraphs(text):
+        width = max(_NARROW, *(line.columns for line in paragraph), 0)
+        begin, previous = paragraph[0].start, paragraph[0]
+        for line in paragraph[1:]:
+            if not _goes_on(previous, line, width):
+                yield begin, previous.end
+                begin = line.start
+            previous = line
+        yield begin, previous.end
+
+
+def _paragraphs(text: str) -> Iterator[list[_Line]]:
+    lines, position = list[_Line](), 0
+    for raw in text.splitlines(keepends=True):
+        stripped = raw.strip()
+        if stripped:
+            begin = position + len(raw) - len(raw.lstrip())
+            lines.append(_Line(stripped, begin, begin + len(stripped)))
+        elif lines:
+            yield lines
+            lines = []
+        position += len(raw)
+    if lines:
+        yield lines
+
+
+def _goes_on(line: _Line, following: _Line, width: int) -> bool:
+    """Whether `following` continues the text of `line`."""
+    if _OWN_LINE.match(line.text) or _OWN_LINE.match(following.text) or LIST_MARKER.match(following.text):
+        return False
+    first = following.text.lstrip(_QUOTES)[:1]
+    if first.islower() or line.text[-1] in ",-\u2010":
+        return True
+    last = _LAST_WORD.search(line.text, max(0, len(line.text) - 24))
+    if last and last.group() in CONNECTIVES:
+        return True
+    if line.text[-1] == ":":
+        return False
+    word = _FIRST_WORD.match(following.text)
+    room = width * _FILLED - line.columns - 1
+    wide = following.text[0] >= _WIDE
+    return room < (2 if wide else len(word.group()) if word else 0)
+
+
+def _columns(text: str) -> int:
+    return len(text) if text.isascii() else len(text) + sum(char >= _WIDE for char in text)
+
 
 MIN_CHARACTERS = 3  # in a claim; shorter pieces are stray numbers and marks
 _BRACKETED = 300  # characters; no sentence ends inside a shorter pair of brackets

@@ -17,6 +17,11 @@ def listed(words: str) -> list[str]:
     return words.split()
 
 
+def word_set(words: str) -> frozenset[str]:
+    """The words of a blank-separated list, as a set."""
+    return frozenset(words.split())
+
+
 STOP_WORDS = frozenset(
     listed(
         "a about above across after again against all almost along already also although always am among an and another any "

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.facts.amounts import Amount, amounts
+from qagen_dagster.english.amounts import Amount, amounts
 
 
 def read(text: str) -> list[tuple[float, str]]:

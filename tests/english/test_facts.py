@@ -1,12 +1,14 @@
+""""""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.facts.amounts import amounts
-from qagen_dagster.facts.dates import dates
-from qagen_dagster.facts.statement import Kind, differences, facts, facts_of_document, missing_names
+from qagen_dagster.english.amounts import amounts
+from qagen_dagster.english.dates import dates
+from qagen_dagster.english.facts import Kind, differences, facts, facts_of_document, missing_names
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:

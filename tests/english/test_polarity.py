@@ -1,11 +1,50 @@
+""""""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.facts.words import content_stems, stem
-from qagen_dagster.grounding.opposites import by_form, opposite_in
+from qagen_dagster.english.polarity import by_form, denied, leaves_open, opposite_in
+from qagen_dagster.english.words import content_stems, stem
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Does the drug affect sleep?",
+        "To determine the effect of the drug on sleep.",
+        "It is not known whether the drug affects sleep.",
+        "The aim of this work was to find an effect on sleep.",
+        "We hypothesised that the drug affects sleep.",
+        "The authors sought to show an effect on sleep.",
+    ],
+)
+def test_what_somebody_asks_or_sets_out_to_find_is_left_open(sentence: str) -> None:
+    assert leaves_open(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The drug affects sleep.",
+        "The drug was compared with a placebo.",
+        "To the north lies the sea.",
+        "The drug aims at a receptor.",
+        "She scored the first goal.",
+        "Objective responses were seen in both groups.",
+        "They asked 40 patients.",
+    ],
+)
+def test_what_is_stated_is_not_left_open(sentence: str) -> None:
+    assert not leaves_open(sentence)
+
+
+def test_a_denial_concerns_the_words_behind_it_up_to_the_end_of_the_clause() -> None:
+    assert denied("The drug does not affect sleep, but appetite.") == {"affect", "sleep"}
+    assert denied("The drug affects sleep.") is None
+
 
 EVIDENCE = "The new method efficiently removes old noise before the recording of each neuron."
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
-from qagen_dagster.facts.amounts import Amount, amounts
-from qagen_dagster.facts.bounds import with_bound
-from qagen_dagster.facts.dates import Date, dates
-from qagen_dagster.facts.polarity import denied, polarities
-from qagen_dagster.facts.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
+from qagen_dagster.english.amounts import Amount, amounts, with_bound
+from qagen_dagster.english.dates import Date, dates
+from qagen_dagster.english.polarity import denied, polarities
+from qagen_dagster.english.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
     r"(?<![^\W_])(?:[a-z]{1,3}(?=[A-Z]))?[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -6,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.index.sentences import Sentence, claims, split
-from tests.index.hard_sentences import HARD
+from qagen_dagster.english.sentences import Sentence, claims, split
+from tests.english.hard_sentences import HARD
 
 _PIECES = st.sampled_from(
     ["Dr.", "U.S.", "e.g.", "1.", "2)", "3.5", "...", ". . .", "?!", "(", ")", "[1]", '"', "\u201c", "\u201d", "p.m.", "No.",

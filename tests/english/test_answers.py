@@ -1,10 +1,12 @@
+""""""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.answer_match import (
+from qagen_dagster.english.answers import (
     Match,
     can_be_same,
     clearly_different,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.facts.dates import Date, dates
+from qagen_dagster.english.dates import Date, dates
 
 DAYS = st.dates(datetime.date(1400, 1, 1), datetime.date(2099, 12, 31))
 FORMATS = ("%d %B %Y", "%B %d, %Y", "%Y-%m-%d", "%d %b %Y", "%b %d, %Y", "%B %d %Y")

@@ -1,12 +1,18 @@
-"""Polarity of a text: words that deny, and pairs of opposite words such as "increase" and "decrease"."""
+"""Polarity of a text: words that deny, and pairs of opposite words such as "increase" and "decrease".
+
+Words and their opposites: from a list (the antonyms of WordNet 3.0, `opposites.txt`), or by a denying prefix.
+
+Detection of a word in a claim whose opposite by form ("efficient", "inefficient") is at the same place in the evidence.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
+from importlib import resources
 
-from qagen_dagster.facts.words import is_content, plain, stem, tokens
+from qagen_dagster.english.words import is_content, listed, plain, stem, tokens
 
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",
@@ -88,3 +94,81 @@ def denied(text: str) -> frozenset[str] | None:
         stems = [stem(token) for token in tokens(scope) if is_content(token)]
         found = {*(found or ()), *stems[:SCOPE]}
     return None if found is None else frozenset(found)
+
+
+OPPOSITES_FILE = "opposites.txt"
+_REMOVED_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti")
+
+
+@lru_cache(maxsize=1)
+def listed_opposites() -> dict[str, frozenset[str]]:
+    """The list: words, each with its opposites."""
+    found: dict[str, set[str]] = {}
+    text = resources.files("qagen_dagster.english").joinpath(OPPOSITES_FILE).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            left, right = line.split()
+            found.setdefault(left, set()).add(right)
+            found.setdefault(right, set()).add(left)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@lru_cache(maxsize=20_000)
+def opposites_of(word: str) -> frozenset[str]:
+    """The opposites of a word in lower case; some of those by prefix are no words."""
+    made = {prefix + word for prefix in _REMOVED_PREFIXES} | {
+        word.removeprefix(prefix) for prefix in _REMOVED_PREFIXES
+    }
+    return listed_opposites().get(word, frozenset()) | {other for other in made - {word} if len(other) > 3}
+
+
+BESIDE = 2  # content words of the claim on each side of the word
+AROUND = 3  # content words of the evidence on each side of the opposite
+_REST = 4  # minimum letters of a word without its prefix
+_DENYING = listed("un in im ir il non dis mis anti counter de")
+_PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
+_EXCHANGED = [
+    (one, other)
+    for one in _PREFIXES
+    for other in _PREFIXES
+    if (one or other in _DENYING) and (other or one in _DENYING)
+]
+
+
+def opposite_in(
+    stems: Sequence[str], given: Container[str], windows: Sequence[Sequence[str]]
+) -> tuple[str, str] | None:
+    """The first word of a claim with an opposite in the windows, and that opposite; words and windows are stems.
+
+    No window may contain the word itself, the claim must not contain the opposite, and both must share a neighbouring
+    word. `given` holds words of the question, which are not the claim's own.
+    """
+    held = {word for window in windows for word in window}
+    for place, word in enumerate(stems):
+        if word in held or word in given:
+            continue
+        beside = {*stems[max(0, place - BESIDE) : place], *stems[place + 1 : place + 1 + BESIDE]}
+        for other in sorted(by_form(word) & held - {*stems}):
+            if _beside(other, beside, windows):
+                return word, other
+    return None
+
+
+def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bool:
+    return any(
+        beside & {*window[max(0, at - AROUND) : at], *window[at + 1 : at + 1 + AROUND]}
+        for window in windows
+        for at, one in enumerate(window)
+        if one == word
+    )
+
+
+@lru_cache(maxsize=20_000)
+def by_form(word: str) -> frozenset[str]:
+    """The stems that differ from this one only in a prefix; most are not words."""
+    found = (
+        other + word.removeprefix(one)
+        for one, other in _EXCHANGED
+        if word.startswith(one) and len(word) - len(one) >= _REST
+    )
+    return frozenset(found) - {word}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from qagen_dagster.facts.bounds import Bound, bound_of
-from qagen_dagster.facts.words import listed
+from qagen_dagster.english.amounts import Bound, bound_of
+from qagen_dagster.english.words import listed
 
 _MONTHS = {
     name: number
