@@ -68,7 +68,6 @@ OWNERS = {
     "msgspec": ("formats/pdf/fragments.py",),
     "numpy": (
         "grounding/source.py",
-        "grounding/methods/semantic.py",
         "index/",
         "loop/questions/duplicates/compare.py",
         "models/vectors/",

@@ -10,7 +10,7 @@ from benchmarks.grounding.described import Described
 from benchmarks.grounding.sets import Item
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems
-from qagen_dagster.grounding.methods.semantic import decisions
+from qagen_dagster.grounding.by_code import decisions
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.verdicts import BAND, Rule
 

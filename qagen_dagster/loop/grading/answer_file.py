@@ -11,7 +11,12 @@ from typing import IO
 from pydantic import TypeAdapter
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.grounding.grade import grade_document, overall, report, together
+from qagen_dagster.grounding.grade import (
+    grade_document,
+    overall,
+    report,
+    together,
+)
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all

@@ -14,8 +14,7 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding import verdicts
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge, verdicts
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
@@ -50,7 +49,7 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         answerer.many_prompt(),
         blind_answers.many_prompt(),
         validator.type_prompt(),
-        llm.prompt(),
+        judge.judge_prompt(),
     )
 
 

@@ -12,7 +12,7 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.grounding.methods.llm import TERMINAL, Judge
+from qagen_dagster.grounding.judge import TERMINAL, Judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.messages import AssistantMessage, Response, Stop
 from tests.support.models import FakeModel, Turn, answer, call, say
