@@ -17,8 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.index.embed import embed_document
-from qagen_dagster.index.search import Searcher
+from qagen_dagster.index.search import Searcher, embed_document
 from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.models.vectors.base import EmbedderSpec
 from qagen_dagster.models.vectors.local import LocalEmbedder

@@ -69,7 +69,7 @@ OWNERS = {
     "numpy": (
         "grounding/source.py",
         "index/",
-        "loop/questions/duplicates/compare.py",
+        "loop/questions/duplicates/similarity.py",
         "models/vectors/",
         "models/embedded/answering/",
     ),
@@ -80,7 +80,7 @@ OWNERS = {
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/patterns.py",),
-    "regex": ("index/graphemes.py",),
+    "regex": ("index/chunks.py",),
     "rich": ("cli/",),
     "spacy": ("models/embedded/",),
     "starlette": ("web/server.py",),

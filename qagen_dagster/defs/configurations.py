@@ -20,7 +20,7 @@ from qagen_dagster.loop.configuration import Configuration, what_changed
 from qagen_dagster.loop.evaluation.registry import made_evaluation, wanted_evaluation
 from qagen_dagster.loop.exams.outdated import made_part, wanted_part
 from qagen_dagster.loop.grading.plan import made_grading, wanted_grading
-from qagen_dagster.loop.index.outdated import made_index, wanted_index
+from qagen_dagster.loop.index.build import made_index, wanted_index
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions

@@ -7,8 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from qagen_dagster.errors import ToolError
-from qagen_dagster.index.reference_passages import Passage
-from qagen_dagster.index.references import Reference
+from qagen_dagster.index.references import Passage, Reference
 from qagen_dagster.toolkit.search_tikz_reference import MAX_CHARACTERS, NAME, make
 from qagen_dagster.toolkit.tool import Tool
 

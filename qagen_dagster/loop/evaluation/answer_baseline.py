@@ -19,7 +19,7 @@ from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
 from qagen_dagster.loop.evaluation.published_set import (

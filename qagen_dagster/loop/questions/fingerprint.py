@@ -15,7 +15,7 @@ from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import judge, verdicts
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint

@@ -20,8 +20,7 @@ from qagen_dagster.loop.evaluation.registry import wanted_evaluation, why_uneval
 from qagen_dagster.loop.exams.bank import is_bank_current
 from qagen_dagster.loop.exams.outdated import wanted_part, why_part_outdated
 from qagen_dagster.loop.grading.plan import wanted_grading, why_ungraded
-from qagen_dagster.loop.index.build import index_version
-from qagen_dagster.loop.index.outdated import why_index_outdated
+from qagen_dagster.loop.index.build import index_version, why_index_outdated
 from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import wanted_questions

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.loop.questions.duplicates import similarity as pair_decision
 from qagen_dagster.loop.questions.duplicates.question_form import form
 from qagen_dagster.records.ids import normalise
 
@@ -27,7 +27,7 @@ class DuplicateMatch:
 
 
 def find_duplicates(
-    new: Sequence[str], known: Sequence[str], encode: compare.Encode, similarity: float
+    new: Sequence[str], known: Sequence[str], encode: pair_decision.Encode, similarity: float
 ) -> list[DuplicateMatch | None]:
     """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
 
@@ -56,4 +56,4 @@ def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
     if normalise(texts[new]) == normalise(texts[old]):
         return 2.0
     asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
-    return 0.0 if len(asked) > 1 or compare.vetoed(texts[new], texts[old]) else min(1.0, cosine)
+    return 0.0 if len(asked) > 1 or pair_decision.vetoed(texts[new], texts[old]) else min(1.0, cosine)

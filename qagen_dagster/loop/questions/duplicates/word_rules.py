@@ -19,9 +19,9 @@ from qagen_dagster.english.facts import (
 )
 from qagen_dagster.english.polarity import negates
 from qagen_dagster.english.words import content_stems, plain, tokens
-from qagen_dagster.loop.questions.duplicates.converse import same_exchange
 from qagen_dagster.loop.questions.duplicates.question_form import (
     form,
+    same_exchange,
     same_roles,
     substitution,
     swapped,

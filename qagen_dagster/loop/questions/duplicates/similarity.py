@@ -10,12 +10,7 @@ from typing import cast
 import numpy as np
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
-from qagen_dagster.english.answers import (
-    Match,
-    can_be_same,
-    informative,
-    match,
-)
+from qagen_dagster.english.answers import Match, can_be_same, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model

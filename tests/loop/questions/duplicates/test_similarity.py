@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.dedupe.pairs import Pair, pairs
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.english.answers import Match, match
-from qagen_dagster.loop.questions.duplicates import compare as duplicates
-from qagen_dagster.loop.questions.duplicates.compare import (
+from qagen_dagster.loop.questions.duplicates import similarity as duplicates
+from qagen_dagster.loop.questions.duplicates.similarity import (
     CROSSED_THRESHOLD,
     EQUAL_WORDS,
     GREY_FROM,
