@@ -17,8 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.index.embed import embed_document
-from qagen_dagster.index.search import Searcher
+from qagen_dagster.index.search import Searcher, embed_document
 from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.corpus import IndexOptions

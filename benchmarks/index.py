@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks import project
 from qagen_dagster.index.chunks import chunks_of
+from qagen_dagster.index.ranking import words_of
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument
-from qagen_dagster.index.words import words_of
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace

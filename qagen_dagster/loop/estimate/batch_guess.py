@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge
 from qagen_dagster.loop.estimate import rough_guess
 from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.estimate.rough_guess import (
@@ -144,6 +144,6 @@ def _validation(
 
 def _judged(size: float, spec: ModelSpec) -> Use:
     ends = (Terminal("-", GroundingVerdict).spec(),)
-    shown = min(size, llm.BESIDE_QUOTES) / TOKEN_CHARACTERS
-    given = prompt_tokens(llm.prompt(), ends) + shown + SUBMIT_TOKENS
+    shown = min(size, judge.BESIDE_QUOTES) / TOKEN_CHARACTERS
+    given = prompt_tokens(judge.judge_prompt(), ends) + shown + SUBMIT_TOKENS
     return one_call(given, written(VERDICT_TOKENS, spec), spec)

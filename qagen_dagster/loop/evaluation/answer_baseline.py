@@ -16,9 +16,9 @@ from qagen_dagster.answering.answer_from_document import Place, answer_from_docu
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.grounding import verdicts
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.evaluation.measures import exact, token_f1
 from qagen_dagster.loop.evaluation.run_questions import (
@@ -131,7 +131,7 @@ def how_answered(found: Evaluation) -> tuple[str, ...]:
     """Everything that the results depend on, apart from the questions, the documents and the search index."""
     options = found.space.corpus(found.combination.corpus).config.answering
     judge = _judge(found)
-    judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), llm.prompt().hash)
+    judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), judge_prompt().hash)
     return (
         VERSION,
         json.dumps(_spec(found).identity(), sort_keys=True),

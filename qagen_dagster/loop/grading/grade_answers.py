@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
-from qagen_dagster.grounding.methods.judge_excerpt import Lines
-from qagen_dagster.grounding.methods.llm import Judge
+from qagen_dagster.grounding.judge import Judge, Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.shared_budget import effective_budget, metered

@@ -8,7 +8,7 @@ from qagen_dagster.answering.chunk_source import ChunkSource, Indexed
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import ModelError, StoreError
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.index.build import embedder_of, open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter

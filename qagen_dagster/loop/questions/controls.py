@@ -15,8 +15,8 @@ from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
 from qagen_dagster.agents.runner import call_summaries
 from qagen_dagster.agents.spec import Finish
-from qagen_dagster.facts.amounts import amounts
-from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.english.amounts import amounts
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels

@@ -14,9 +14,8 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding import verdicts
-from qagen_dagster.grounding.methods import llm
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.grounding import judge, verdicts
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import (
     BatchOptions,
@@ -55,7 +54,7 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         answerer.many_prompt(),
         validator.blind_many_prompt(),
         validator.type_prompt(),
-        llm.prompt(),
+        judge.judge_prompt(),
     )
 
 

@@ -8,7 +8,7 @@ from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
-from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.loop.questions.duplicates import similarity
 from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -38,10 +38,10 @@ def results_of(workspace: Workspace, candidates: CandidateSet) -> Iterator[Gener
 def validate_set(
     workspace: Workspace,
     combination: Combination,
-    encode: compare.Encode,
+    encode: similarity.Encode,
     run_budget: Allowance | None = None,
     spending_id: str | None = None,
-    progress: compare.Progress = lambda done, total: None,
+    progress: similarity.Progress = lambda done, total: None,
 ) -> ValidatedSet:
     """Remove duplicates across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
 
@@ -96,11 +96,11 @@ def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedR
 def deduplicate(
     pairs: Sequence[QAPair],
     model: Model,
-    encode: compare.Encode,
+    encode: similarity.Encode,
     *,
     edited: Collection[str] = (),
     workers: int = 1,
-    progress: compare.Progress = lambda done, total: None,
+    progress: similarity.Progress = lambda done, total: None,
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
     """Keep the first of each group of duplicates, in order, so the result is stable.
 
@@ -108,8 +108,8 @@ def deduplicate(
     as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
     Those whose ids are in `edited` are also compared with the questions of their own document.
     """
-    known = [compare.Known(pair.question, pair.answer) for pair in pairs]
-    found = compare.links_among(known, encode, progress)
+    known = [similarity.Known(pair.question, pair.answer) for pair in pairs]
+    found = similarity.links_among(known, encode, progress)
     near = [
         [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index], edited)]
         for n, some in enumerate(found)
@@ -124,7 +124,7 @@ def deduplicate(
         pair = pairs[index]
         attempt = pair.generation_metadata.attempt_number
         try:
-            finding = compare.decide(
+            finding = similarity.decide(
                 model, known[index], known, others, document_id=pair.document_id, attempt=attempt
             )
         except BudgetExhaustedError as error:

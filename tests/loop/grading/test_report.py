@@ -6,7 +6,7 @@ import pytest
 
 from qagen_dagster.answering.answer_from_document import load_texts
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge as grounding_judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, in_picture
 from qagen_dagster.loop.grading.report import (
@@ -65,7 +65,7 @@ def grades(report: GroundingReport) -> list[bool | None]:
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
     workspace: PlayedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(llm, "BESIDE_QUOTES", 100)
+    monkeypatch.setattr(grounding_judge, "BESIDE_QUOTES", 100)
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
     grade_set(space, COMBINATION, RUN)

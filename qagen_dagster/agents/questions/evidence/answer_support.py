@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from qagen_dagster.facts.statement import facts, facts_of_document, missing_names
-from qagen_dagster.facts.words import content_stems, is_content, stem
+from qagen_dagster.english.facts import facts, facts_of_document, missing_names
+from qagen_dagster.english.words import content_stems, is_content, stem
 
 _PLAIN = re.compile(r"\d+(?:\.(\d+))?")
 _COUNTS = re.compile(r"\b(?:how many|number of|count)\b", re.IGNORECASE)

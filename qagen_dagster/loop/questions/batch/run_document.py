@@ -17,7 +17,7 @@ from qagen_dagster.agents.questions.generator import REFUSED
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer
-from qagen_dagster.grounding.methods.llm import Judge
+from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines

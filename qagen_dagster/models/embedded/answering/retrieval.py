@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.answering.units import Unit
 from qagen_dagster.models.embedded.text.frame import split_frame
 from qagen_dagster.models.embedded.text.values import terms
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.models.vectors import Vectors, shared
 
 _WH = word_set(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.tally import tally
+from qagen_dagster.grounding.by_code import tally
 from qagen_dagster.loop.questions.batch.state import batch_limits, fault_of
 from qagen_dagster.records.corpus import Complexity, QuestionType, ScenarioConfig
 from qagen_dagster.records.grading import AnswerGrade, Method, SentenceGrade, SentenceStatus
