@@ -23,32 +23,23 @@ from PIL import Image
 from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.configuration.files import read_text
 from qagen_dagster.english import sentences
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.errors import DocumentError
-from qagen_dagster.errors import ToolError
-from qagen_dagster.formats.base import Format
-from qagen_dagster.formats.base import ParsedText
-from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.base import Source
+from qagen_dagster.errors import ConfigError, DocumentError, ToolError
+from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.jats.reader import JatsFormat
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.markdown import MarkdownFormat
 from qagen_dagster.formats.pdf.reader import PdfFormat
 from qagen_dagster.formats.plain_text import TextFormat
-from qagen_dagster.latex import compare
-from qagen_dagster.latex import structure
+from qagen_dagster.latex import compare, structure
 from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.loop.grading.answer_file import read_row
 from qagen_dagster.mathematics.latex import latex_fault
-from qagen_dagster.mathematics.reading import read_unit
-from qagen_dagster.mathematics.reading import read_value
+from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.ledger import unseal
 from qagen_dagster.toolkit import matching
-from tests.formats.pdf.samples import columns
-from tests.formats.pdf.samples import pdf
-from tests.formats.pdf.samples import scan
+from tests.formats.pdf.samples import columns, pdf, scan
 
 EXAMPLES = 200  # of each reader in a round
 SLOW = timedelta(seconds=5)

@@ -6,44 +6,29 @@ An observation has a fingerprint as its data version, and the parts of the confi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 import dagster as dg
 
-from qagen_dagster.defs.jobs import EXAM_PART
-from qagen_dagster.defs.jobs import GRADING
-from qagen_dagster.defs.jobs import INDEX
-from qagen_dagster.defs.jobs import QUESTIONS
+from qagen_dagster.defs.jobs import EXAM_PART, GRADING, INDEX, QUESTIONS
 from qagen_dagster.defs.presentation import Group
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import parsing
-from qagen_dagster.loop.configuration import Configuration
-from qagen_dagster.loop.configuration import what_changed
-from qagen_dagster.loop.evaluation.kinds import made_evaluation
-from qagen_dagster.loop.evaluation.kinds import wanted_evaluation
-from qagen_dagster.loop.exams.outdated import made_part
-from qagen_dagster.loop.exams.outdated import wanted_part
-from qagen_dagster.loop.grading.report import made_grading
-from qagen_dagster.loop.grading.report import wanted_grading
-from qagen_dagster.loop.index.build import made_index
-from qagen_dagster.loop.index.build import wanted_index
-from qagen_dagster.loop.problems.outdated import made_problems
-from qagen_dagster.loop.problems.outdated import wanted_problems
+from qagen_dagster.loop.configuration import Configuration, what_changed
+from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation
+from qagen_dagster.loop.exams.outdated import made_part, wanted_part
+from qagen_dagster.loop.grading.report import made_grading, wanted_grading
+from qagen_dagster.loop.index.build import made_index, wanted_index
+from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.questions.configuration import made_questions
-from qagen_dagster.loop.questions.configuration import wanted_questions
+from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.item import ExamPart
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.ids import Combination, fingerprint
 
 VERSION_TAG = "dagster/data_version"
 CORPUS_FILES = "corpus_files"

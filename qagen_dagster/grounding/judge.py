@@ -8,43 +8,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from itertools import accumulate
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, zip_longest
 
-from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.prompts import load_prompt
-from qagen_dagster.agents.runner import response_summaries
-from qagen_dagster.agents.runner import run_agent
-from qagen_dagster.agents.spec import AgentSpec
-from qagen_dagster.agents.spec import Finish
-from qagen_dagster.agents.spec import GiveUp
-from qagen_dagster.agents.spec import GiveUpReason
-from qagen_dagster.agents.spec import Limits
-from qagen_dagster.agents.spec import Terminal
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.runner import response_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.errors import ModelError
 from qagen_dagster.grounding.by_code import GROUNDED_CONFIDENCE
 from qagen_dagster.grounding.generic import is_generic
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.base import Model
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.messages import Request
-from qagen_dagster.models.messages import Response
-from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.grading import JudgeVerdict
-from qagen_dagster.records.grading import SentenceGrade
-from qagen_dagster.records.grading import SentenceStatus
-from qagen_dagster.records.grading import Verdict
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.questions.submissions import GroundingVerdict
-from qagen_dagster.toolkit.excerpt import enclose
-from qagen_dagster.toolkit.excerpt import neutralise
+from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # passages searched for each claim, best first
 LONGEST = 2_000  # characters of one sentence; longer ones are tables or lists without full stops

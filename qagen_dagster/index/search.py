@@ -16,8 +16,8 @@ from qagen_dagster.index.store import SHARD_VERSION, ChunkTable, EmbeddedDocumen
 from qagen_dagster.models import vectors as minilm
 from qagen_dagster.models.vectors import Embedder, EmbedderSpec
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
+from qagen_dagster.records.ids import fingerprint
 
 
 def embed_document(

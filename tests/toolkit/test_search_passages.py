@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from qagen_dagster.errors import PermanentModelError, ToolError
-from qagen_dagster.index.reference_passages import Passage
-from qagen_dagster.index.references import Reference
+from qagen_dagster.index.references import Passage, Reference
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Section
 from qagen_dagster.records.ids import Mode

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from qagen_dagster.agents.evaluation import closed_book
-from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.review import wilson
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Ranking

@@ -8,44 +8,24 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
-from datetime import datetime
-from pathlib import Path
-from pathlib import PurePosixPath
-from typing import IO
-from typing import cast
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
 
 from pydantic import TypeAdapter
 
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import ParsedText
-from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.base import RowFailure
+from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.grounding.grade import grade_document
-from qagen_dagster.grounding.grade import overall
-from qagen_dagster.grounding.grade import report
-from qagen_dagster.grounding.grade import together
-from qagen_dagster.ingest.files import CorpusFile
-from qagen_dagster.ingest.files import files_under
+from qagen_dagster.grounding.grade import grade_document, overall, report, together
+from qagen_dagster.ingest.files import CorpusFile, files_under
 from qagen_dagster.local_file import open_file
-from qagen_dagster.loop.grading.grade_answers import AnswerToGrade
-from qagen_dagster.loop.grading.grade_answers import DocumentAnswers
-from qagen_dagster.loop.grading.grade_answers import Grader
-from qagen_dagster.loop.grading.grade_answers import grade_all
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.grading import DocumentGrades
-from qagen_dagster.records.grading import GradedAnswer
-from qagen_dagster.records.grading import GroundingReport
-from qagen_dagster.records.grading import Highlight
+from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.records.questions.results import CallSummary
 

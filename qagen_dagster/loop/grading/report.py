@@ -23,7 +23,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.grade import grade_document, report
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading.grade_answers import (
@@ -232,7 +232,7 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
     """Method, detector and judge, as parts of a fingerprint."""
     grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
     spec = judge_spec(workspace.profile(profile), grading.method, combination.mode)
-    judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), llm.prompt().hash]
+    judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), judge_prompt().hash]
     return [REPORT_VERSION, grading.method.value, verdicts.VERSION, *judge]
 
 

@@ -9,52 +9,30 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
-from functools import lru_cache
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.errors import ModelError
-from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.errors import StoreError
-from qagen_dagster.index.search import Searcher
-from qagen_dagster.index.search import embed_document
-from qagen_dagster.index.search import index_fingerprint
-from qagen_dagster.index.store import ChunkTable
-from qagen_dagster.index.store import EmbeddedDocument
-from qagen_dagster.index.store import documents_in
-from qagen_dagster.index.store import write_shard
+from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentModelError, StoreError
+from qagen_dagster.index.search import Searcher, embed_document, index_fingerprint
+from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.configuration import OTHER_VERSION
-from qagen_dagster.loop.configuration import Configuration
-from qagen_dagster.loop.configuration import differences
-from qagen_dagster.loop.shared_budget import BudgetMeter
-from qagen_dagster.loop.shared_budget import RunSpending
-from qagen_dagster.loop.shared_budget import effective_budget
+from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
-from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.budget import Allowance, Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder
-from qagen_dagster.models.vectors import Embedder
-from qagen_dagster.models.vectors import EmbedderSpec
-from qagen_dagster.models.vectors import EmbeddingUse
-from qagen_dagster.records.text import counted
-from qagen_dagster.records.document import IndexedDocument
-from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.document import SearchIndex
+from qagen_dagster.models.vectors import Embedder, EmbedderSpec, EmbeddingUse
+from qagen_dagster.records.document import IndexedDocument, IndexEntry, SearchIndex
 from qagen_dagster.records.ids import digest
+from qagen_dagster.records.text import counted
 from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 

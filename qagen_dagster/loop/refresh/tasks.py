@@ -6,10 +6,8 @@ asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
@@ -17,40 +15,26 @@ from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import parsing
-from qagen_dagster.loop.catalog import catalog_knows
-from qagen_dagster.loop.catalog import runs_to_add
-from qagen_dagster.loop.evaluation.kinds import wanted_evaluation
-from qagen_dagster.loop.evaluation.kinds import why_unevaluated
+from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
+from qagen_dagster.loop.evaluation.kinds import wanted_evaluation, why_unevaluated
 from qagen_dagster.loop.exams.bank import is_bank_current
-from qagen_dagster.loop.exams.outdated import wanted_part
-from qagen_dagster.loop.exams.outdated import why_part_outdated
-from qagen_dagster.loop.grading.report import wanted_grading
-from qagen_dagster.loop.grading.report import why_ungraded
-from qagen_dagster.loop.index.build import index_version
-from qagen_dagster.loop.index.build import why_index_outdated
-from qagen_dagster.loop.problems.outdated import wanted_problems
-from qagen_dagster.loop.problems.outdated import why_bank_outdated
+from qagen_dagster.loop.exams.outdated import wanted_part, why_part_outdated
+from qagen_dagster.loop.grading.report import wanted_grading, why_ungraded
+from qagen_dagster.loop.index.build import index_version, why_index_outdated
+from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import wanted_questions
 from qagen_dagster.loop.questions.publication.exports import why_not_exported
 from qagen_dagster.loop.questions.publication.publish import why_outdated
-from qagen_dagster.loop.unfinished import DOCUMENTS
-from qagen_dagster.loop.unfinished import QUESTIONS
-from qagen_dagster.loop.unfinished import is_unfinished
+from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.document import CorpusIndex
-from qagen_dagster.records.document import SearchIndex
-from qagen_dagster.records.evaluation import EvaluationReport
-from qagen_dagster.records.evaluation import Kind
+from qagen_dagster.records.document import CorpusIndex, SearchIndex
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.grading import GroundingReport
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.ids import content_hash
-from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.published import LatestExports
-from qagen_dagster.records.questions.results import CandidateSet
-from qagen_dagster.records.questions.results import ValidatedSet
+from qagen_dagster.records.ids import Combination, content_hash, fingerprint
+from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
+from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 from qagen_dagster.records.text import counted
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from qagen_dagster.english.sentences import split
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
-from qagen_dagster.english.sentences import split
 from qagen_dagster.records.document import Document, Visual
 from qagen_dagster.records.ids import content_hash, fingerprint
 from qagen_dagster.records.questions.results import Evidence

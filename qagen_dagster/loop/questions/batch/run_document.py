@@ -52,8 +52,8 @@ from qagen_dagster.loop.questions.batch.state import (
     fault_of,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
-from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.loop.questions.duplicates.question_form import form
+from qagen_dagster.loop.questions.duplicates.similarity import Encode, vetoed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
 from qagen_dagster.loop.questions.state import (
@@ -89,7 +89,7 @@ class DuplicateMatch:
 
 
 def find_duplicates(
-    new: Sequence[str], known: Sequence[str], encode: compare.Encode, similarity: float
+    new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
 ) -> list[DuplicateMatch | None]:
     """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
 
@@ -118,7 +118,7 @@ def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
     if normalise(texts[new]) == normalise(texts[old]):
         return 2.0
     asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
-    return 0.0 if len(asked) > 1 or compare.vetoed(texts[new], texts[old]) else min(1.0, cosine)
+    return 0.0 if len(asked) > 1 or vetoed(texts[new], texts[old]) else min(1.0, cosine)
 
 
 _SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests

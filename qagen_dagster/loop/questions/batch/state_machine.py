@@ -13,8 +13,13 @@ from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.reading import ROUNDS
-from qagen_dagster.facts.statement import facts, missing_amounts, missing_dates, missing_names
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.facts import (
+    facts,
+    missing_amounts,
+    missing_dates,
+    missing_names,
+)
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch.state import (
     Answer,

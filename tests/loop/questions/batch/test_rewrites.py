@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge as grounding_judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quoted_lines
 from qagen_dagster.loop.questions.batch import run_document as run_document_module
@@ -184,7 +184,7 @@ def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
 
 
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "BESIDE_QUOTES", 100)
+    monkeypatch.setattr(grounding_judge, "BESIDE_QUOTES", 100)
     play = BatchPlay([[("multi_hop", Fate.FALSE)]])
     judge = FakeModel(
         lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"
