@@ -29,6 +29,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 COMMANDS = {
     "alternate": ("problems.alternate", "Solve problems by other methods that give the same answer."),
     "answer": ("answer", "Answer a question from one document."),
+    "catalog": ("catalog", "Describe the tables of the catalog database."),
     "classify": ("problems.classify", "Classify physics problems (stage 1 of the pipeline)."),
     "compare": ("questions.compare", "Compare two runs, profiles or versions of a published set."),
     "convert": ("problems.convert", "Convert problems to another format with the same answer."),
@@ -52,7 +53,7 @@ COMMANDS = {
     "score": ("evaluation", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
     "stale": ("stale", "Show what is out of date, and why."),
-    "stats": ("stats", "Show counts, tokens and cost of each combination."),
+    "stats": ("questions.stats", "Show counts, tokens and cost of each combination."),
     "status": ("status", "Show the state of corpora and combinations."),
     "summary": ("grading", "Show the grades of a run by document."),
     "tikz": ("problems.tikz", "Draw a diagram in TikZ from an image or a description."),
@@ -72,7 +73,7 @@ GROUPS = {  # of commands, as --help shows them
     "Physics problems": (
         "process", "classify", "scan", "tikz", "idea", "alternate", "variant", "convert",
     ),
-    "Project": ("doctor", "ledger", "ui"),
+    "Project": ("doctor", "catalog", "ledger", "ui"),
 }  # fmt: skip
 EXAMPLES = """\b
 Examples:
