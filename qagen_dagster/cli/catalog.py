@@ -11,12 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog.comments import Relation, dictionary
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

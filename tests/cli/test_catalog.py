@@ -4,7 +4,7 @@ import duckdb
 
 from qagen_dagster.catalog.database import TABLES, rebuild
 from qagen_dagster.catalog.source import CatalogSource
-from qagen_dagster.loop.catalog.file import CATALOG
+from qagen_dagster.loop.catalog import CATALOG
 from tests.cli.conftest import Command
 
 
