@@ -24,7 +24,7 @@ from tests.support.moody_server import Bill, MoodyServer
 from tests.support.project import Project
 
 NOW = "2026-01-02T03:04:05+00:00"
-SEEDS = (0, 1)  # one server alone may be unlucky
+ONE, TWO = (0,), (0, 1)  # seeds of servers; over two of them the moods of one matter less
 Work = Callable[[Workspace, str, RunOptions], None]
 
 
@@ -87,17 +87,18 @@ def _runs(
 
 
 @pytest.mark.parametrize(
-    ("corpus", "first", "second"),
+    ("corpus", "first", "second", "seeds"),
     [
-        ("research_journal", "rag_eval", "peer_review_reading"),
-        ("town_records", "rag_eval", "citizen_enquiry"),
+        ("town_records", "rag_eval", "citizen_enquiry", ONE),
+        pytest.param("research_journal", "rag_eval", "peer_review_reading", TWO, marks=pytest.mark.long),
+        pytest.param("town_records", "rag_eval", "citizen_enquiry", TWO, marks=pytest.mark.long),
     ],
 )
 def test_after_one_run_the_next_ones_cost_what_was_foretold(
-    tmp_path: Path, corpus: str, first: str, second: str
+    tmp_path: Path, corpus: str, first: str, second: str, seeds: tuple[int, ...]
 ) -> None:
     found: list[CombinationEstimate] = []
     bills: list[Bill] = []
-    for seed in SEEDS:
+    for seed in seeds:
         _runs(Project.make(tmp_path / f"project-{seed}"), seed, corpus, (first, second), found, bills)
     check(found, bills)
