@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo review browser test test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-long test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -33,6 +33,12 @@ browser: ## Chromium and axe-core, which the tests of the review page need (Debi
 
 test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
 	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
+
+test-long: $(READY) ## what takes minutes: kills and forecasts again and again, then test-daemon, test-distributed and attack
+	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
+	$(MAKE) test-daemon
+	$(MAKE) test-distributed
+	$(MAKE) attack
 
 attack: $(READY) ## kills, faults, hostile documents, addresses, TeX and prompts; exit 1 on any surprise
 	$(BIN)/python -m benchmarks.attack

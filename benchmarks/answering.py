@@ -17,13 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.index.embed import embed_document
-from qagen_dagster.index.search import Searcher
+from qagen_dagster.index.search import Searcher, embed_document
 from qagen_dagster.index.store import ChunkTable
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.local import LocalEmbedder
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import ChunkHit, Ranking
+from qagen_dagster.records.document import ChunkHit, Ranking
 
 LEAST_AT_5 = 0.95
 _RRF = 60  # the constant of reciprocal rank fusion

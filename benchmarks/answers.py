@@ -24,20 +24,18 @@ from statistics import fmean, quantiles
 from benchmarks.short.calibrate import Crossed
 from benchmarks.short.sets import XQUAD, Example, elsewhere, xquad
 from qagen_dagster.agents.answering.answerer import Excerpt, SubmittedAnswer, answer_from_excerpts
+from qagen_dagster.answering.answer_from_document import retrieve
 from qagen_dagster.answering.chunk_source import ChunkSource
-from qagen_dagster.answering.retrieve import retrieve
-from qagen_dagster.index.sentences import split
+from qagen_dagster.english.sentences import split
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.choose import bare, overlap
 from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.local import LocalEmbedder
-from qagen_dagster.records.answering.answer import ChunkContext
-from qagen_dagster.records.answering.options import AnsweringOptions
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
+from qagen_dagster.records.answer import ChunkContext
+from qagen_dagster.records.corpus import AnsweringOptions, IndexOptions
 
 LEAST_F1 = 0.50
 _ALL = 100  # more chunks than an article has

@@ -18,16 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.estimate.forecast import Range, Use
 from qagen_dagster.loop.estimate.past_runs import use_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models import vectors
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CallSummary, GenerationResult
 from qagen_dagster.settings import load_settings
@@ -47,7 +46,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="so many servers of other moods, with --wire")
     words = parser.parse_args()
     usual = replace(load_settings(), profile=str(words.profile), document_workers=int(words.workers))
-    minilm.shared().encode(["loaded before anything is timed"])
+    vectors.shared().encode(["loaded before anything is timed"])
     off: dict[str, list[float]] = {}
     for key in Workspace(usual).corpora.corpora:
         for seed in range(int(words.seeds) if words.wire else 1):
@@ -140,7 +139,7 @@ def _work(
 def _end(space: Workspace, where: Combination, options: RunOptions = _USUAL) -> Sequence[CallSummary]:
     now = datetime.now(UTC).isoformat()
     collect(space, plan(space, where, options), run_id="run", started=now, ended=now)
-    validated = validate_set(space, where, minilm.shared().encode)
+    validated = validate_set(space, where, vectors.shared().encode)
     rebuild_catalog(space.store)
     return validated.calls
 

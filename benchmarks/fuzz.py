@@ -20,8 +20,9 @@ import hypothesis
 from hypothesis import strategies as st
 from PIL import Image
 
-from qagen_dagster.agents.questions.batch import reply_text
-from qagen_dagster.configuration.yaml_file import read_text
+from qagen_dagster.agents.questions.batch import one_reply
+from qagen_dagster.configuration.files import read_text
+from qagen_dagster.english import sentences
 from qagen_dagster.errors import ConfigError, DocumentError, ToolError
 from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.image import ImageFormat
@@ -29,16 +30,15 @@ from qagen_dagster.formats.jats.reader import JatsFormat
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.markdown import MarkdownFormat
 from qagen_dagster.formats.pdf.reader import PdfFormat
-from qagen_dagster.formats.text.reader import TextFormat
-from qagen_dagster.index import sentences
+from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.latex import compare, structure
 from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.loop.grading.answer_rows import read_row
+from qagen_dagster.loop.grading.answer_file import read_row
 from qagen_dagster.mathematics.latex import latex_fault
 from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.ledger import unseal
-from qagen_dagster.toolkit import patterns
+from qagen_dagster.toolkit import matching
 from tests.formats.pdf.samples import columns, pdf, scan
 
 EXAMPLES = 200  # of each reader in a round
@@ -137,8 +137,8 @@ def readers() -> dict[str, tuple[str, Read]]:
     """Each reader with the pieces, separated by `|`, of which its input is made."""
     return _formats() | {
         "json_reply": (JSON, _refusing(ValueError, json_reply.read_object)),
-        "batch reply": (JSON + "|Q: |A: |1. ", lambda text: reply_text.questions([text], None)),
-        "batch answer": (JSON, lambda text: reply_text.answer([text])),
+        "batch reply": (JSON + "|Q: |A: |1. ", lambda text: one_reply.questions([text], None)),
+        "batch answer": (JSON, lambda text: one_reply.answer([text])),
         "answer row": (JSON, _refusing(ValueError, lambda text: read_row(text.encode("utf-8", "surrogatepass")))),
         "ledger": (JSON + '|"sha256": |"entry": ', _refusing(ValueError, lambda text: unseal(text.encode("utf-8", "surrogatepass"), "k"))),
         "tex": (TEX, _all_structure),
@@ -148,7 +148,7 @@ def readers() -> dict[str, tuple[str, Read]]:
         "yaml": (YAML, _refusing(ConfigError, read_text)),
         "sentences": (PROSE, sentences.split),
         "claims": (PROSE, sentences.claims),
-        "pattern": (PATTERN, _refusing(ToolError, lambda text: patterns.regex(text, ignore_case=True))),
+        "pattern": (PATTERN, _refusing(ToolError, lambda text: matching.regex(text, ignore_case=True))),
         "a.pdf": ("", partial(_damaged, PdfFormat(), "a.pdf", pdf("one\ntwo", columns))),
         "scan.pdf": ("", partial(_damaged, PdfFormat(), "scan.pdf", pdf(scan))),
         "a.png": ("", partial(_damaged, ImageFormat(), "a.png", _png())),

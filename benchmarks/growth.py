@@ -24,7 +24,7 @@ from typing import NamedTuple
 from benchmarks import project
 from benchmarks.engine import COMBINATION, SET_ASSETS, Cost, measured, prepare
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.catalog.file import CATALOG
+from qagen_dagster.loop.catalog import CATALOG
 from qagen_dagster.settings import Settings, export
 
 COUNTS = (10, 100, 1_000, 10_000)

@@ -21,15 +21,14 @@ import numpy as np
 
 from benchmarks import project
 from qagen_dagster.index.chunks import chunks_of
+from qagen_dagster.index.ranking import words_of
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument
-from qagen_dagster.index.words import words_of
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors.base import Vectors
-from qagen_dagster.models.vectors.minilm import DIMENSIONS
+from qagen_dagster.models.vectors import DIMENSIONS, Vectors
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Ranking
+from qagen_dagster.records.document import Ranking
 
 CORPUS = "measured"
 CONFIG = """\

@@ -24,9 +24,9 @@ from typing import NamedTuple
 from qagen_dagster.errors import ModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.messages import Request, Text, UserMessage
-from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.rate_limits import limited
 from qagen_dagster.store import Store
 
 LIMIT = 1_200  # requests a minute

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from benchmarks import project
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.ledger import entries
+from qagen_dagster.loop import ledger
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -76,7 +76,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, _server() as server:
         settings = _prepare(Path(folder), given.documents, server.url)
         runs = _runs(settings, server)
-        found = entries.statistics(Store(settings.assets))
+        found = ledger.statistics(Store(settings.assets))
         print(f"{given.documents} documents, {found.entries} ledger entries, {found.bytes / 1e6:.1f} MB")
     _table(runs, given.documents)
 

@@ -20,7 +20,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from qagen_dagster.loop.review.decisions import append
+from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.review import Action, Decision

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.loop.evaluation.score import Judge, profile_judge, score_systems
-from qagen_dagster.loop.evaluation.system_output import given_output, read_output
+from qagen_dagster.loop.evaluation.score import Judge, given_output, profile_judge, read_output, score_systems
 from qagen_dagster.loop.questions.publication.reading import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.evaluation.score_markdown import score_markdown
+from qagen_dagster.publishing.score_markdown import score_markdown
+from qagen_dagster.records.evaluation import ScoreReport, SystemOutput
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.scores import ScoreReport, SystemOutput
 from qagen_dagster.settings import load_settings
 from qagen_dagster.store import Store
 

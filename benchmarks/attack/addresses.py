@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.attack.table import Row
-from qagen_dagster.answering.fulltext.addresses import AddressPolicy, RefusedAddressError
-from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Web
-from tests.answering.fulltext.test_addresses import PRIVATE, PUBLIC, SPELLINGS, TRICKS
+from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, RefusedAddressError, Web
+from tests.answering.test_safe_http import (
+    PRIVATE,
+    PUBLIC,
+    SPELLINGS,
+    TRICKS,
+)
 from tests.support.paper_server import PaperServer, moved
 
 

@@ -31,17 +31,17 @@ class Case(NamedTuple):
 
 CASES = (
     # 1: bodies of responses
-    Case("gzip in three layers, as the full text of a document", "it is refused after a few bytes", "answering/fulltext/test_pdf_search.py test_a_bomb_of_a_few_bytes_is_not_decoded test_one_layer_of_compression_is_read"),
-    Case("gzip in layers, as the response of a model", "at most one layer is decoded", "models/test_body_limit.py test_at_most_one_layer_is_decoded"),
-    Case("a response of a model without end", "it is refused at the limit", "models/test_body_limit.py test_a_body_beyond_the_limit_is_refused"),
-    Case("a response that takes long to decode", "the attempt ends at its deadline", "models/test_body_limit.py test_decoding_ends_with_the_attempt"),
+    Case("gzip in three layers, as the full text of a document", "it is refused after a few bytes", "answering/test_full_text.py test_a_bomb_of_a_few_bytes_is_not_decoded test_one_layer_of_compression_is_read"),
+    Case("gzip in layers, as the response of a model", "at most one layer is decoded", "models/wires/test_sdk_client.py test_at_most_one_layer_is_decoded"),
+    Case("a response of a model without end", "it is refused at the limit", "models/wires/test_sdk_client.py test_a_body_beyond_the_limit_is_refused"),
+    Case("a response that takes long to decode", "the attempt ends at its deadline", "models/wires/test_sdk_client.py test_decoding_ends_with_the_attempt"),
     # 2: replies that are not usable
     Case("a server that answers 200 with nothing usable", "the run fails, and asks again next time", "cli/questions/test_run.py test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again"),
     Case("documents with nothing but malformed replies", "they fail by name until the server answers", "loop/questions/test_shard_faults.py test_a_server_with_nothing_usable_fails_its_documents_until_it_answers"),
-    Case("a malformed response in the ledger", "it is never served, and is overwritten", "models/wires/test_failures.py test_an_unusable_body_is_stored_asked_for_again_and_overwritten"),
-    Case("malformed responses without end", "they use up the budget, and no more", "models/wires/test_failures.py test_an_unusable_body_may_use_up_the_budget"),
-    Case("a malformed response in a batch", "it is paid, and asked for directly", "models/batches/test_batcher.py test_a_response_of_a_batch_that_cannot_be_used_is_paid_and_asked_for_directly"),
-    Case("malformed embeddings", "they are asked for again, and never replayed", "models/vectors/test_openai_endpoint.py test_a_malformed_answer_is_asked_for_again_and_never_replayed"),
+    Case("a malformed response in the ledger", "it is never served, and is overwritten", "models/wires/test_sdk_client.py test_an_unusable_body_is_stored_asked_for_again_and_overwritten"),
+    Case("malformed responses without end", "they use up the budget, and no more", "models/wires/test_sdk_client.py test_an_unusable_body_may_use_up_the_budget"),
+    Case("a malformed response in a batch", "it is paid, and asked for directly", "models/test_batcher.py test_a_response_of_a_batch_that_cannot_be_used_is_paid_and_asked_for_directly"),
+    Case("malformed embeddings", "they are asked for again, and never replayed", "models/wires/test_openai_embeddings.py test_a_malformed_answer_is_asked_for_again_and_never_replayed"),
     Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/publication/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
     Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/ledger/test_entries.py test_entries_that_no_run_can_use_are_named_and_go"),
     # 3: TeX
@@ -66,7 +66,7 @@ CASES = (
     Case("a model whose every tool call is broken", "the run ends with one line", "cli/questions/test_run.py test_a_model_with_broken_tool_calls_ends_the_run_with_one_line"),
     Case("turns with nothing but faulty calls", "five of them end the agent's run", "agents/test_runner.py test_turns_with_nothing_but_faulty_calls_end_the_run test_a_call_that_can_be_run_ends_a_row_of_faulty_turns"),
     Case("more tool calls than an agent may make", "the run ends before they are run", "agents/test_runner.py test_too_many_tool_calls_end_the_run_before_they_are_run"),
-    Case("useless replies over many documents", "the model is stopped", "models/test_breaker.py test_a_row_of_useless_replies_stops_the_model"),
+    Case("useless replies over many documents", "the model is stopped", "models/test_ledger.py test_a_row_of_useless_replies_stops_the_model"),
     Case("a page of JSON, deep or cut off, as a reply", "JSON that cannot be read is told to the model", "models/test_json_reply.py test_faults_say_what_is_wrong test_arguments_in_all_their_forms test_any_text_gives_an_object_or_a_value_error"),
     # 6: forged fields
     Case("a value that imitates a label of a prompt", "a forged line does not begin like a label", "agents/test_forgeries.py test_no_value_begins_a_line_like_a_label_or_closes_a_fence test_a_text_outside_of_tags_has_one_line"),
@@ -101,10 +101,10 @@ CASES = (
     # 11: seams
     Case("a missing API key", "it is told before any work", "loop/questions/test_combination.py test_a_profile_without_its_key_is_told_before_any_document_is_looked_at"),
     Case("a parser whose parent dies, or that dies idle", "it ends; the next document has a new one", "formats/test_sandbox.py test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time test_a_worker_that_died_while_idle_is_replaced"),
-    Case("a forked child that keeps a lock", "others are served", "models/limits/test_concurrency.py test_a_forked_child_keeps_no_place_and_no_turn"),
+    Case("a forked child that keeps a lock", "others are served", "models/test_file_locks.py test_a_forked_child_keeps_no_place_and_no_turn"),
     Case("other processes of an exam's run", "they see what a part has paid", "loop/exams/test_run_part.py test_other_processes_of_a_run_see_what_a_part_has_paid"),
     # addresses that change
-    Case("a name that changes its address after the check", "the connection goes to the checked address", "answering/fulltext/test_pdf_search.py test_a_name_that_changes_its_address_between_check_and_connection_gains_nothing test_the_address_is_checked_again_at_the_connection"),
+    Case("a name that changes its address after the check", "the connection goes to the checked address", "answering/test_full_text.py test_a_name_that_changes_its_address_between_check_and_connection_gains_nothing test_the_address_is_checked_again_at_the_connection"),
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.attack.table import Row
-from qagen_dagster.loop.ledger import entries
+from qagen_dagster.loop import ledger
 from qagen_dagster.store import Store
 from tests.support.killed import RUN, STATIONS, WORKERS, Bench, Watch, published
 from tests.support.project import Ended, Project, ended
@@ -91,7 +91,7 @@ def _resumed(bench: Bench, project: Project, whole: int) -> Row:
     """There is space again."""
     again = ended(project.start(*RUN))
     asked, most = len(bench.watch.received), whole + WORKERS
-    found = entries.check(Store(project.assets))
+    found = ledger.check(Store(project.assets))
     same = again.code == 0 and published(project) == published(bench.project)
     sound = (found.whole, found.corrupt) == (whole, ())
     return Row(

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.attack.table import Row
-from qagen_dagster.loop.ledger import entries
+from qagen_dagster.loop import ledger as entries
 from qagen_dagster.store import Store
 from tests.support.killed import (
     KEY,

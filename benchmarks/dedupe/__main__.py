@@ -16,11 +16,11 @@ import numpy as np
 
 from benchmarks.dedupe.pairs import Pair, pairs, questions_of
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
-from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.loop.questions.duplicates import similarity
+from qagen_dagster.models import vectors as embedding
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
-from qagen_dagster.models.registry import build_provider
-from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models.providers import build_provider
 
 DESCRIBED = 0.85
 SPLITS = ("tuning", "held_out")
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=Path, nargs="*", default=[])
     files: list[Path] = parser.parse_args().questions
-    known, encode = pairs(), minilm.shared(2).encode
+    known, encode = pairs(), embedding.shared(2).encode
     cosines = _cosines(known, encode)
     model = LocalModel(build_provider(ModelSpec(provider="embedded", model="matcher"), lambda _: None))
     ends = [_end(pair, encode, model) for pair in known]
@@ -43,17 +43,17 @@ def main() -> None:
         _real(file, encode)
 
 
-def _cosines(known: Sequence[Pair], encode: compare.Encode) -> compare.Vectors:
+def _cosines(known: Sequence[Pair], encode: similarity.Encode) -> similarity.Vectors:
     ours = encode([pair.one.question for pair in known])
     return (ours * encode([pair.other.question for pair in known])).sum(axis=1)
 
 
-def _end(pair: Pair, encode: compare.Encode, model: Model) -> str:
+def _end(pair: Pair, encode: similarity.Encode, model: Model) -> str:
     """What became of a pair: unique, merged, or left to the model, and what the embedded one says then."""
-    found = compare.links(pair.one, [pair.other], encode)
+    found = similarity.links(pair.one, [pair.other], encode)
     if not found:
         return "unique"
-    said: DuplicateFinding = compare.decide(
+    said: DuplicateFinding = similarity.decide(
         model, pair.one, [pair.other], found, document_id="benchmark", attempt=1
     )
     if said.step == "model":
@@ -61,7 +61,7 @@ def _end(pair: Pair, encode: compare.Encode, model: Model) -> str:
     return "merged"
 
 
-def _report(split: str, known: Sequence[Pair], ends: Sequence[str], cosines: compare.Vectors) -> None:
+def _report(split: str, known: Sequence[Pair], ends: Sequence[str], cosines: similarity.Vectors) -> None:
     same = np.array([pair.same for pair in known])
     ended = np.array(ends)
     grey = np.char.startswith(ended, "grey")
@@ -91,7 +91,7 @@ def _kinds(known: Sequence[Pair], ends: Sequence[str]) -> None:
 _ENDS = ("unique", "merged", "grey, merged", "grey, kept")
 
 
-def _real(file: Path, encode: compare.Encode) -> None:
+def _real(file: Path, encode: similarity.Encode) -> None:
     """Questions of one document: how many a model is asked about, and what is merged."""
     counts, begun = Counter[str](), time.perf_counter()
     merges: list[str] = []
@@ -100,7 +100,7 @@ def _real(file: Path, encode: compare.Encode) -> None:
         counts["described"] += int((np.triu(vectors @ vectors.T, 1) >= DESCRIBED).sum())
         counts["questions"] += len(asked)
         counts["pairs"] += len(asked) * (len(asked) - 1) // 2
-        for new, found in zip(asked, compare.links_among(asked, encode), strict=True):
+        for new, found in zip(asked, similarity.links_among(asked, encode), strict=True):
             counts["grey pairs"] += sum(not link.merged for link in found)
             counts["calls"] += bool(found and not found[0].merged)
             merges += [f"{new} / {asked[link.index]}: {link.merged}" for link in found if link.merged]

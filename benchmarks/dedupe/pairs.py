@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from qagen_dagster.loop.questions.duplicates.compare import Known
+from qagen_dagster.loop.questions.duplicates.similarity import Known
 
 FILE = Path(__file__).with_name("pairs.tsv")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grounding.sets import Item
-from qagen_dagster.index.sentences import split
+from qagen_dagster.english.sentences import split
 from qagen_dagster.models.embedded.text.language import parse
 
 KINDS = ("number", "entity", "negation", "other question")

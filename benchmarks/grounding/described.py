@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.sentences import claims
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import claims
-from qagen_dagster.models.vectors.minilm import Vectors, shared
+from qagen_dagster.models.vectors import Vectors, shared
 
 THRESHOLD = 0.5
 EACH = 30  # windows of each size that are encoded for a long document

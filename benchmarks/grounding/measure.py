@@ -20,13 +20,13 @@ from benchmarks.grounding import corruption, sets
 from benchmarks.grounding.described import THRESHOLD
 from benchmarks.grounding.figures import auroc, auroc_interval
 from benchmarks.grounding.outcomes import Outcome, described, outcomes
-from qagen_dagster.grounding import error_rates
+from qagen_dagster.grounding import grade
 from qagen_dagster.grounding.verdicts import Rule
-from qagen_dagster.loop.review.agreement import wilson
+from qagen_dagster.loop.review import wilson
 from qagen_dagster.records.grading import ErrorRate
 
 MOST, DESCRIBED = 400, 50
-TARGET = Path(error_rates.__file__).with_name(error_rates.FILE)
+TARGET = Path(grade.__file__).with_name(grade.ERROR_RATES_FILE)
 DERIVED = ("tatqa", "xquad", "pubmedqa")
 GOOD, FEW = 0.9, 10  # precision of a rule that counts; a rule with fewer cases counts, too
 VERDICTS = ((True, "supported"), (False, "unsupported"))

@@ -8,11 +8,11 @@ from itertools import groupby
 
 from benchmarks.grounding.described import Described
 from benchmarks.grounding.sets import Item
-from qagen_dagster.facts.words import content_stems
-from qagen_dagster.grounding.methods.semantic import decisions
+from qagen_dagster.english.sentences import split
+from qagen_dagster.english.words import content_stems
+from qagen_dagster.grounding.by_code import decisions
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.verdicts import BAND, Rule
-from qagen_dagster.index.sentences import split
 
 _BANDS = {False: 0.0, None: BAND, True: 2 * BAND}
 SHORT = 2  # sentences of a short document

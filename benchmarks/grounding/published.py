@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qagen_dagster.grounding.methods.semantic import grade
+from qagen_dagster.grounding.by_code import grade_by_code
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.questions.results import ValidatedSet
@@ -116,7 +116,7 @@ def verdicts(found: Sequence[Published]) -> Iterator[tuple[str, str, str, bool |
         chance = random.Random(one.question)
         for question, text in ((one.question, one.answer), ("", " ".join(one.quote.split()))):
             for kind, said in (("right", text), *spoilt(text, one.document, one.quote, chance)):
-                yield kind, question, said, grade(said, source, question=question).is_grounded
+                yield kind, question, said, grade_by_code(said, source, question=question).is_grounded
 
 
 def main() -> int:

@@ -21,7 +21,7 @@ from benchmarks.grounding.described import Described
 from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.base import Source as File
 from qagen_dagster.formats.pdf.reader import PdfFormat
-from qagen_dagster.grounding.methods.semantic import grade
+from qagen_dagster.grounding.by_code import grade_by_code
 from qagen_dagster.grounding.source import Source
 
 ANSWERS, SENTENCES = 100, 5
@@ -52,7 +52,7 @@ def _measure(file: Path, described: int) -> None:
     print(f"{file.name}: {len(parsed.text):,} characters, {len(source.sentences):,} sentences")
     print(f"search lists: {time.perf_counter() - start:.1f} s")
     start = time.perf_counter()
-    grades = [grade(answer, source) for answer in answers]
+    grades = [grade_by_code(answer, source) for answer in answers]
     spent = time.perf_counter() - start
     grounded = sum(one.is_grounded is True for one in grades[::2])
     print(

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.index.sentences import split
+from qagen_dagster.english.sentences import split
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.toolkit.document_view import DocumentView
 

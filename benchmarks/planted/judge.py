@@ -12,15 +12,12 @@ from typing import Any
 from benchmarks.planted.documents import Page
 from benchmarks.planted.faults import Planted
 from qagen_dagster.agents.questions import generator
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.agents.questions.history import History
 from qagen_dagster.agents.questions.validator import rejection
-from qagen_dagster.loop.questions import model_checks
-from qagen_dagster.loop.questions.controls import hops
-from qagen_dagster.loop.questions.events import Controlled
+from qagen_dagster.loop.questions import controls, model_checks
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state import QALimits, Validate
+from qagen_dagster.loop.questions.state import Controlled, QALimits, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolSpec
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode
@@ -99,7 +96,7 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
     limits = QALimits(target_count=3, max_consecutive_failures=3, max_attempts=9)
     work = DocumentWork(COMBINATION, context, limits, "")
     step, models = Validate(candidate=candidate, attempt=1), QAModels(model, model, model)
-    judged = hops.control(step, work, models, model_checks.validate(step, work, models))
+    judged = controls.control(step, work, models, model_checks.validate(step, work, models))
     if isinstance(judged, Controlled):
         return Outcome(planted, "blind", judged.reason.value, judged.detail)
     fault = None if judged.verdict is None else rejection(judged.verdict)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from benchmarks.planted.documents import NAME, Fact
 from benchmarks.planted.faults import AUXILIARY, Others, Planted, bad, good, pair
-from qagen_dagster.facts.words import content_stems
+from qagen_dagster.english.words import content_stems
 
 _PRONOUN = re.compile(r"(?:It|They|He|She|Its|Their|His|Her|This|These) [a-z]")
 _NOBODY = ("the group", "the place", "that person", "the other one")

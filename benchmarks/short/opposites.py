@@ -11,11 +11,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from qagen_dagster.facts.words import stem
-from qagen_dagster.grounding.opposites import by_form
-from qagen_dagster.models.embedded.text.opposites import FILE
+from qagen_dagster.english.polarity import OPPOSITES_FILE, by_form
+from qagen_dagster.english.words import stem
 
-TARGET = Path(__file__).parents[2] / "qagen_dagster" / "models" / "embedded" / "text" / FILE
+TARGET = Path(__file__).parents[2] / "qagen_dagster" / "models" / "embedded" / "text" / OPPOSITES_FILE
 _PARTS = ("noun", "verb", "adj", "adv")
 
 

@@ -1,16 +1,32 @@
-"""The only agent loop: it asks the model, decides the next step and runs it, until there is a result or a limit is reached.
+"""Runs the tool calls of one turn and answers every call exactly once, in call order.
+
+This module has the only thread pool of the package. A ToolError becomes content for the model; any other error propagates.
+
+Reads a result that a model wrote as text (JSON or YAML, with or without a code fence) instead of calling the tool.
+
+The reader is tolerant on purpose. If the result does not fit, the model gets the terminal's error message once.
+
+The only agent loop: it asks the model, decides the next step and runs it, until there is a result or a limit is reached.
 
 The state is a `RunState`; the model, the tools and the prompt values are arguments.
+
+What an agent run leaves behind: its model calls with tokens, cost and time, and what the model wrote.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
-from qagen_dagster.agents.dispatch import dispatch, same_call
-from qagen_dagster.agents.spec import AgentSpec
-from qagen_dagster.agents.steps import (
+from pydantic import JsonValue
+
+from qagen_dagster.agents.spec import (
     LAST_TURNS,
+    AgentSpec,
     Finish,
     GiveUp,
     GiveUpReason,
@@ -18,17 +34,21 @@ from qagen_dagster.agents.steps import (
     RunState,
     RunTools,
     Step,
+    Terminal,
     decide,
 )
-from qagen_dagster.agents.text_result import from_text
-from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
-from qagen_dagster.models.base import Model
-from qagen_dagster.models.breaker import fault_of
+from qagen_dagster.configuration.files import read_text
+from qagen_dagster.errors import ConfigError, ContextOverflowError, MalformedResponseError, ToolError
+from qagen_dagster.models import json_reply
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.budget import usd
+from qagen_dagster.models.ledger import fault_of
 from qagen_dagster.models.messages import (
     Content,
     Image,
     Request,
     Response,
+    Stop,
     Text,
     ToolCall,
     ToolChoice,
@@ -36,9 +56,186 @@ from qagen_dagster.models.messages import (
     ToolResult,
     UserMessage,
 )
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool
 
+MAX_PARALLEL = 8
+_ROW = re.compile(r"\d+\| ")  # a numbered line of the document
+_ABOVE = "[rows that an earlier result of this turn shows]"
+_TWICE = "Not run: {name} already ended this task in the same turn."
+_AFTER_REFUSAL = "Not run: an earlier {name} of this turn was refused. Read why, then submit once."
+UNREADABLE = (
+    "Your reply could not be read as {names}: {fault}. Call the tool, or give the whole of it once more."
+)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[A-Za-z]{0,10}[ \t]*$", re.MULTILINE)
+_STRAY_BACKSLASH = re.compile(r'\\(?:([\\/"])|(?![bfnrtu]))')
+_MOST_CHARACTERS = 100_000
 _REPEATED = "[You have made this very call before and this is the same answer. Do something else.]"
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """All answers of a turn, and the result if a terminal tool accepted one."""
+
+    results: tuple[ToolResult, ...]
+    finished: tuple[str, Record] | None
+
+
+def dispatch(
+    calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
+) -> TurnOutcome:
+    """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
+
+    After a refusal, the same turn's later submissions are not run: the model wrote them before it knew of the refusal.
+    """
+    ordinary = [call for call in calls if call.name not in terminals]
+    answers = dict(zip((id(call) for call in ordinary), _run_all(ordinary, tools, terminals), strict=True))
+    finished: tuple[str, Record] | None = None
+    refused: set[str] = set()
+    for call in calls:
+        if call.name not in terminals:
+            continue
+        if finished is not None:
+            answers[id(call)] = _error(call, _TWICE.format(name=finished[0]))
+            continue
+        if call.name in refused:
+            answers[id(call)] = _error(call, _AFTER_REFUSAL.format(name=call.name))
+            continue
+        answers[id(call)], result = _submit(call, terminals[call.name])
+        if result is None:
+            refused.add(call.name)
+        else:
+            finished = (call.name, result)
+    return TurnOutcome(_rows_once([answers[id(call)] for call in calls]), finished)
+
+
+def _rows_once(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
+    """The results of a turn, in which a row of the document stands only in the first one that shows it."""
+    shown: set[str] = set()
+    return tuple(
+        result.model_copy(update={"content": tuple(_fresh(part, shown) for part in result.content)})
+        for result in results
+    )
+
+
+def _fresh(part: Content, shown: set[str]) -> Content:
+    if not isinstance(part, Text):
+        return part
+    kept: list[str] = []
+    for line in part.text.split("\n"):
+        if _ROW.match(line) is None or line not in shown:
+            kept.append(line)
+        elif kept[-1:] != [_ABOVE]:
+            kept.append(_ABOVE)
+    shown.update(line for line in kept if _ROW.match(line))
+    return Text(text="\n".join(kept))
+
+
+def _run_all(
+    calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
+) -> list[ToolResult]:
+    run = partial(_run, tools, ", ".join((*tools, *terminals)))
+    if len(calls) < 2:
+        return [run(call) for call in calls]
+    with ThreadPoolExecutor(min(MAX_PARALLEL, len(calls)), thread_name_prefix="tool") as pool:
+        return list(pool.map(run, calls))
+
+
+def _run(tools: dict[str, Tool], names: str, call: ToolCall) -> ToolResult:
+    if call.name not in tools:
+        return _error(call, f"There is no tool {call.name!r}. The tools are: {names}.")
+    if call.fault is not None:
+        return _error(call, _fault(call))
+    try:
+        return ToolResult(call_id=call.id, name=call.name, content=tools[call.name].call(call.arguments))
+    except ToolError as error:
+        return _error(call, str(error))
+
+
+def _submit(call: ToolCall, terminal: Terminal) -> tuple[ToolResult, Record | None]:
+    if call.fault is not None:
+        return _error(call, _fault(call)), None
+    try:
+        result = terminal.submit(dict(call.arguments))
+    except ToolError as error:
+        return _error(call, str(error)), None
+    return ToolResult(call_id=call.id, name=call.name, content=(Text(text="Received."),)), result
+
+
+def _fault(call: ToolCall) -> str:
+    return (
+        f"The arguments of {call.name} could not be read ({call.fault}). Send them again as one JSON object."
+    )
+
+
+def _error(call: ToolCall, text: str) -> ToolResult:
+    return ToolResult(call_id=call.id, name=call.name, content=(Text(text=text),), is_error=True)
+
+
+def same_call(a: ToolCall, b: ToolCall) -> bool:
+    """Whether two calls ask for the same thing."""
+    return a.name == b.name and json.dumps(a.arguments, sort_keys=True) == json.dumps(
+        b.arguments, sort_keys=True
+    )
+
+
+def from_text(step: Step, response: Response, terminals: Sequence[Terminal]) -> Step:
+    """`step`, or another step if `step` is due to a missing tool call and the reply contains a result, or nearly one."""
+    lacking = isinstance(step, Nudge) or (
+        isinstance(step, GiveUp) and step.reason is GiveUpReason.NO_TOOL_CALL
+    )
+    if not lacking or response.stop is Stop.LENGTH:
+        return step
+    fault = ""
+    for value in _candidates(response.message.text[:_MOST_CHARACTERS]):
+        if isinstance(value, str):
+            fault = fault or value
+            continue
+        for terminal in terminals:
+            if not set(value) & set(terminal.result.model_fields):
+                continue
+            try:
+                return Finish(terminal.name, terminal.submit(value))
+            except ToolError as error:
+                fault = fault or str(error)
+    if not fault:
+        return step
+    said = UNREADABLE.format(names=" or ".join(one.name for one in terminals), fault=fault)
+    return Nudge(said) if isinstance(step, Nudge) else GiveUp(GiveUpReason.NO_TOOL_CALL, fault)
+
+
+def _candidates(text: str) -> Iterator[dict[str, object] | str]:
+    """Every mapping in the text, from the last fence on; for a fence without one, the error message."""
+    marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)]
+    pieces = [text[opened[1] : closed[0]] for opened, closed in zip(marks[::2], marks[1::2], strict=False)]
+    if len(marks) % 2:  # never closed
+        pieces.append(text[marks[-1][1] :])
+    for piece in reversed(pieces or [text]):
+        try:
+            value = _value(piece)
+        except (ConfigError, ValueError) as error:
+            if pieces:
+                yield str(error)
+            continue
+        inner = value.get("arguments", value) if isinstance(value, dict) else None
+        if isinstance(inner, dict):
+            yield {str(key).casefold(): item for key, item in inner.items()}
+
+
+def _value(text: str) -> JsonValue:
+    """The text read as JSON if it looks like JSON, else as YAML. Raises ValueError or ConfigError."""
+    if not text.lstrip().startswith("{"):
+        return read_text(text)
+    try:
+        return json_reply.read_object(text)
+    except ValueError:
+        return json_reply.read_object(_STRAY_BACKSLASH.sub(_doubled, text))
+
+
+def _doubled(found: re.Match[str]) -> str:
+    """Double a backslash that begins no JSON escape: it belongs to LaTeX."""
+    return found.group() if found.group(1) else "\\\\"
 
 
 @dataclass(frozen=True)
@@ -145,3 +342,47 @@ def _act(
 
 def _with_note(result: ToolResult, note: str) -> ToolResult:
     return result.model_copy(update={"content": (*result.content, Text(text=note))})
+
+
+def call_summaries(
+    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for every response of a run."""
+    return response_summaries(run.responses, role, spec, document_id, attempt)
+
+
+def response_summaries(
+    responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for each response."""
+    return tuple(
+        CallSummary(
+            request_key=response.request_key,
+            role=role,
+            model=spec.name,
+            document_id=document_id,
+            attempt=attempt,
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+            cached_tokens=response.usage.cached_tokens,
+            reasoning_tokens=response.usage.reasoning_tokens,
+            cache_write_tokens=response.usage.cache_write_tokens,
+            usd=usd(spec, response.usage, batch=response.batch),
+            seconds=round(response.seconds, 4),
+            retries=response.retries,
+            replayed=response.replayed,
+        )
+        for response in responses
+    )
+
+
+def raw_text(run: AgentRun) -> str:
+    """Text and arguments of every response, in order."""
+    rows: list[str] = []
+    for response in run.responses:
+        rows += [response.message.text] if response.message.text else []
+        rows += [
+            f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
+            for call in response.message.tool_calls
+        ]
+    return "\n\n".join(rows)

@@ -1,18 +1,28 @@
-"""An agent is data: a prompt, a role, the tools it may use, the terminals that end it, and limits."""
+"""An agent is data: a prompt, a role, the tools it may use, the terminals that end it, and limits.
+
+The possible next steps of an agent run, and the pure function that decides between them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 
 from pydantic import ValidationError
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.errors import ToolError
-from qagen_dagster.models.messages import ToolSpec
+from qagen_dagster.models.messages import Message, Response, Stop, ToolCall, ToolSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.toolkit.tool import explain, schema_of
+
+NUDGE_NO_CALL = (
+    "Nothing was done: your reply called no tool. Go on with one of the tools, or end with {terminals}."
+)
+NUDGE_CUT = "Your reply was cut off by its length limit, so nothing was done. Be brief: call one tool now."
+LAST_TURNS = "[{left} of your turns are left: end soon with {terminals}.]"
 
 
 @dataclass(frozen=True)
@@ -71,3 +81,72 @@ class AgentSpec:
     terminals: tuple[Terminal, ...]
     limits: Limits = field(default_factory=Limits)
     reads_text: bool = False
+
+
+class GiveUpReason(StrEnum):
+    """Why a run ended without a result."""
+
+    MAX_TURNS = "max_turns"
+    MAX_TOOL_CALLS = "max_tool_calls"
+    NO_TOOL_CALL = "no_tool_call"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    MALFORMED = "malformed"
+    CONTEXT_OVERFLOW = "context_overflow"
+    FAULTY_CALLS = "faulty_calls"
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The agent submitted its result through the terminal called `name`."""
+
+    name: str
+    result: Record
+
+
+@dataclass(frozen=True)
+class RunTools:
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True)
+class Nudge:
+    text: str
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    reason: GiveUpReason
+    detail: str
+
+
+Step = Finish | RunTools | Nudge | GiveUp
+
+
+@dataclass
+class RunState:
+    """What changes during a run."""
+
+    messages: list[Message]
+    turns: int = 0
+    tool_calls: int = 0
+    nudges: int = 0
+    faulty: int = 0  # turns in a row whose every tool call was faulty
+    responses: list[Response] = field(default_factory=list[Response])
+    used: list[ToolCall] = field(default_factory=list[ToolCall])  # every call that was run, in order
+
+
+def decide(response: Response, state: RunState, limits: Limits, terminals: str) -> Step:
+    """The step that follows a response, before any tool is run."""
+    if response.stop in (Stop.REFUSAL, Stop.FILTER):
+        reason = GiveUpReason.REFUSED if response.stop is Stop.REFUSAL else GiveUpReason.FILTERED
+        return GiveUp(reason, response.message.text[:500] or "the model would not answer")
+    calls = response.message.tool_calls
+    if calls:
+        if state.tool_calls + len(calls) > limits.max_tool_calls:
+            return GiveUp(GiveUpReason.MAX_TOOL_CALLS, f"more than {limits.max_tool_calls} tool calls")
+        return RunTools(calls)
+    if state.nudges >= limits.max_nudges:
+        return GiveUp(GiveUpReason.NO_TOOL_CALL, response.message.text[:500] or "empty reply")
+    cut = response.stop is Stop.LENGTH
+    return Nudge(NUDGE_CUT if cut else NUDGE_NO_CALL.format(terminals=terminals))

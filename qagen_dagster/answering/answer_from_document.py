@@ -1,4 +1,8 @@
-"""Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
+"""Loads the texts of a stored document: its full text, its abstract, or neither.
+
+Chooses what a model is shown of one document: chunks of its full text, or its abstract.
+
+Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
 
 The workflow follows BMLibrarian's `answer_from_document()`: find the document's texts, get the full text if wanted and
 allowed, search it or use the abstract, then ask a model once.
@@ -6,22 +10,176 @@ allowed, search it or use the abstract, then ask a model once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
-from qagen_dagster.answering.chunk_source import ChunkSource
-from qagen_dagster.answering.fulltext.obtain import ProxyCallback, Wanted, obtain
-from qagen_dagster.answering.retrieve import abstract_context, retrieve
-from qagen_dagster.answering.texts import DocumentTexts, load_texts
+from qagen_dagster.answering.chunk_source import ChunkSource, best_chunks
+from qagen_dagster.answering.full_text import ProxyCallback, Wanted, obtain, stored_text
+from qagen_dagster.answering.pdf_sources import Paper
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.answering.answer import AnswerSource, ChunkContext, QAError, SemanticSearchAnswer
-from qagen_dagster.records.answering.options import AnsweringOptions
+from qagen_dagster.records.answer import (
+    AnswerSource,
+    ChunkContext,
+    DocumentTextStatus,
+    QAError,
+    SemanticSearchAnswer,
+)
+from qagen_dagster.records.corpus import AnsweringOptions
+from qagen_dagster.records.document import ChunkHit, Document
+from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 
+MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text
+_WAYS = re.compile(
+    r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE
+)  # of writing a DOI
+FEWEST_WORDS = 60  # nor one that adds fewer words
 ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None, temperature or None
+
+
+@dataclass(frozen=True)
+class DocumentTexts:
+    """A document and its texts. `fetched`: the full text is not the document's own text, but was fetched."""
+
+    document: Document
+    own: str
+    fulltext: str | None
+    fetched: bool
+
+    @property
+    def abstract(self) -> str | None:
+        """The abstract as the document states it."""
+        said = self.document.metadata.abstract
+        if said and said.strip():
+            return said.strip()
+        return None
+
+    @property
+    def paper(self) -> Paper:
+        meta = self.document.metadata
+        return Paper(doi=bare_doi(meta.doi), url=meta.url)
+
+    def status(self, *, indexed: bool = False) -> DocumentTextStatus:
+        """The status of the texts. `indexed`: the text to search is already embedded."""
+        full = self.fulltext is not None
+        return DocumentTextStatus(
+            document_id=self.document.id,
+            has_abstract=self.abstract is not None,
+            has_fulltext=full,
+            has_abstract_embeddings=indexed and not full,
+            has_fulltext_chunks=indexed and full,
+            abstract_length=len(self.abstract or ""),
+            fulltext_length=len(self.fulltext or ""),
+            title=self.document.metadata.title,
+        )
+
+
+def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | None:
+    """The texts of a stored document; None when there is no such document. Raises StoreError."""
+    try:
+        document = store.find(Document.key(corpus, document_id), Document)
+    except ValueError:  # no document has such a name
+        return None
+    if document is None:
+        return None
+    key = Document.text_key(corpus, document_id)
+    data = store.get(key) or b""
+    if document.text_sha256 and content_hash(data) != document.text_sha256:
+        raise StoreError(f"{store.path(key)} is damaged: materialize parsed_documents to parse it again")
+    own = data.decode("utf-8", "replace")
+    fetched = stored_text(store, corpus, document_id)
+    if fetched is not None:
+        return DocumentTexts(document, own, fetched, True)
+    return DocumentTexts(document, own, own if is_fulltext(document, own) else None, False)
+
+
+def is_fulltext(document: Document, text: str) -> bool:
+    """Whether a document's text is more than an abstract with title, authors and keywords."""
+    if not text.strip():
+        return False
+    abstract = len((document.metadata.abstract or "").split())
+    if not abstract:
+        return True
+    meta = document.metadata
+    around = len((meta.title or "").split()) + sum(len(name.split()) for name in meta.authors)
+    added = len(text.split()) - abstract - around
+    return added > max(FEWEST_WORDS, MORE_THAN_ABSTRACT * abstract)
+
+
+def bare_doi(doi: str | None) -> str | None:
+    """The DOI without prefixes such as `doi:` or `https://doi.org/`; None if it is no DOI."""
+    said = _WAYS.sub("", (doi or "").strip())
+    good = said.startswith("10.") and "/" in said and not any(char.isspace() for char in said)
+    return said if good and len(said) <= 300 else None
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """Chunks, best first; `error` says why there are none. `note` is one line for a person, or empty."""
+
+    chunks: tuple[ChunkContext, ...]
+    error: QAError | None = None
+    note: str = ""
+
+
+def retrieve(
+    chunks: ChunkSource, document_id: str, text: str, question: str, limit: int, threshold: float
+) -> Retrieved:
+    """The chunks of `text` that fit the question best.
+
+    If none reaches `threshold`, the best ones are used all the same: the model can still say that they have no answer.
+    """
+    try:
+        searcher = chunks.searcher(document_id, text)
+    except (ModelError, StoreError) as error:
+        return Retrieved((), QAError.EMBEDDING_FAILED, str(error))
+    try:
+        hits, close = best_chunks(searcher, document_id, question, limit, threshold)
+    except (ModelError, StoreError) as error:
+        return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, str(error))
+    if not hits:
+        return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, "the text has no chunk")
+    note = f"no chunk reaches the similarity threshold {threshold:g}: the best {len(hits)} were used"
+    return Retrieved(tuple(_chunk_context(text, hit) for hit in hits), None, "" if close else note)
+
+
+def _chunk_context(text: str, hit: ChunkHit) -> ChunkContext:
+    return ChunkContext(
+        chunk_no=hit.chunk.number,
+        text=text[hit.chunk.start : hit.chunk.end].strip(),
+        score=hit.meaning,
+        chunk_id=hit.chunk.number,
+        start_line=hit.chunk.start_line,
+        end_line=hit.chunk.end_line,
+    )
+
+
+def abstract_context(texts: DocumentTexts) -> tuple[ChunkContext, ...]:
+    """The abstract as one piece, with its lines if the document's text contains it verbatim."""
+    abstract = texts.abstract or ""
+    lines = lines_of(texts.own, abstract)
+    if lines is None:
+        return (ChunkContext(chunk_no=0, text=abstract, score=1.0),)
+    start, end = lines
+    shown = "\n".join(texts.own.split("\n")[start - 1 : end])
+    return (ChunkContext(chunk_no=0, text=shown, score=1.0, start_line=start, end_line=end),)
+
+
+def lines_of(text: str, passage: str) -> tuple[int, int] | None:
+    """The first and last line of a passage, ignoring white space; None if the text does not contain it."""
+    lines: Sequence[str] = text.split("\n")
+    wanted = "".join(passage.split())
+    joined, owners = list[str](), list[int]()
+    for number, line in enumerate(lines, 1):
+        bare = "".join(line.split())
+        joined.append(bare)
+        owners.extend([number] * len(bare))
+    at = "".join(joined).find(wanted) if wanted else -1
+    return None if at < 0 else (owners[at], owners[at + len(wanted) - 1])
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from qagen_dagster.index.search import Searcher, search_of_text
-from qagen_dagster.models.vectors.base import Embedder
+from qagen_dagster.models.vectors import Embedder
 from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import content_hash
-from qagen_dagster.records.index import ChunkHit
 
 KEPT_TEXTS = 16
 WIDER = 4  # how many times more chunks are ranked than used, since ranking and threshold use different scores

@@ -1,7 +1,8 @@
-"""Builds the catalog. `sql/` defines its tables and views; `snapshot` opens it for readers.
+"""Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `stats.py` queries them.
 
-DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a separate file and renamed
-over the published one.
+Everything in a catalog is derived from the store's records, so nothing is migrated in place: a catalog of another version is rebuilt. DuckDB allows one
+writer, and a writer locks readers out. So a new catalog is written to a separate file and renamed over the published one, and a finished snapshot never
+changes while it is open.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -19,17 +21,78 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
+from qagen_dagster.catalog.bank_rows import exam_rows, problem_rows
 from qagen_dagster.catalog.comments import comment
-from qagen_dagster.catalog.migrations import create, sql
-from qagen_dagster.catalog.rows.base import TableRow
-from qagen_dagster.catalog.rows.evaluation import evaluation_rows
-from qagen_dagster.catalog.rows.exams import exam_rows
-from qagen_dagster.catalog.rows.history import history_rows
-from qagen_dagster.catalog.rows.problems import problem_rows
-from qagen_dagster.catalog.rows.questions import table_rows
-from qagen_dagster.catalog.snapshot import CONFIG
+from qagen_dagster.catalog.rows import (
+    TableRow,
+    evaluation_rows,
+    history_rows,
+    table_rows,
+)
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
+
+SCHEMA_VERSION = 10
+
+
+def sql(name: str) -> str:
+    """The text of one file of `sql/`."""
+    return files(__package__ or "").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of the present version."""
+    # The version is no parameter: for parameters DuckDB imports pandas, which takes as long as the rest of a small catalog.
+    connection.execute(sql("schema").replace("$version", str(SCHEMA_VERSION)))
+    connection.execute(sql("history_schema"))
+
+
+def version_of(connection: duckdb.DuckDBPyConnection) -> int | None:
+    """The version of an open catalog; None if it is not a catalog."""
+    try:
+        row = connection.execute("SELECT schema_version FROM catalog_info").fetchone()
+    except duckdb.CatalogException:
+        return None
+    return None if row is None else int(row[0])
+
+
+REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+
+@contextmanager
+def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
+    """The published catalog, read-only. Raises StoreError when it is missing or has another schema version."""
+    if not path.is_file():
+        raise StoreError(f"there is no catalog at {path}: {REBUILD_HINT}")
+    with duckdb.connect(":memory:", config=CONFIG) as connection:
+        _attach(connection, path)
+        found = version_of(connection)
+        if found != SCHEMA_VERSION:
+            raise StoreError(
+                f"{path} has catalog schema {found}, this version reads {SCHEMA_VERSION}: {REBUILD_HINT} anew"
+            )
+        yield connection
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Attach the file as a separate database.
+
+    `duckdb.connect(path)` shares one database per path within a process: while a reader has the old file open,
+    new readers would see the old file, too.
+    """
+    quoted = str(path).replace("'", "''")
+    try:
+        connection.execute(f"ATTACH '{quoted}' AS published (READ_ONLY)")
+        connection.execute("USE published")
+    except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
+        raise StoreError(
+            f"{path} cannot be read as a catalog ({str(error)[:120]}): {REBUILD_HINT} anew"
+        ) from None
+
 
 TABLES = (
     "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",

@@ -6,8 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.catalog.migrations import sql
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot, sql
 from qagen_dagster.catalog.stats import query
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode

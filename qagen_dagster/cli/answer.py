@@ -11,9 +11,8 @@ import click
 from rich.markup import escape
 
 from qagen_dagster.answering.answer_from_document import answer_from_document
-from qagen_dagster.answering.fulltext.obtain import ProxyCallback
-from qagen_dagster.answering.fulltext.safe_http import FetchError
-from qagen_dagster.answering.fulltext.storage import add_fulltext
+from qagen_dagster.answering.full_text import ProxyCallback, add_fulltext
+from qagen_dagster.answering.safe_http import FetchError
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import Terminal, fail, print_json
@@ -21,7 +20,7 @@ from qagen_dagster.errors import TooLargeError
 from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.answering.answer import ProxyCallbackResult, SemanticSearchAnswer
+from qagen_dagster.records.answer import ProxyCallbackResult, SemanticSearchAnswer
 from qagen_dagster.settings import Settings
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -1,15 +1,18 @@
-"""`qagen corpora check`: reads every corpus.yaml and reports errors with their place."""
+"""The commands `qagen init`, which makes the folder of a new corpus, and `qagen corpora check`, which reads every corpus.yaml."""
 
 from __future__ import annotations
+
+import json
 
 import click
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import fail, print_json
-from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, load_corpora, load_corpus
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover
+from qagen_dagster.records.ids import check_name
 from qagen_dagster.settings import Settings
 
 
@@ -50,3 +53,54 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
             files, scenarios = len(discover(corpus)), ", ".join(corpus.config.scenarios)
             echo(f"{corpus.key}: valid; files: {files}; scenarios: {scenarios}")
     return 2 if fail(faults) else 0
+
+
+TEMPLATE = """\
+# What a corpus is and which questions it gets. docs/corpora.md explains every key.
+name: {name}
+
+# Part of every prompt: what the documents are, who wrote them, what they contain.
+corpus_context: >
+  Describe the documents in two or three sentences.
+
+scenarios:
+  retrieval:
+    name: Retrieval
+    # Part of every prompt: who asks, what the questions are for, two examples.
+    description: >
+      Factual questions with one short answer, to test whether a search over the
+      documents finds the right passage. Each question names what it is about.
+    modes: [textual]  # visual: questions about tables, figures and page images
+    target_count: 5  # accepted questions per document
+"""
+
+
+@click.command()
+@click.argument("name")
+@click.pass_obj
+def init(settings: Settings, name: str) -> None:
+    """Make the folder of a new corpus.
+
+    Writes `corpus.yaml`, to be edited, and an empty folder for the documents. NAME is the key of the corpus.
+    """
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if name in RESERVED:
+        raise ConfigError(f"a corpus cannot have the name {name}, which is reserved for {name}")
+    folder = settings.corpora / name
+    try:
+        (folder / "documents").mkdir(parents=True)
+        with (folder / CONFIG_NAME).open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE.format(name=json.dumps(name)))
+    except FileExistsError as error:
+        raise ConfigError("already exists", file=error.filename) from None
+    load_corpus(folder)
+    echo(
+        f"made {folder}\n"
+        f"1. put your documents into {folder / 'documents'}\n"
+        f"2. describe them in {folder / CONFIG_NAME}\n"
+        f"3. qagen corpora check {name}\n"
+        f"4. qagen run --corpus {name}"
+    )

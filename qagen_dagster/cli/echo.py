@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from qagen_dagster.records.display import visible
+from qagen_dagster.records.text import visible
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:

@@ -13,11 +13,11 @@ from qagen_dagster.cli.options import asset_config, budget_options, json_option,
 from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.loop.refresh.products import Product
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.settings import Settings
 
 

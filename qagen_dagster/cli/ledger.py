@@ -12,8 +12,8 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, fail, print_json
-from qagen_dagster.loop.ledger import entries
-from qagen_dagster.loop.ledger.batches import BatchStats
+from qagen_dagster.loop import ledger as entries
+from qagen_dagster.loop.ledger import BatchStats
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 

@@ -13,7 +13,7 @@ from rich.segment import Segment
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.display import visible
+from qagen_dagster.records.text import visible
 from qagen_dagster.store import Store
 
 OUTPUT = click.Path(path_type=Path, dir_okay=False)

@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 from rich.text import Text
 
-from qagen_dagster.models.tally import TALLY
+from qagen_dagster.models.budget import TALLY
 
 
 class _Clock(ProgressColumn):

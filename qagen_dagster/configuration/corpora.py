@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.folders import FolderKind, config_path, content_folder
-from qagen_dagster.configuration.yaml_file import read_yaml
+from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.folders import FolderKind, config_path, content_folder
-from qagen_dagster.configuration.yaml_file import read_yaml
+from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.local_file import open_file
 from qagen_dagster.records.problems.config import ProblemSetConfig

@@ -23,7 +23,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.refresh.products import TABLE
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
-from qagen_dagster.loop.spending import effective_budget, spent_by
+from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import fingerprint

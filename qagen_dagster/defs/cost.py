@@ -8,8 +8,8 @@ import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.loop.calls import unique_calls
-from qagen_dagster.records.call import Usage
 from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.run import Usage
 
 _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.records.display import markdown_text
 from qagen_dagster.records.review import page_address
+from qagen_dagster.records.text import markdown_text
 from qagen_dagster.store import Store
 
 Metadata = dict[

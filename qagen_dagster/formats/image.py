@@ -1,6 +1,10 @@
-"""The format of PNG, JPEG and WebP files: a document of one page, with text if OCR finds some.
+"""Scaling and encoding of pictures for models, shared by all formats that render.
+
+The format of PNG, JPEG and WebP files: a document of one page, with text if OCR finds some.
 
 Other kinds of images are refused, because their decoders would enlarge the attack surface.
+
+Cuts a part out of the picture of a page, by fractions of its width and height.
 """
 
 from __future__ import annotations
@@ -9,8 +13,9 @@ import io
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageChops, ImageDraw, ImageOps, UnidentifiedImageError
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
@@ -22,13 +27,106 @@ from qagen_dagster.formats.base import (
     RowFailure,
     Source,
 )
-from qagen_dagster.formats.lines import join_notes, split_lines
+from qagen_dagster.formats.decoding import join_notes, split_lines
 from qagen_dagster.formats.ocr import ocr_image
-from qagen_dagster.formats.picture import encode, framed
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
 
+_JPEG_QUALITIES = (88, 75, 60, 45)
+_SHRINK = 0.75
+_MIN_SIDE = 16
+_FRAME = (200, 30, 30)
+_INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
+_GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
+Fractions = tuple[float, float, float, float]  # left, top, right, bottom, each 0 to 1
+_MAX_PIXELS = 8_000_000  # for the whole page at a resolution that is high enough for a small part
+_MAX_SIDE = 6_000
+_MAX_BYTES = 40_000_000
+_QUALITIES = (90, 75, 50, 30)
+
+
+def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]:
+    """The largest size of this shape within `max_side` and `max_pixels`, in whole pixels, each >= 1.
+
+    It never enlarges: a format that can render at any scale passes its preferred size.
+    """
+    if width <= 0 or height <= 0:
+        return 1, 1
+    scale = min(1.0, how.max_side / max(width, height), (how.max_pixels / (width * height)) ** 0.5)
+    return max(1, int(width * scale + 1e-6)), max(1, int(height * scale + 1e-6))
+
+
+def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
+    """`picture` as PNG within the limits of `how`; above `max_bytes` as JPEG, then smaller.
+
+    Transparent pixels become white. Raises DocumentError when even a tiny JPEG exceeds the limit.
+    """
+    picture = flatten(picture)
+    size = fit_size(picture.width, picture.height, how)
+    if size != picture.size:
+        picture = picture.resize(size, Image.Resampling.LANCZOS)
+    data = _bytes_of(picture, "PNG")
+    if len(data) <= how.max_bytes:
+        return PageImage("image/png", data, picture.width, picture.height)
+    while True:
+        for quality in _JPEG_QUALITIES:
+            data = _bytes_of(picture, "JPEG", quality=quality)
+            if len(data) <= how.max_bytes:
+                return PageImage("image/jpeg", data, picture.width, picture.height)
+        if max(picture.size) <= _MIN_SIDE:
+            raise DocumentError("too_large", f"no picture fits into {how.max_bytes:,} bytes")
+        smaller = (max(1, int(picture.width * _SHRINK)), max(1, int(picture.height * _SHRINK)))
+        picture = picture.resize(smaller, Image.Resampling.LANCZOS)
+
+
+def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
+    """The picture with a frame around `box`, whose unit is `zoom` pixels."""
+    drawn = flatten(picture).convert("RGB")
+    width = max(2, max(drawn.size) // 300)
+    corners = (box.x0 * zoom - width, box.y0 * zoom - width, box.x1 * zoom + width, box.y1 * zoom + width)
+    ImageDraw.Draw(drawn).rectangle(corners, outline=_FRAME, width=width)
+    return drawn
+
+
+def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage:
+    """A drawn page without its white border; a blank page is left unchanged."""
+    with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
+        opened.load()
+        picture = flatten(opened)
+    box = ImageChops.invert(picture.convert("L")).point(_INKED).getbbox()
+    if box is None:
+        return encode(picture, how)
+    left, top, right, bottom = box
+    corner = (min(picture.width, right + margin), min(picture.height, bottom + margin))
+    return encode(picture.crop((max(0, left - margin), max(0, top - margin), *corner)), how)
+
+
+def flatten(picture: Image.Image) -> Image.Image:
+    """The picture as opaque 8-bit grey ("L") or colour ("RGB"), from any mode."""
+    if picture.mode in ("L", "RGB"):
+        if "transparency" not in picture.info:
+            return picture
+    elif picture.mode == "1":
+        return picture.convert("L")
+    elif picture.mode in _GREY_16_BITS:
+        # Pillow clips instead of scaling when it converts 16-bit grey to 8-bit.
+        return picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    elif picture.mode in ("RGBX", "CMYK", "YCbCr", "LAB", "HSV", "F"):
+        return picture.convert("RGB")
+    layered = picture.convert("RGBA")
+    ground = Image.new("RGB", layered.size, "white")
+    ground.paste(layered, mask=layered.getchannel("A"))
+    return ground
+
+
+def _bytes_of(picture: Image.Image, form: str, *, quality: int = 75) -> bytes:
+    out = io.BytesIO()
+    if form == "JPEG":
+        picture.save(out, form, quality=quality, optimize=True)
+    else:
+        picture.save(out, form)
+    return out.getvalue()
 
 
 class ImageFormat:
@@ -116,3 +214,48 @@ def _named_outcomes() -> Generator[None]:
         raise DocumentError("too_large", str(error)) from error
     except (OSError, SyntaxError, ValueError, EOFError, KeyError, OverflowError) as error:
         raise DocumentError("corrupt", f"the image cannot be decoded: {error}") from error
+
+
+def enlarge(how: RenderOptions, part: Fractions) -> RenderOptions:
+    """Options to render the whole page with, so that `part` of it fills the limits of `how`."""
+    width, height = part[2] - part[0], part[3] - part[1]
+    return replace(
+        how,
+        max_pixels=max(how.max_pixels, min(_MAX_PIXELS, int(how.max_pixels / (width * height)))),
+        max_side=max(how.max_side, min(_MAX_SIDE, int(how.max_side / min(width, height)))),
+        max_bytes=_MAX_BYTES,
+    )
+
+
+def cut(page: PageImage, part: Fractions, how: RenderOptions) -> PageImage:
+    """The part of a page's picture, within the limits of `how`; PNG, or JPEG where PNG is too large."""
+    with Image.open(io.BytesIO(page.data)) as whole:
+        left, top, right, bottom = part
+        picture = whole.convert("RGB").crop(
+            (
+                int(left * whole.width),
+                int(top * whole.height),
+                max(int(left * whole.width) + 1, round(right * whole.width)),
+                max(int(top * whole.height) + 1, round(bottom * whole.height)),
+            )
+        )
+    scale = min(
+        1.0, how.max_side / max(picture.size), (how.max_pixels / (picture.width * picture.height)) ** 0.5
+    )
+    if scale < 1.0:
+        size = (max(1, int(picture.width * scale)), max(1, int(picture.height * scale)))
+        picture = picture.resize(size, Image.Resampling.LANCZOS)
+    return _encode(picture, how.max_bytes)
+
+
+def _encode(picture: Image.Image, max_bytes: int) -> PageImage:
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    media_type = "image/png"
+    for quality in _QUALITIES:
+        if buffer.tell() <= max_bytes:
+            break
+        buffer = io.BytesIO()
+        picture.save(buffer, "JPEG", quality=quality)
+        media_type = "image/jpeg"
+    return PageImage(media_type, buffer.getvalue(), picture.width, picture.height)

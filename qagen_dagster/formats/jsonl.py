@@ -21,10 +21,8 @@ from qagen_dagster.formats.base import (
     RowFailure,
     Source,
 )
-from qagen_dagster.formats.content import looks_binary
-from qagen_dagster.formats.encoding import decode
-from qagen_dagster.formats.lines import collapse, join_notes, split_lines
-from qagen_dagster.formats.text.reader import looks_like_text
+from qagen_dagster.formats.decoding import collapse, decode, join_notes, looks_binary, split_lines
+from qagen_dagster.formats.plain_text import looks_like_text
 from qagen_dagster.records.document import Metadata, Outcome, Visual
 
 _TEXT_FIELDS = ("content", "text", "abstract")

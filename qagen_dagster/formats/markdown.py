@@ -1,4 +1,8 @@
-"""The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
+"""Metadata from front matter, the YAML (`---`) or TOML (`+++`) block at the start of a Markdown file.
+
+Only known keys with plain values are taken. A block that cannot be parsed is treated as text.
+
+The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
 
 The text is not rendered, so that a quote is what the author wrote. Headings give sections. Front matter gives
 metadata and stays in the text. Tables, images and diagram fences give visuals. There are no pages.
@@ -6,29 +10,36 @@ metadata and stays in the text. Tables, images and diagram fences give visuals. 
 
 from __future__ import annotations
 
+import datetime
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
+import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from qagen_dagster.formats.base import (
     VERSIONS,
+    Labels,
     PageImage,
     ParsedText,
     ParseOptions,
     RenderOptions,
     RowFailure,
     Source,
+    caption_label,
 )
-from qagen_dagster.formats.front_matter import FrontMatter, read_front_matter
-from qagen_dagster.formats.labels import Labels, caption_label
-from qagen_dagster.formats.lines import Lines, collapse
-from qagen_dagster.formats.text.reader import looks_like_text, read_text
+from qagen_dagster.formats.decoding import Lines, collapse
+from qagen_dagster.formats.plain_text import looks_like_text, read_text
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
-from qagen_dagster.records.html_tags import without_tags
+from qagen_dagster.records.text import without_tags
 
+_MAX_LINES = 300
+_MAX_LINE = 10_000
+_ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 _DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
 _BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
@@ -46,6 +57,64 @@ _KINDS = {
     VisualType.IMAGE: ("Figure", "Chart", "Plate", "Scheme", "Diagram", "Exhibit"),
     VisualType.DIAGRAM: ("Figure", "Chart", "Scheme", "Diagram"),
 }
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """The metadata of the block, and how many lines of the file it takes (0 if there is none)."""
+
+    line_count: int = 0
+    metadata: Metadata = field(default_factory=Metadata)
+
+
+def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+    """The front matter of a file's lines."""
+    mark = lines[0].rstrip() if lines else ""
+    ends = _ENDS.get(mark)
+    if ends is None:
+        return FrontMatter()
+    end = next((at for at, line in enumerate(lines[1:_MAX_LINES], 1) if line.rstrip() in ends), None)
+    if end is None or any(len(line) > _MAX_LINE for line in lines[1:end]):
+        return FrontMatter()
+    values = _load("\n".join(lines[1:end]), toml=mark == "+++")
+    if not values:
+        return FrontMatter()
+    return FrontMatter(end + 1, _stated_metadata(values))
+
+
+def _load(block: str, *, toml: bool) -> dict[str, object]:
+    try:
+        value: object = tomllib.loads(block) if toml else yaml.safe_load(block)
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError):
+        return {}
+    if not isinstance(value, dict):
+        return {}
+    return {str(key).lower(): one for key, one in cast("dict[object, object]", value).items()}
+
+
+def _stated_metadata(values: dict[str, object]) -> Metadata:
+    authors = values.get("authors", values.get("author"))
+    names = cast("list[object]", authors) if isinstance(authors, list) else [authors]
+    return Metadata(
+        title=_line(values.get("title")),
+        authors=tuple(name for one in names if (name := _author(one))),
+        date=_line(values.get("date")),
+        doi=_line(values.get("doi")),
+        abstract=_line(values.get("abstract")) or _line(values.get("description")),
+        language=_line(values.get("lang")) or _line(values.get("language")),
+    )
+
+
+def _author(value: object) -> str | None:
+    return _line(cast("dict[str, object]", value).get("name") if isinstance(value, dict) else value)
+
+
+def _line(value: object) -> str | None:
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return collapse(str(value)) or None
 
 
 @dataclass(frozen=True)

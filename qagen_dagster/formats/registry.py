@@ -8,14 +8,21 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from qagen_dagster.errors import DocumentError, TooLargeError
-from qagen_dagster.formats.base import Format, ParsedFile, ParsedText, ParseOptions, RowFailure, Source
-from qagen_dagster.formats.content import HEAD_BYTES, content_kind, looks_binary
+from qagen_dagster.formats.base import (
+    Format,
+    ParsedFile,
+    ParsedText,
+    ParseOptions,
+    RowFailure,
+    Source,
+)
+from qagen_dagster.formats.decoding import HEAD_BYTES, content_kind, looks_binary
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.jats.reader import JatsFormat
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.markdown import MarkdownFormat
 from qagen_dagster.formats.pdf.reader import PdfFormat
-from qagen_dagster.formats.text.reader import TextFormat
+from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.records.document import Outcome
 
 FORMATS: tuple[Format, ...] = (

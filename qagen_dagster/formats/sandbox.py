@@ -1,4 +1,8 @@
-"""A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
+"""What the parser pool and its worker processes send each other.
+
+It is apart from the worker, which imports every parser: the process that uses the pool needs none of them.
+
+A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
 
 The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system. They are
 started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and `multiprocessing`
@@ -18,21 +22,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Literal, Self, cast
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import PageImage, ParsedFile, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.parser_job import FileSource, FormatsFactory, Job, Limits, Reply
+from qagen_dagster.formats.base import Format, PageImage, ParsedFile, ParseOptions, RenderOptions, Source
 from qagen_dagster.local_file import open_file
 from qagen_dagster.records.document import Outcome, Visual
 
+FormatsFactory = Callable[[], Sequence[Format]]
 __all__ = ["FileSource", "ParserPool"]
-
 _START_SECONDS = 60.0
 _ALIVE = 0.01  # share of a processor that a worker has used if it was not hanging
 _SHORTEST_PAUSE = 0.05
@@ -40,6 +44,47 @@ _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from qagen_dagster.formats.sandbox_worker import main; main(int(sys.argv[1]))"
 )
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A document on the local disk; the worker reads it, so that its bytes need not go through the pipe.
+
+    With `within`, a folder's path without links, the file is read only from inside that folder.
+    """
+
+    name: str
+    path: Path
+    within: Path | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call for a worker."""
+
+    kind: Literal["parse", "visuals", "render"]
+    source: Source | FileSource
+    options: ParseOptions
+    row: str | None = None
+    page: int = 1
+    how: RenderOptions | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one job: seconds of wall time, and bytes of address space above the idle worker's."""
+
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of a job, or its failure. `tired` asks the parent to replace this worker."""
+
+    value: object = None
+    failure: tuple[Outcome, str] | None = None
+    tired: bool = False
 
 
 class ParserPool:

@@ -13,9 +13,20 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.parser_job import FileSource, FormatsFactory, Job, Limits, Reply
+from qagen_dagster.formats.base import (
+    Format,
+    ParseOptions,
+    RenderOptions,
+    Source,
+)
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
+from qagen_dagster.formats.sandbox import (
+    FileSource,
+    FormatsFactory,
+    Job,
+    Limits,
+    Reply,
+)
 from qagen_dagster.local_file import read_file
 from qagen_dagster.records.document import Outcome
 

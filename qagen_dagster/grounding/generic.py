@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from qagen_dagster.facts.words import listed, tokens
+from qagen_dagster.english.words import listed, tokens
 
 _SOURCE = (
     r"(?:(?:provided|given|above|supplied|source|attached) )?"

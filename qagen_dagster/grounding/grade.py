@@ -1,31 +1,121 @@
-"""Grades of answers, documents and whole sets, by any method.
+"""Grades of answers, documents and whole sets, by any method; and how often the verdicts of code were right on public sets.
 
-After "QAGRedo Algorithm Report", sections 4.4 and 5.2.
+After "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
+ungrounded or leaves undecided. Without a judge, or without its verdict, the first result stands and the method says so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any
 
-from qagen_dagster.grounding.error_rates import error_rates
-from qagen_dagster.grounding.methods import hybrid, keyword, llm, semantic
+from pydantic import TypeAdapter
+
+from qagen_dagster.english.sentences import claims
+from qagen_dagster.grounding import by_code
+from qagen_dagster.grounding.by_code import GROUNDED_CONFIDENCE, issues
+from qagen_dagster.grounding.judge import Judge, ask_judge, grade_by_judge, grade_of_verdict, judge_issue
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import (
     AnswerGrade,
     Decided,
     Decider,
     DocumentGrades,
+    ErrorRate,
     Grade,
     GradedAnswer,
     GroundingReport,
     Highlight,
+    JudgeVerdict,
     Method,
     SentenceGrade,
     SentenceStatus,
+    Verdict,
 )
 from qagen_dagster.records.ids import Mode
+
+ERROR_RATES_FILE = "error_rates.json"
+_RATES = TypeAdapter(tuple[ErrorRate, ...])
+
+
+@lru_cache(maxsize=1)
+def error_rates() -> tuple[ErrorRate, ...]:
+    """The figures, by length of the document and by verdict."""
+    return _RATES.validate_json(
+        resources.files("qagen_dagster.grounding").joinpath(ERROR_RATES_FILE).read_bytes()
+    )
+
+
+ALL_PASSED = "hybrid (semantic only -- all passed)"
+NOTHING = "hybrid (semantic only -- nothing to grade)"
+NO_JUDGE = "hybrid (semantic only -- no judge)"
+JUDGE_FAILED = "hybrid (semantic only -- judge failed)"
+OVERRIDE = "hybrid (semantic + LLM override)"
+CONFIRMED = "hybrid (semantic + LLM confirmed)"
+UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but with less than the confidence that overrides
+_GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
+
+
+def grade_by_code_and_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
+    """Grade `answer`; the judge is asked unless code finds it grounded."""
+    first = by_code.grade_by_code(answer, source, question=question)
+    if first.is_grounded or not first.sentences:
+        return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
+    judged = ask_judge(question, answer, source, judge)
+    if judged.verdict is None:
+        method = NO_JUDGE if judge is None else JUDGE_FAILED
+        return _as(first, method, judge_failure=judged.failure, calls=judged.calls)
+    return combine(first, judged.verdict).model_copy(
+        update={"llm_verdict": judged.verdict, "calls": judged.calls}
+    )
+
+
+def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
+    """The grade if the first pass did not accept the answer (`first`) and the judge gave `verdict`."""
+    said = judge_issue(verdict)
+    if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
+        contradicted = (one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED)
+        notes = tuple(f"Overridden: {one}" for one in issues(contradicted))
+        sentences = tuple(_overridden(one) for one in first.sentences)
+        return _as(
+            first,
+            OVERRIDE,
+            is_grounded=True,
+            confidence=verdict.confidence,
+            issues=notes,
+            sentences=sentences,
+        )
+    method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
+    if first.confidence is None:
+        alone = grade_of_verdict([], verdict, ())
+        sentences = tuple(_undecided(one, verdict.reason) for one in first.sentences)
+        return _as(alone, method, is_grounded=False, issues=(said,), sentences=sentences)
+    least = min(first.confidence, verdict.confidence)
+    return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
+
+
+def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:
+    """The sentence as the judge leaves it: what code did not find supported is not found."""
+    if one.status in _GROUNDED:
+        return one
+    return one.model_copy(update={"status": SentenceStatus.NOT_FOUND, "reason": reason})
+
+
+def _overridden(one: SentenceGrade) -> SentenceGrade:
+    """The sentence with the judge's status; a contradiction leaves a note."""
+    if one.status in _GROUNDED:
+        return one
+    was = one.status is SentenceStatus.CONTRADICTED
+    note = f"the judge found it supported; before: {one.reason or 'contradicted'}" if was else ""
+    return one.model_copy(update={"status": SentenceStatus.SUPPORTED, "reason": note})
+
+
+def _as(grade: AnswerGrade, method: str, **fields: Any) -> AnswerGrade:
+    return grade.model_copy(update={"method": method, **fields})
+
 
 NO_TEXT = "the document has no text"
 _LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
@@ -34,18 +124,18 @@ _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly l
 
 
 def grade_answer(
-    question: str, answer: str, source: Source, method: Method, judge: llm.Judge | None = None
+    question: str, answer: str, source: Source, method: Method, judge: Judge | None = None
 ) -> AnswerGrade:
     """Grade one answer. A judge's failure is part of the result and is never raised."""
     if not source.text.strip():
         return _unmeasurable(answer, method)
     if method is Method.KEYWORD:
-        return keyword.grade(answer, source, question=question)
+        return by_code.grade_by_keywords(answer, source, question=question)
     if method is Method.LLM:
-        return llm.grade(question, answer, source, judge)
+        return grade_by_judge(question, answer, source, judge)
     if method is Method.HYBRID:
-        return hybrid.grade(question, answer, source, judge)
-    return semantic.grade(answer, source, question=question)
+        return grade_by_code_and_judge(question, answer, source, judge)
+    return by_code.grade_by_code(answer, source, question=question)
 
 
 def _unmeasurable(answer: str, method: Method) -> AnswerGrade:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from qagen_dagster.facts.statement import (
+from qagen_dagster.english.facts import (
     facts,
     facts_of_document,
     missing_amounts,
     missing_dates,
     missing_names,
 )
-from qagen_dagster.facts.words import content_stems, plain
+from qagen_dagster.english.words import content_stems, plain
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 

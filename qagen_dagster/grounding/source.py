@@ -1,4 +1,6 @@
-"""A document to check claims against: its sentences, and windows of up to three of them.
+"""Detection of the document's own sentences in an answer, word for word.
+
+A document to check claims against: its sentences, and windows of up to three of them.
 
 Nothing is cut: words find the candidate windows of a long document.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +18,64 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.facts.amounts import Amount
-from qagen_dagster.facts.statement import Facts, facts, facts_of_document
-from qagen_dagster.facts.words import content_stems
-from qagen_dagster.grounding.copies import Copies
-from qagen_dagster.grounding.rows import Row, rows
-from qagen_dagster.index.sentences import Sentence, split
+from qagen_dagster.english.amounts import Amount
+from qagen_dagster.english.facts import Facts, facts, facts_of_document
+from qagen_dagster.english.sentences import Sentence, split
+from qagen_dagster.english.tables import Row, rows
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.records.grading import SpanEvidence
+
+LEAST_COPIED = 4  # minimum words of a copy; a shorter one ("No.", a table's cell) counts only behind the sentence before it
+_WORD = re.compile(r"\S+")
+_QUOTES = "\"'\u201c\u201d\u2018"
+_ENDING = ".,;:!" + _QUOTES
+
+
+class Copies:
+    """The sentences of one document, by their words."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._sizes: dict[str, set[int]] = {}  # word counts of the sentences with this first word
+        for number, sentence in enumerate(sentences):
+            words = tuple(word for word, _ in _words_at(sentence.text))
+            self._numbers.setdefault(words, number)
+            self._sizes.setdefault(words[0], set()).add(len(words))
+
+    def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
+        """For each claim of the answer that is a copy, the number of the document's sentence in which it begins.
+
+        Copies are searched in the whole answer, which may be split into other sentences than the document.
+        """
+        words, starts = zip(*_words_at(answer), strict=True) if answer.strip() else ((), ())
+        held: dict[int, int] = {}  # for the start of each word in a copy, the number of the sentence
+        at, last = 0, -2
+        while at < len(words):
+            sizes = self._sizes.get(words[at], ())
+            size = max((one for one in sizes if self._is_copy(words[at : at + one], last)), default=0)
+            if size:
+                last = self._numbers[words[at : at + size]]
+                held.update(dict.fromkeys(starts[at : at + size], last))
+            at += size or 1
+        return [_first(claim, held) for claim in claims]
+
+    def _is_copy(self, words: tuple[str, ...], last: int) -> bool:
+        number = self._numbers.get(words)
+        return number is not None and (len(words) >= LEAST_COPIED or number == last + 1)
+
+
+def _first(claim: Sentence, held: dict[int, int]) -> int | None:
+    """The sentence of the claim's first word; None if one of its words is not in a copy."""
+    numbers = [held.get(claim.start + start) for _, start in _words_at(claim.text)]
+    return numbers[0] if None not in numbers else None
+
+
+def _words_at(text: str) -> Iterator[tuple[str, int]]:
+    """Normalised words with positions; a token without letters counts as a word, such as leader dots."""
+    for match in _WORD.finditer(text):
+        word = match.group().replace("\u2019", "'").casefold()
+        yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start()
+
 
 SIZES = (1, 2, 3)  # sentences in a window
 SMALL = 12  # sentences up to which every window of a document is a candidate

@@ -1,6 +1,7 @@
 """Cuts a document into chunks of whole sentences up to a size; the last sentences of a chunk also begin the next one.
 
-Chunks are positions in the text. Together they cover all of it and never cut what a reader sees as one character.
+Chunks are positions in the text. Together they cover all of it and never cut what a reader sees as one character (a
+grapheme cluster of Unicode Annex 29).
 """
 
 from __future__ import annotations
@@ -9,13 +10,36 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from qagen_dagster.index.graphemes import inner_positions
-from qagen_dagster.index.sentences import split
+from qagen_dagster.english.sentences import split
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Chunk
+from qagen_dagster.records.document import Chunk
+
+if TYPE_CHECKING:
+    import regex
+
+_RUN = re.compile(r"\r\n|[\x20-\x7e]?+(?:[^\x00-\x7f]++[\x20-\x7e]?+)++")
+
+
+@cache
+def _cluster() -> regex.Pattern[str]:
+    import regex  # only for texts that need it: the import takes as long as that of many modules
+
+    return regex.compile(r"\X")
+
+
+def inner_positions(text: str) -> frozenset[int]:
+    """All offsets in `text` that are inside a grapheme cluster."""
+    return frozenset(
+        position
+        for run in _RUN.finditer(text)
+        for cluster in _cluster().finditer(text, run.start(), run.end())
+        for position in range(cluster.start() + 1, cluster.end())
+    )
+
 
 CHUNKING_VERSION = "1"  # raise it when the same text and options give other chunks
 _NEWLINE = re.compile("\n")

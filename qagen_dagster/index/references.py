@@ -1,4 +1,4 @@
-"""Reads folders of references (PDF, TeX, STY) and searches them by words and by embeddings at once.
+"""Reads folders of references (PDF, TeX, STY), cuts them into passages with their headings, and searches these by words and by embeddings at once.
 
 Missing folders and unreadable files are logged and left out. Only headings are embedded: embeddings of code are of little
 use, and a manual of a thousand pages has few headings.
@@ -7,24 +7,133 @@ use, and a manual of a thousand pages has few headings.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from qagen_dagster.errors import ModelError, TooLargeError
 from qagen_dagster.formats.base import ParsedText, ParseOptions
-from qagen_dagster.formats.encoding import decode
+from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.index import scores
-from qagen_dagster.index.reference_passages import PASSAGES_VERSION, Passage, passages_of, stem_words
-from qagen_dagster.index.words import WORDS_VERSION, words_of
+from qagen_dagster.index import ranking
+from qagen_dagster.index.ranking import WORDS_VERSION, words_of
 from qagen_dagster.local_file import read_file
-from qagen_dagster.models.vectors.base import Embedder, Vectors
+from qagen_dagster.models.vectors import Embedder, Vectors
 from qagen_dagster.records.ids import digest, fingerprint
+
+PASSAGES_VERSION = "2"  # raise it when the same text gives other passages
+MOST_CHARACTERS = 1_800  # in a passage
+MOST_TITLE = 80
+_ENOUGH = 700  # after so many characters, an empty line ends a passage
+_MOST_OF_EXAMPLE = 3_600  # examples up to this length are not cut
+_EXAMPLE = re.compile(
+    r"\\(begin|end)\{(?:codeexample|ctikzExample|LTXexample|tikzpicture|circuitikz|lstlisting|verbatim)\}"
+)
+_DISUSED = re.compile(r"[ \t]*%[ \t%]*\\[A-Za-z]")  # code that is commented out
+_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
+_HEADING = re.compile(
+    rf"[ \t]*\\(?P<level>{'|'.join(_LEVELS)})\*?[ \t]*(?:\[[^\]\n]{{0,200}}\])?\{{(?P<title>.*)"
+)
+_COMMAND = re.compile(r"\\(?:label|index|cite|footnote)\{[^{}]{0,200}\}|\\[A-Za-z@]+\*?|[{}$~|\\]")
+_LICENCE = re.compile(r"copyright|licen[cs]e", re.IGNORECASE)
+_PARTS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Lines of a reference. `path` is the file's displayed path. Lines count from 1; those of a PDF are of its text."""
+
+    path: str
+    start_line: int
+    end_line: int
+    headings: tuple[str, ...]  # outermost first
+    text: str
+
+    @property
+    def file_type(self) -> str:
+        return PurePosixPath(self.path).suffix.lower().lstrip(".")
+
+
+def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
+    """The passages of a text, in order, without licences and commented-out code.
+
+    `headings` are the line, level and title of headings that the text itself does not mark, as in a PDF.
+    """
+    given = {line: (level, title) for line, level, title in headings}
+    trail: dict[int, str] = {}
+    found: list[Passage] = []
+    for start, lines in _blocks(text.split("\n"), frozenset(given)):
+        level, title = given.get(start) or _heading(lines[0]) or (0, "")
+        if title:
+            trail = {above: one for above, one in trail.items() if above < level} | {level: title}
+        first, last = _filled(lines)
+        kept = "\n".join(lines[first : last + 1])
+        if kept and not _licence(kept) and not _disused(kept):
+            titles = tuple(trail[one] for one in sorted(trail))
+            found.append(Passage(path, start + first, start + last, titles, kept))
+    return tuple(found)
+
+
+def stem_words(path: str) -> str:
+    """The words of a file's name: `pgfmanual en library 3d` for `pgfmanual-en-library-3d.tex`."""
+    return " ".join(one for one in _PARTS.split(PurePosixPath(path).stem) if one)
+
+
+def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines, each with the number of its first line.
+
+    A heading begins a run; an empty line ends one that is long enough; a run that is too long is cut. An example stays
+    whole unless it is very long.
+    """
+    block: list[str] = []
+    size = depth = 0
+    for number, line in enumerate(lines, 1):
+        heads = number in given or _heading(line) is not None
+        most = _MOST_OF_EXAMPLE if depth else MOST_CHARACTERS
+        full = size + len(line) > most or (size >= _ENOUGH and not depth and not line.strip())
+        if block and (heads or full):
+            yield number - len(block), block
+            block, size = [], 0
+        for mark in _EXAMPLE.finditer(line):
+            depth = max(0, depth + (1 if mark.group(1) == "begin" else -1))
+        depth = 0 if heads else depth
+        block.append(line)
+        size += len(line) + 1
+    if block:
+        yield len(lines) + 1 - len(block), block
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    found = _HEADING.match(line)
+    if found is None:
+        return None
+    title = " ".join(_COMMAND.sub(" ", found.group("title")).split())[:MOST_TITLE]
+    return (_LEVELS.index(found.group("level")), title) if title else None
+
+
+def _filled(lines: list[str]) -> tuple[int, int]:
+    """The first and last line with more than white space, comment signs and braces."""
+    full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
+    return (full[0], full[-1]) if full else (0, -1)
+
+
+def _disused(text: str) -> bool:
+    """Whether most of the lines are commented-out code, which is no useful example."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return 2 * sum(_DISUSED.match(line) is not None for line in lines) > len(lines)
+
+
+def _licence(text: str) -> bool:
+    """Whether the lines are only a licence in comments."""
+    return _LICENCE.search(text) is not None and all(
+        line.lstrip()[:1] in ("%", "") for line in text.split("\n")
+    )
+
 
 FILE_TYPES = ("pdf", "tex", "sty")
 MOST_BYTES = 20_000_000  # in a file
@@ -80,7 +189,7 @@ class ReferenceStore:
             return []
         shares = self._words(query)[rows]
         meanings = self._meanings(query)[rows]
-        total = scores.both(meanings, shares)
+        total = ranking.both(meanings, shares)
         found: list[Reference] = []
         taken = Counter[str]()
         for place in np.argsort(-total, kind="stable"):
@@ -101,22 +210,22 @@ class ReferenceStore:
         """The text that stands for a passage: its file's name and its headings."""
         return " ".join((self._names[passage.path], *passage.headings))
 
-    def _of_types(self, file_types: Collection[str] | None) -> scores.Integers:
+    def _of_types(self, file_types: Collection[str] | None) -> ranking.Integers:
         wanted = None if file_types is None else {one.lower().lstrip(".") for one in file_types}
         kept = [row for row, one in enumerate(self.passages) if wanted is None or one.file_type in wanted]
         return np.array(kept, dtype=np.int64)
 
-    def _words(self, query: str) -> scores.Floats:
+    def _words(self, query: str) -> ranking.Floats:
         """The BM25 score of every passage, as a share of the highest score that the query allows."""
         asked = words_of(query)
         entries = [(row, word, times) for word in asked for row, times in self._postings.get(word, ())]
         table = np.array(entries, dtype=np.int64).reshape(-1, 3)
-        _, shares = scores.bm25(
+        _, shares = ranking.bm25(
             self._lengths, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), len(asked)
         )
         return shares
 
-    def _meanings(self, query: str) -> scores.Floats:
+    def _meanings(self, query: str) -> ranking.Floats:
         """The cosine of every passage's label with the query; empty if the embedder fails."""
         try:
             vector = self._embedder.query(query)

@@ -1,18 +1,48 @@
-"""Searches chunks by embeddings and by words at once, in one document or in a whole corpus.
+"""Prepares documents for search, and searches their chunks by embeddings and by words at once.
 
-`scores.py` computes the scores; `store.py` has the tables.
+`ranking.py` computes the scores; `store.py` has the tables.
 """
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 
-from qagen_dagster.index.embed import embed_document
-from qagen_dagster.index.store import ChunkTable
-from qagen_dagster.index.words import words_of
-from qagen_dagster.models.vectors.base import Embedder
+import numpy as np
+
+from qagen_dagster.index.chunks import CHUNKING_VERSION, chunks_of
+from qagen_dagster.index.ranking import WORDS_VERSION, words_of
+from qagen_dagster.index.store import SHARD_VERSION, ChunkTable, EmbeddedDocument
+from qagen_dagster.models import vectors as minilm
+from qagen_dagster.models.vectors import Embedder, EmbedderSpec
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
+from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
+from qagen_dagster.records.ids import fingerprint
+
+
+def embed_document(
+    document_id: str, text: str, text_sha256: str, options: IndexOptions, embedder: Embedder
+) -> EmbeddedDocument:
+    """Cut `text` and embed its chunks. Raises ModelError."""
+    chunks = chunks_of(text, options)
+    pieces = [text[chunk.start : chunk.end].strip() for chunk in chunks]
+    vectors = embedder.passages(pieces) if pieces else np.zeros((0, 0), dtype=np.float32)
+    return EmbeddedDocument(document_id, text_sha256, chunks, tuple(map(words_of, pieces)), vectors)
+
+
+def index_fingerprint(spec: EmbedderSpec, options: IndexOptions) -> str:
+    """A fingerprint of everything that embeddings, chunks and words depend on. When it changes, the index is rebuilt."""
+    versions = [CHUNKING_VERSION, WORDS_VERSION, SHARD_VERSION]
+    if spec.local:
+        versions += [minilm.MODEL_SHA256, minilm.TOKENIZER_SHA256]
+    return fingerprint(
+        [
+            *versions,
+            json.dumps(spec.identity(), sort_keys=True),
+            json.dumps(options.model_dump(), sort_keys=True),
+        ]
+    )
+
 
 REMEMBERED_QUERIES = 256
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.index import scores
-from qagen_dagster.models.vectors.base import Vectors
-from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
+from qagen_dagster.index.ranking import Floats, Integers, bm25, both
+from qagen_dagster.models.vectors import Vectors
+from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 
 SHARD_VERSION = "1"  # raise it when the columns of a shard change
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -138,10 +138,10 @@ class ChunkTable:
             rows, numbers, times = self._postings(cursor, document_id, words, chunks)
         except duckdb.Error as error:
             raise StoreError(f"the search index cannot be read: {_one_line(error)}") from None
-        total, shares = scores.bm25(chunks["length"].astype(np.float64), rows, numbers, times, len(words))
+        total, shares = bm25(chunks["length"].astype(np.float64), rows, numbers, times, len(words))
         meanings = chunks["meaning"].astype(np.float64)
         columns = {
-            Ranking.BOTH: scores.both(meanings, shares),
+            Ranking.BOTH: both(meanings, shares),
             Ranking.MEANING: meanings,
             Ranking.WORDS: shares,
         }
@@ -185,7 +185,7 @@ class ChunkTable:
         document_id: str | None,
         words: Collection[int],
         chunks: Columns,
-    ) -> tuple[scores.Integers, scores.Integers, scores.Floats]:
+    ) -> tuple[Integers, Integers, Floats]:
         """For each word of the query and each chunk with it: the chunk's place in `chunks`, the word, how often it occurs."""
         found = _fetched(cursor, self._words(document_id, words))
         places = _place(chunks["document"], chunks["number"])

@@ -1,9 +1,12 @@
-"""Parses a corpus into the store. Each file gives documents or an outcome that says why not. Unchanged files are kept."""
+"""Parses a corpus into the store. Each file gives documents or an outcome that says why not. Unchanged files are kept.
+
+Finds the tables, figures and images of each document of a corpus, once per document version.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import lru_cache, partial
@@ -12,12 +15,19 @@ from operator import attrgetter
 from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import StoreError, TooLargeError
+from qagen_dagster.errors import DocumentError, TooLargeError
 from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
+from qagen_dagster.ingest.files import (
+    CorpusFile,
+    discover,
+    file_hash,
+    has_text,
+    options_fingerprint,
+    parse_options,
+    source_of,
+)
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
-from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import (
     CorpusIndex,
     Document,
@@ -27,6 +37,7 @@ from qagen_dagster.records.document import (
     VisualManifest,
 )
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
+from qagen_dagster.records.text import counted
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
@@ -259,20 +270,7 @@ def _fault(
     if store.find_valid(Document.key(corpus, entry.id), Document) is None:
         return _Fault.DAMAGED
     text = store.get(Document.text_key(corpus, entry.id)) if entry.text_sha256 else None
-    return None if not entry.text_sha256 or _has_text(text, entry) else _Fault.DAMAGED
-
-
-def _has_text(text: bytes | None, entry: IndexEntry | Document) -> bool:
-    return text is not None and content_hash(text) == entry.text_sha256
-
-
-def stored_text(store: Store, corpus: str, entry: IndexEntry | Document) -> str:
-    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text that was parsed."""
-    key = Document.text_key(corpus, entry.id)
-    text = store.get(key)
-    if entry.text_sha256 and not _has_text(text, entry):
-        raise StoreError(f"{store.path(key)} is damaged: materialize parsed_documents to parse it again")
-    return (text or b"").decode("utf-8")
+    return None if not entry.text_sha256 or has_text(text, entry) else _Fault.DAMAGED
 
 
 def _store(
@@ -296,7 +294,7 @@ def _write_text(job: _Job, document: Document, text: bytes) -> None:
     key = Document.text_key(job.corpus, document.id)
     stored = job.store.get(key)
     before = [one for one in job.previous.get(document.source, ()) if one.id == document.id]
-    if stored not in (None, text) and not all(_has_text(stored, one) for one in before):
+    if stored not in (None, text) and not all(has_text(stored, one) for one in before):
         job.store.set_aside(key, stored or b"", f"{job.store.path(key)} is not the text that was parsed")
     job.store.write_bytes(key, text)
 
@@ -362,3 +360,39 @@ def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job) ->
     job.store.remove(Document.text_key(job.corpus, document.id))  # the text of an earlier version
     job.store.write(Document.key(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, found.bytes)
+
+
+def build_manifests(
+    corpus: Corpus,
+    index: CorpusIndex,
+    store: Store,
+    pool: ParserPool,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> list[VisualManifest]:
+    """The manifest of every usable document, in index order. A failure is recorded in the manifest."""
+    options = parse_options(corpus.config.documents)
+    usable = [entry for entry in index.documents if entry.outcome in USABLE]
+    work = partial(_manifest, corpus, store, pool, options)
+    return apply_to_all(work, usable, [entry.id for entry in usable], settings.parser_workers, progress)
+
+
+def _manifest(
+    corpus: Corpus, store: Store, pool: ParserPool, options: ParseOptions, entry: IndexEntry
+) -> VisualManifest:
+    key = VisualManifest.key(corpus.key, entry.id)
+    known = store.find_valid(key, VisualManifest)
+    if known is not None and known.document_version == entry.version and known.failure is None:
+        return known
+    source = source_of(corpus, entry.source)
+    document = store.find(Document.key(corpus.key, entry.id), Document)
+    options = replace(options, known_pages=document.pages if document else ())
+    try:
+        visuals, failure = pool.visuals(source, entry.row, options), None
+    except DocumentError as error:
+        visuals, failure = (), str(error)
+    manifest = VisualManifest(
+        document_id=entry.id, document_version=entry.version, visuals=visuals, failure=failure
+    )
+    store.write(key, manifest)
+    return manifest

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from qagen_dagster.models.budget import Spent
-from qagen_dagster.records.call import CallSummary, Usage
+from qagen_dagster.records.run import CallSummary, Usage
 
 T = TypeVar("T")
 

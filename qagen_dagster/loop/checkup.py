@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.probe import Finding, probe
-from qagen_dagster.models.vectors.probe import probe_embedder
+from qagen_dagster.models.probe import Finding, probe, probe_embedder
 
 PICTURE_ROLES = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pictures in visual mode
 

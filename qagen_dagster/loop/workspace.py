@@ -12,14 +12,13 @@ from qagen_dagster.configuration.corpora import CONFIG_NAME, Corpora, Corpus, fi
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.models import vectors
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batches.batcher import Batchers
-from qagen_dagster.models.batches.jobs import JobBook
-from qagen_dagster.models.breaker import Breaker
-from qagen_dagster.models.ledger import Ledger
-from qagen_dagster.models.registry import build_model
-from qagen_dagster.models.vectors import minilm
-from qagen_dagster.models.vectors.base import Encode
+from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batcher import Batchers
+from qagen_dagster.models.ledger import Breaker, Ledger
+from qagen_dagster.models.providers import build_model
+from qagen_dagster.models.vectors import Encode
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
@@ -86,7 +85,7 @@ class Workspace:
     @property
     def encode(self) -> Encode:
         """The embedder for comparing questions."""
-        return minilm.encode
+        return vectors.encode
 
     def parsers(self) -> ParserPool:
         """The parser workers of this process. They start at first use and end with the process."""

@@ -1,15 +1,18 @@
 """The interface of models: what a provider implements, and what all other code calls.
 
 A `Provider` sends one request over its wire and reads one stored body; in between, the ledger stores the
-body. Agents use a `Model`: `respond(request) -> Response`.
+body. A `BatchProvider` sends many requests as one job. Agents use a `Model`: `respond(request) -> Response`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from pydantic import Field
 
+from qagen_dagster.errors import ModelError
 from qagen_dagster.models.embedded_version import embedded_version
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.base import Record
@@ -20,7 +23,7 @@ OPENING_CHARACTERS = 100_000  # about 25,000 tokens: a paper of 20 to 25 pages
 class ModelSpec(Record):
     """A model as a profile binds it to a role."""
 
-    provider: str  # a name in models/registry.py: openai, openai_compatible, anthropic, embedded, scripted
+    provider: str  # a name in models/providers.py: openai, openai_compatible, anthropic, embedded, scripted
     model: str
     temperature: float | None = None  # None: nothing is sent, and the provider uses its default
     max_output_tokens: int = Field(default=4096, ge=16)
@@ -95,4 +98,39 @@ class Model(Protocol):
 
     def respond(self, request: Request) -> Response:
         """Return the response to `request`, paid or replayed. Raises ModelError."""
+        ...
+
+
+BatchResult = dict[str, Any] | ModelError
+CLOCKS_DIFFER = timedelta(minutes=5)  # by at most this much: the server's clock and ours
+
+
+class JobStatus(Record):
+    """What the server says about a batch."""
+
+    ended: bool
+    note: str = ""  # how it ended, unless it ended well
+    crowded: bool = False  # not worked on because too much was enqueued: to be sent again later
+
+
+UNKNOWN_JOB = JobStatus(ended=True, note="the server does not know the batch")
+
+
+class BatchProvider(Protocol):
+    """The batch endpoint of one provider. Every method is one attempt and raises TransientModelError or PermanentModelError."""
+
+    def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        """Send `requests` with their keys, and return the server's id of the batch."""
+        ...
+
+    def find(self, tag: str, count: int, since: datetime) -> list[str]:
+        """Ids of batches, sent after `since` with `count` requests, that may be the one of `tag`; the likeliest first."""
+        ...
+
+    def poll(self, job_id: str) -> JobStatus:
+        """The status of the batch. A batch that the server no longer knows counts as ended."""
+        ...
+
+    def results(self, job_id: str) -> dict[str, BatchResult]:
+        """For each key of an ended batch, what `Provider.send` would have returned or raised. Keys may be missing."""
         ...

@@ -1,7 +1,8 @@
-"""Budgets of a run, a partition and a document, what has been spent, and what calls in flight may still cost.
+"""What model calls cost, the budgets that limit them, and what calls in flight may still cost.
 
-What belongs here: the values and the comparison. What does not: adding up over processes (`loop/spending.py`),
-and what happens to a document when its budget is exhausted (`loop/`).
+What belongs here: prices, the allowances of a run, a partition and a document, the comparison, and the counts for the display of
+progress. What does not: adding up over processes (`loop/shared_budget.py`), and what happens to a document when its budget is exhausted
+(`loop/`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import itertools
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from pydantic import Field
@@ -17,8 +19,50 @@ from pydantic import Field
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
+
+FREE_PROVIDERS = frozenset({"embedded", "scripted"})
+# The price of writing to the cache, as a multiple of the price of input, if the profile has none: Anthropic's price for
+# five minutes, which we ask for, and OpenAI's for models that count cache writes.
+CACHE_WRITE = 1.25
+
+
+def has_price(spec: ModelSpec) -> bool:
+    """Whether every call of `spec` has a known price."""
+    priced = spec.usd_per_million_input is not None and spec.usd_per_million_output is not None
+    return spec.provider in FREE_PROVIDERS or priced
+
+
+def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
+    """US dollars for `usage`, or None if a price that is needed is unknown.
+
+    Without prices of their own, cached input costs as much as other input, and writing to the cache costs
+    `CACHE_WRITE` times as much. `batch`: the response came from a batch, at the discount of the spec. Embedded and
+    scripted models run in this process and cost nothing.
+    """
+    if spec.provider in FREE_PROVIDERS:
+        return 0.0
+    price_in, price_out = spec.usd_per_million_input, spec.usd_per_million_output
+    price_cached = price_in if spec.usd_per_million_cached is None else spec.usd_per_million_cached
+    price_write = spec.usd_per_million_cache_write
+    if price_write is None and price_in is not None:
+        price_write = CACHE_WRITE * price_in
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    written = min(usage.cache_write_tokens, usage.input_tokens - cached)
+    total = 0.0
+    for tokens, price in (
+        (usage.input_tokens - cached - written, price_in),
+        (cached, price_cached),
+        (written, price_write),
+        (usage.output_tokens, price_out),
+    ):
+        if tokens and price is None:
+            return None
+        total += tokens * (price or 0.0)
+    if price_in is None and price_out is None:
+        return None
+    return total / 1_000_000 * (1 - spec.batch_discount if batch else 1)
+
 
 _ROUNDING = 1e-9  # US dollars: sums of prices are not exact
 
@@ -157,3 +201,25 @@ def reached(allowance: Allowance, spent: Spent, most: Spent) -> str | None:
     if allowance.max_calls is not None and spent.calls + most.calls > allowance.max_calls:
         return f"max_calls {allowance.max_calls} (made {spent.calls})"
     return None
+
+
+@dataclass
+class Tally:
+    """Of one process; safe for many threads."""
+
+    calls: int = 0
+    usd: float = 0.0  # calls without a known price count as 0
+    retries: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def paid(self, usd: float) -> None:
+        with self._lock:
+            self.calls += 1
+            self.usd += usd
+
+    def retried(self) -> None:
+        with self._lock:
+            self.retries += 1
+
+
+TALLY = Tally()

@@ -1,13 +1,21 @@
-"""Reads JSON that a model wrote, with code fences, prose around it, trailing commas or lone surrogates.
+"""Reads JSON that a model wrote, and asks a model for one record.
 
-Everything runs in one pass over the text. What does not belong here: the meaning of the object.
+JSON is read in one pass, with code fences, prose around it, trailing commas or lone surrogates. Asking is for roles with a single turn:
+one request, and one correction. What does not belong here: how a wire enforces a schema, and the meaning of the record.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from typing import Any, NoReturn, cast
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar, cast
+
+from pydantic import ValidationError
+
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.messages import Message, Request, Response, Stop, Text, UserMessage
+from qagen_dagster.records.base import Record
 
 
 def loads(text: str) -> Any:
@@ -111,3 +119,45 @@ def _whole(value: Any) -> Any:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+R = TypeVar("R", bound=Record)
+REPAIR = "Your reply cannot be used: {fault}. Send the whole JSON object again, corrected, and nothing else."
+
+
+@dataclass(frozen=True)
+class Structured(Generic[R]):
+    """The value, or the `fault` that says why there is none; it is empty if there is a value."""
+
+    value: R | None
+    fault: str
+    responses: tuple[Response, ...]
+
+
+def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
+    """Ask for one `kind`. If the reply is not one, ask once more and name the fault.
+
+    A refusal is final. A server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError.
+    """
+    asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
+    first = model.respond(asked)
+    value, fault = _read(kind, first)
+    if value is not None or first.stop in (Stop.REFUSAL, Stop.FILTER):
+        return Structured(value, fault, (first,))
+    repair = UserMessage(content=(Text(text=REPAIR.format(fault=fault)),))
+    turns: tuple[Message, ...] = (*request.messages, first.message, repair)
+    second = model.respond(asked.model_copy(update={"messages": turns}))
+    return Structured(*_read(kind, second), (first, second))
+
+
+def _read(kind: type[R], response: Response) -> tuple[R | None, str]:
+    if response.stop in (Stop.REFUSAL, Stop.FILTER):
+        return None, f"the model would not answer: {response.message.text[:200] or response.stop.value}"
+    try:
+        return kind.model_validate(read_object(response.message.text)), ""
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, fault["loc"])) or "the object"
+        return None, f"{place}: {fault['msg']}"
+    except ValueError as error:
+        return None, str(error)

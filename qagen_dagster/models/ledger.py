@@ -1,4 +1,9 @@
-"""The ledger: the durable record of every paid model response, stored under the hash of its request.
+"""Stops asking a model whose replies no agent can use.
+
+What belongs here: which reply that is, and counting such replies. What does not: retries (`retry.py`), and the limits of
+one agent run (`agents/runner.py`).
+
+The ledger: the durable record of every paid model response, stored under the hash of its request.
 
 What belongs here: the key, the envelope, and the model that stores a response before it reads it. What does
 not: the storage of the bytes (a `Blobs`), how a call is sent (a provider) or retried (`retry.py`).
@@ -26,17 +31,53 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from qagen_dagster.errors import MalformedResponseError, StoreError
+from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.breaker import Breaker, fault_of
-from qagen_dagster.models.budget import Meter, Spent, cost_of
-from qagen_dagster.models.limits.file_lock import lock, unlock
-from qagen_dagster.models.limits.limiter import at_most
-from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.models.budget import TALLY, Meter, Spent, cost_of
+from qagen_dagster.models.file_locks import lock, unlock
+from qagen_dagster.models.messages import Request, Response, Stop
+from qagen_dagster.models.rate_limits import at_most
 from qagen_dagster.models.retry import call_with_retry
-from qagen_dagster.models.tally import TALLY
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
+
+STOP_AFTER = 20  # useless replies in a row, of all documents together
+
+
+def fault_of(request: Request, response: Response) -> str | None:
+    """Why no agent can use a reply: it is empty, or each of its tool calls has an unknown tool or unreadable arguments."""
+    if not response.message.content and response.stop is Stop.END:
+        return "the reply is empty"
+    names = {tool.name for tool in request.tools}
+    calls = response.message.tool_calls
+    faults = [
+        f"unknown tool {call.name!r:.60}" if call.name not in names else f"{call.name}: {call.fault}"
+        for call in calls
+        if call.name not in names or call.fault is not None
+    ]
+    return " ".join(faults[0][:300].split()) if faults and len(faults) == len(calls) else None
+
+
+class Breaker:
+    """Counts the useless replies of one model; safe for many threads."""
+
+    def __init__(self) -> None:
+        self._lock, self._in_a_row, self._fault = threading.Lock(), 0, ""
+
+    def check(self, model: str) -> None:
+        """Raises PermanentModelError when `model` should not be asked again."""
+        if self._in_a_row >= STOP_AFTER:
+            raise PermanentModelError(
+                f"{model}: stopped after {STOP_AFTER} useless replies in a row, the last: {self._fault}"
+            )
+
+    def count(self, fault: str | None) -> None:
+        """Count a reply; None for a useful one, which ends the row."""
+        with self._lock:
+            self._in_a_row = 0 if fault is None else self._in_a_row + 1
+            if self._in_a_row <= STOP_AFTER:  # later ones were in flight
+                self._fault = fault or ""
+
 
 # Errors of file systems without locks, or without the right to lock. A request may then be paid twice; nothing breaks.
 _WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})

@@ -1,8 +1,15 @@
-"""What an export format is: one set or bank in, files by relative path out. It does not write to disk."""
+"""What an export format is, and how every format writes JSON, JSON Lines and Markdown.
+
+An exporter does not write to disk. Markdown shows texts of documents and models as they are.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
+
+from qagen_dagster.records.text import markdown_text
 
 SetT = TypeVar("SetT", contravariant=True)
 
@@ -16,3 +23,41 @@ class Exporter(Protocol[SetT]):
     def export(self, exported: SetT, /) -> dict[str, bytes]:
         """Files by their path under the folder of the exports."""
         ...
+
+
+_LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+
+
+def json_file(value: object) -> bytes:
+    """UTF-8, two spaces of indent, a newline at the end."""
+    return f"{json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
+
+
+def json_lines(rows: Iterable[object]) -> bytes:
+    """UTF-8, one value per line. No line contains a character that some readers take for a line break."""
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+MOST_ROWS, LONGEST = 100, 300  # rows of a table, characters of a cell
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The lines of a table, and the empty one after it. A long table is cut with a note."""
+    whole = list(rows)
+    yield _row(head)
+    yield "|" + "---|" * len(head)
+    yield from map(_row, whole[:MOST_ROWS])
+    if len(whole) > MOST_ROWS:
+        yield f"\n... and {len(whole) - MOST_ROWS} more"
+    yield ""
+
+
+def line(text: object, most: int | None = None) -> str:
+    """One line in which nothing is markup, cut to `most` characters."""
+    plain = " ".join(str(text).split())
+    return markdown_text(plain if most is None or len(plain) <= most else f"{plain[: most - 1]}\u2026")
+
+
+def _row(cells: Sequence[object]) -> str:
+    return f"| {' | '.join('' if cell is None else line(cell, LONGEST) for cell in cells)} |"

@@ -1,12 +1,144 @@
-r"""Renders texts of items as HTML, with formulas as MathML, or between \( \) for pages that typeset them by script."""
+"""Texts of items with formulas: split into prose and formulas, as HTML, as MathML, and as the XML of Moodle questions.
+
+Formulas are MathML, which browsers display by themselves, or stand between \\( \\) for pages that typeset them by script. Models wrote the formulas: the
+converter escapes its output and knows no command that could load, link or run anything. Only this module uses the converter.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from html import escape
+from functools import cache
+from html import escape, unescape
+from typing import Literal, NamedTuple, TypeAlias
 
-from qagen_dagster.publishing.mathml import mathml
-from qagen_dagster.publishing.segments import Segment, split, xml_text
+from lxml import etree
+from math_core import LatexError, LatexToMathML
+
+Kind = Literal["prose", "inline", "display"]
+_FENCES: tuple[tuple[str, str, Kind], ...] = (
+    ("$$", "$$", "display"),
+    ("$", "$", "inline"),
+    ("\\[", "\\]", "display"),
+    ("\\(", "\\)", "inline"),
+)
+
+
+class Segment(NamedTuple):
+    """A piece of a text; a formula is without its delimiters."""
+
+    kind: Kind
+    text: str
+
+
+def split(text: str) -> list[Segment]:
+    r"""Prose and formulas, in order. `\$` is a dollar sign in the prose; an unclosed delimiter is prose, too."""
+    found: list[Segment] = []
+    prose: list[str] = []
+    hopeless: set[str] = set()  # unclosed delimiters: each is searched for once, so that time stays linear
+    at = 0
+    while at < len(text):
+        if text.startswith("\\$", at):
+            prose.append("$")
+            at += 2
+            continue
+        formula = _formula(text, at, hopeless)
+        if formula is None:
+            prose.append(text[at])
+            at += 1
+            continue
+        if prose:
+            found.append(Segment("prose", "".join(prose)))
+            prose.clear()
+        segment, at = formula
+        found.append(segment)
+    if prose:
+        found.append(Segment("prose", "".join(prose)))
+    return found
+
+
+def xml_text(text: str) -> str:
+    """`text` without the characters that XML cannot hold."""
+    return "".join(
+        char for char in text if char in "\t\n" or (char >= " " and not 0xD800 <= ord(char) <= 0xDFFF
+                                                    and char not in "\ufffe\uffff")
+    )  # fmt: skip
+
+
+def _formula(text: str, at: int, hopeless: set[str]) -> tuple[Segment, int] | None:
+    for opening, closing, kind in _FENCES:
+        if not text.startswith(opening, at) or closing in hopeless:
+            continue
+        start = at + len(opening)
+        end = _closing(text, closing, start)
+        if end < 0:
+            hopeless.add(closing)
+        elif text[start:end].strip():
+            return Segment(kind, text[start:end].strip()), end + len(closing)
+    return None
+
+
+def _closing(text: str, fence: str, start: int) -> int:
+    end = text.find(fence, start)
+    while fence.startswith("$") and end > 0 and text[end - 1] == "\\":
+        end = text.find(fence, end + 1)
+    return end
+
+
+Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
+
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+LONGEST = 4000  # characters; longer formulas are shown as written
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # HTML entities that XML does not have
+_KEPT = {  # attributes that MathML 2, 3 and Core all have
+    "math": {"display"},
+    "mi": {"mathvariant"},
+    "mo": {"stretchy", "form", "fence", "minsize", "maxsize", "largeop"},
+    "mspace": {"width"},
+    "mfrac": {"linethickness"},
+    "mover": {"accent"},
+    "munder": {"accentunder"},
+}
+
+
+def mathml(latex: str, *, display: bool = False) -> str | None:
+    """A `math` element as well-formed XML with its namespace; None if the formula cannot be converted."""
+    if len(latex) > LONGEST:
+        return None
+    try:
+        found = _converter().convert_with_local_state(xml_text(latex), displaystyle=display)
+    except LatexError:
+        return None
+    return _ENTITY.sub(lambda entity: unescape(entity[0]), found)
+
+
+def plain_mathml(latex: str, *, display: bool = False) -> Element | None:
+    """The same with only what every version of MathML has, for strict or old readers."""
+    found = mathml(latex, display=display)
+    if found is None:
+        return None
+    root = etree.fromstring(found, etree.XMLParser(resolve_entities=False, no_network=True))
+    for element in list(root.iter()):
+        _simplify(element)
+    return root
+
+
+def _simplify(element: Element) -> None:
+    name = etree.QName(element).localname
+    style = element.get("displaystyle")
+    for key in set(map(str, element.attrib)) - _KEPT.get(name, set[str]()):
+        del element.attrib[key]
+    parent = element.getparent()
+    if style is None or parent is None:
+        return
+    wrapper = etree.SubElement(parent, f"{{{NAMESPACE}}}mstyle", {"displaystyle": style})
+    parent.replace(element, wrapper)
+    wrapper.append(element)
+
+
+@cache
+def _converter() -> LatexToMathML:
+    return LatexToMathML(xml_namespace=True, fancy_error=False, max_expansions=200)
 
 
 def with_mathml(text: str) -> str:
@@ -53,3 +185,31 @@ def _set(segment: Segment) -> str:
 def _fenced(segment: Segment) -> str:
     opening, closing = (r"\[", r"\]") if segment.kind == "display" else (r"\(", r"\)")
     return f"{opening}{escape(xml_text(segment.text), quote=False)}{closing}"
+
+
+def text_of(parent: Element, name: str, value: str) -> Element:
+    """Add a child element with text."""
+    child = etree.SubElement(parent, name)
+    etree.SubElement(child, "text").text = xml_text(value)
+    return child
+
+
+def html_of(parent: Element, name: str, value: str) -> Element:
+    """Add a child element with HTML."""
+    child = text_of(parent, name, value)
+    child.set("format", "html")
+    return child
+
+
+def category(*steps: str) -> Element:
+    """The pseudo question that puts the following ones into a category. Moodle reads `//` in a name as a slash."""
+    question = etree.Element("question", {"type": "category"})
+    path = "/".join(" ".join(step.replace("/", "//").split()) for step in steps)
+    text_of(question, "category", f"$course$/top/{path}")
+    return question
+
+
+def written(root: Element) -> dict[str, bytes]:
+    """The content of the only file of an export."""
+    etree.indent(root, " ")
+    return {"moodle.xml": etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"}

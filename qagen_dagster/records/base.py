@@ -1,7 +1,8 @@
-"""The one base class of all records (frozen, closed, JSON in and out), and the kind of number that many hold."""
+"""The base class of all records (frozen, closed, JSON in and out), and the small values that records of several products have."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,3 +14,11 @@ class Record(BaseModel):
     """A frozen value; unknown fields are refused so that a typo never becomes data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Difficulty(StrEnum):
+    """How hard an item is meant to be."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"

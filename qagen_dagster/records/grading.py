@@ -10,8 +10,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from qagen_dagster.records.base import Record, Share
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Combination, Mode, store_key
+from qagen_dagster.records.run import CallSummary
 
 
 class Method(StrEnum):

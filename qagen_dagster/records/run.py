@@ -1,11 +1,56 @@
-"""What is kept of a Dagster run after it: how it ended, and the outcome of its asset checks."""
+"""What is kept of a run after it: its model calls as they are accounted for, how it ended, and the outcome of its asset checks.
+
+What was said in a call is in the ledger.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple, Self
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import store_key
+
+
+class CallSummary(Record):
+    """One model call as accounted: no content, no secrets."""
+
+    request_key: str  # hash of the canonical request: the ledger's address
+    role: str
+    model: str
+    document_id: str
+    attempt: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0  # of the input
+    reasoning_tokens: int = 0  # of the output
+    usd: float | None = None  # None: the price is unknown
+    seconds: float = 0.0
+    retries: int = 0
+    replayed: bool = False  # served from the ledger: nothing was paid
+    cache_write_tokens: int = 0  # of the input
+    unused: bool = False  # made ahead of its step, which then was not needed
+
+
+class Usage(NamedTuple):
+    """What is counted of a call. It takes a fifth of the memory of the record, and a large corpus has a million."""
+
+    role: str
+    model: str
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cache_write_tokens: int
+    usd: float | None
+    seconds: float
+    retries: int
+    replayed: bool
+    unused: bool
+
+    @classmethod
+    def of(cls, call: CallSummary) -> Self:
+        return cls(*(getattr(call, name) for name in cls._fields))
 
 
 class RunStatus(StrEnum):

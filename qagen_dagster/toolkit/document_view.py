@@ -1,21 +1,95 @@
-"""One document as the tools see it: its lines, its visuals, pictures of its pages, and positions in its text."""
+"""One document as the tools see it: its lines, its visuals, pictures of its pages, positions in its text, and its back matter.
+
+Back matter (references, acknowledgements, declarations, reviewers' letters) is no good source of questions. Long back matter is
+not shown with the document, and all of it is left out first where a document is too long to be shown whole.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.records.document import Document, PageSpan, Section, Visual
-from qagen_dagster.toolkit.back_matter import BackMatter, back_matter, is_reference_list, long_ones
+from qagen_dagster.toolkit.excerpt import one_line
 
+_TITLES = re.compile(
+    r"acknowledge?ments?|(?:author|authors'|authors) (?:notes?|contributions?|information|details|statement)|"
+    r"credit author(?:ship contribution)? statement|author response|decision letter|peer review(?: file| history| reports?)?|"
+    r"(?:declarations? of |statement of )?(?:competing|conflicts? of|conflicting|financial) interests?(?: statement)?|"
+    r"(?:funding|financial support)(?: (?:information|sources?|statement))?|additional (?:files|information)|"
+    r"(?:data|code|software|data and code)(?: and materials?)? availability(?: statement)?|"
+    r"availability of (?:data|code|data and materials)|ethics declarations|publisher's note|rights and permissions|"
+    r"(?:supplementary|supplemental|supporting|electronic supplementary) (?:information|materials?|data|files?)|index"
+)
+_NUMBER = re.compile(r"^[\s.:0-9]+|[\s.:]+$")
+_YEAR = re.compile(r"\b(?:1[89]|20)\d\d[a-z]?\b")
+_BLOCK = 40  # lines of a possible reference list that are checked together
+_REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
+_LONG = 2_000  # characters from which back matter is left out: shorter passages cost a model little
+_MOST_LEFT_OUT = 0.75  # share of the document's characters that may be left out as back matter
+_LISTING = 500  # a reference list has at least one year in so many characters
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
-_EDGE, _HEADS = 2, 3  # lines at each edge of a page that may be its head or foot; pages that must have it
+_EDGE_LINES = 2  # at the top and at the bottom of a page that may be its head or foot
+_REPEATED_ON = (
+    3  # pages that have a line at their edges from which it is a running head; two may be a coincidence
+)
+
+
+@dataclass(frozen=True)
+class BackMatter:
+    """Lines (1-based, inclusive) under one title of the document."""
+
+    title: str
+    start: int
+    end: int
+
+
+def is_reference_list(title: str) -> bool:
+    """Whether this is the title of a reference list."""
+    return title.strip(" .:0123456789").casefold() in _REFERENCES
+
+
+def _section_ranges(sections: Sequence[Section], last_line: int) -> Iterator[tuple[Section, int]]:
+    """Each section with the line before the next heading."""
+    ends = [*(section.start_line - 1 for section in sections[1:]), last_line]
+    return zip(sections, ends, strict=False)
+
+
+def _titled_back_matter(document: Document) -> Iterator[BackMatter]:
+    for section, end in _section_ranges(document.sections, document.line_count):
+        title = _NUMBER.sub("", section.title).replace("\u2019", "'").casefold()
+        if is_reference_list(section.title) or _TITLES.fullmatch(title):
+            yield BackMatter(title, section.start_line, end)
+
+
+def _untitled_reference_lists(lines: Sequence[str], titles: set[int]) -> Iterator[BackMatter]:
+    """Reference lists whose title is no heading: a line such as "References", and the lines after it that name years."""
+    for number in range(2, len(lines)):
+        line = lines[number - 1].strip()
+        alone = not lines[number - 2].strip() and not lines[number].strip()
+        if not alone or number in titles or not line[:1].isupper() or not is_reference_list(line):
+            continue
+        if (end := _end_of_listing(lines, number, titles)) > number:
+            yield BackMatter(_NUMBER.sub("", line).casefold(), number, end)
+
+
+def _end_of_listing(lines: Sequence[str], start: int, titles: set[int]) -> int:
+    last = min((title - 1 for title in titles if title > start), default=len(lines))
+    end = start
+    while end < last:
+        block = "\n".join(lines[end : min(end + _BLOCK, last)])
+        if len(_YEAR.findall(block)) * _LISTING < len(block):
+            break
+        end = min(end + _BLOCK, last)
+    while start < end < last and not lines[end].strip():
+        end += 1
+    return end
 
 
 @dataclass(frozen=True)
@@ -67,36 +141,41 @@ class DocumentView:
 
     @cached_property
     def reference_lines(self) -> tuple[tuple[int, int], ...]:
-        """The lines of reference lists."""
-        sections = self.document.sections
-        ends = [*(section.start_line - 1 for section in sections[1:]), len(self.lines)]
-        return tuple(
-            (section.start_line, end)
-            for section, end in zip(sections, ends, strict=False)
-            if is_reference_list(section.title)
-        )
+        """First and last line of each reference list."""
+        ranges = _section_ranges(self.document.sections, len(self.lines))
+        return tuple((section.start_line, end) for section, end in ranges if is_reference_list(section.title))
 
     @cached_property
     def back_matter(self) -> tuple[BackMatter, ...]:
-        """References, acknowledgements, letters of reviewers, in order."""
-        return back_matter(self.document, self.lines)
+        """The back matter, in order: sections by their titles, and reference lists that the parser did not recognise."""
+        found = list(_titled_back_matter(self.document))
+        taken = {number for part in found for number in range(part.start, part.end + 1)}
+        titles = {section.start_line for section in self.document.sections}
+        found += (part for part in _untitled_reference_lists(self.lines, titles) if part.start not in taken)
+        return tuple(sorted(found, key=lambda part: part.start))
 
     @cached_property
     def long_back_matter(self) -> tuple[BackMatter, ...]:
-        """The back matter that is left out where a document is shown whole."""
-        return long_ones(self.back_matter, self.lines)
+        """The back matter that is left out where a document is shown whole; nothing if too little would be left."""
+        sizes = {part: sum(map(len, self.lines[part.start - 1 : part.end])) for part in self.back_matter}
+        long = tuple(part for part, size in sizes.items() if size >= _LONG)
+        left_out = sum(sizes[part] for part in long)
+        return long if left_out <= _MOST_LEFT_OUT * sum(map(len, self.lines)) else ()
 
     @cached_property
     def running_heads(self) -> frozenset[int]:
-        """Lines at the edge of a page that say the same on several pages, but for numbers; the first of each is not among them."""
+        """Lines at the edges of pages that are the same on several pages but for numbers, without the first of each."""
         found: dict[str, list[int]] = {}
         for page in self.document.pages:
-            told = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]
-            for number in {*told[:_EDGE], *told[-_EDGE:]}:
+            filled = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]
+            for number in {*filled[:_EDGE_LINES], *filled[-_EDGE_LINES:]}:
                 words = " ".join(_DIGITS.sub(" ", self.lines[number - 1]).split()).casefold()
                 found.setdefault(words, []).append(number)
         return frozenset(
-            number for words, at in found.items() if words and len(at) >= _HEADS for number in sorted(at)[1:]
+            number
+            for words, numbers in found.items()
+            if words and len(numbers) >= _REPEATED_ON
+            for number in sorted(numbers)[1:]
         )
 
     def line_at(self, offset: int) -> int:
@@ -104,7 +183,7 @@ class DocumentView:
         return max(1, bisect_right(self.offsets, offset))
 
     def pages_starting(self, start_line: int, end_line: int) -> dict[int, list[int]]:
-        """Pages that begin on a line of the range, by that line; pages without text come along."""
+        """Pages that begin on a line of the range, by that line, with pages that have no text."""
         found: dict[int, list[int]] = {}
         for span in self._spans(start_line, end_line):
             if start_line <= span.start_line:
@@ -119,11 +198,18 @@ class DocumentView:
         first, last = min(pages), max(pages)
         return f"page {first}" if first == last else f"pages {first}-{last}"
 
+    def place(self, start_line: int, end_line: int) -> str:
+        """Pages of a range and the section in which it begins, in brackets: ` (page 3, in "Results")`; empty if unknown."""
+        section = self.section_at(start_line)
+        titled = f'in "{one_line(section.title, 60)}"' if section else ""
+        place = ", ".join(filter(None, (self.page_range(start_line, end_line), titled)))
+        return f" ({place})" if place else ""
+
     def section_at(self, line: int) -> Section | None:
-        """The nearest heading at or before a line that has not ended before it."""
-        at = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
-        above = reversed(self.document.sections[:at])
-        return next((one for one in above if one.end_line is None or line <= one.end_line), None)
+        """The nearest heading at or before a line whose section has not ended before that line."""
+        count = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
+        above = reversed(self.document.sections[:count])
+        return next((each for each in above if each.end_line is None or line <= each.end_line), None)
 
     def _spans(self, start_line: int, end_line: int) -> list[PageSpan]:
         """Pages that touch the range. A page without text touches it at the line it would stand on."""

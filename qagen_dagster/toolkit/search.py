@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -9,14 +11,14 @@ from pydantic import Field
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.records.document import VisualType
-from qagen_dagster.toolkit import patterns
-from qagen_dagster.toolkit.back_matter import is_reference_list
-from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit import matching
+from qagen_dagster.toolkit.document_view import DocumentView, is_reference_list
 from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around, shown_label
 from qagen_dagster.toolkit.matching import Hit, Hits, find_literal, find_regex
-from qagen_dagster.toolkit.suggestions import near_words
 from qagen_dagster.toolkit.tool import Tool, tool
 
+MAX_WORDS = 6
+_WORD = re.compile(r"\b\w{3,40}\b")
 MAX_GROUPS = 30
 MAX_CHARACTERS = 16_000
 MAX_MATCH_ROW = 2_000
@@ -25,7 +27,29 @@ _MAX_GROUP_LINES = 60
 _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
-def make(view: DocumentView) -> Tool:
+def near_words(view: DocumentView, text: str) -> str:
+    """Which words of a pattern without matches occur in the document, and which similar words do."""
+    words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
+    return "; ".join(_occurrence(view, word) for word in words)
+
+
+def _occurrence(view: DocumentView, word: str) -> str:
+    line = view.vocabulary.get(word)
+    if line is not None:
+        return f'"{word}" alone occurs, first on line {line}'
+    candidates = [
+        other
+        for other in view.vocabulary
+        if abs(len(other) - len(word)) <= 3 and (other[0] == word[0] or other[-2:] == word[-2:])
+    ]
+    close = difflib.get_close_matches(word, candidates, n=3, cutoff=0.7)
+    if not close:
+        return f'"{word}" does not occur'
+    found = ", ".join(f'"{other}" (line {view.vocabulary[other]})' for other in close)
+    return f'"{word}" does not occur, but {found}'
+
+
+def search_tool(view: DocumentView) -> Tool:
     """Bind `search` to a document."""
 
     def search(
@@ -33,7 +57,7 @@ def make(view: DocumentView) -> Tool:
             str,
             Field(
                 min_length=1,
-                max_length=patterns.MAX_PATTERN,
+                max_length=matching.MAX_PATTERN,
                 description="The word or phrase to find, or a regular expression (RE2 syntax) if regex is true.",
             ),
         ],
@@ -59,9 +83,9 @@ def make(view: DocumentView) -> Tool:
         if start_line > len(view.lines):
             raise ToolError(f"There is no line {start_line}: the document has lines 1-{len(view.lines)}.")
         if regex:
-            found = find_regex(view, patterns.regex(pattern, ignore_case=ignore_case), start_line)
+            found = find_regex(view, matching.regex(pattern, ignore_case=ignore_case), start_line)
         else:
-            found = find_literal(view, patterns.literal(pattern, ignore_case=ignore_case), start_line)
+            found = find_literal(view, matching.literal(pattern, ignore_case=ignore_case), start_line)
         if not found.hits:
             return _nothing(view, pattern, regex, start_line, found)
         shown, left_out = _without_lists(view, found, start_line)
@@ -136,19 +160,19 @@ def _notes(found: Hits, next_match: Hit | None) -> list[str]:
 
 
 def _reach(lines: tuple[str, ...], start: int, step: int, count: int) -> int:
-    """The line `count` lines with text away from `start`; empty ones in between come along, up to as many again."""
-    at, best, left = start, start, count
+    """The line that is `count` lines with text away from `start`. At most as many empty lines are crossed."""
+    number, reached, left = start, start, count
     for _ in range(2 * count):
-        at += step
-        if not 1 <= at <= len(lines) or not left:
+        number += step
+        if not 1 <= number <= len(lines) or not left:
             break
-        if lines[at - 1].strip():
-            best, left = at, left - 1
-    return best
+        if lines[number - 1].strip():
+            reached, left = number, left - 1
+    return reached
 
 
 def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
-    """Matches whose context touches stand together, up to a length."""
+    """The matches, those whose context touches as one group, up to a length."""
     groups: list[list[Hit]] = []
     for hit in hits:
         near = bool(groups) and hit.first - context <= groups[-1][-1].last + context + 1
@@ -200,16 +224,13 @@ def _row(view: DocumentView, number: int, hit: Hit | None, in_match: bool) -> st
 
 def _group_header(view: DocumentView, group: list[Hit]) -> str:
     lines = ", ".join(str(hit.first) if hit.first == hit.last else f"{hit.first}-{hit.last}" for hit in group)
-    pages = view.page_range(group[0].first, group[-1].last)
-    section = view.section_at(group[0].first)
-    place = ", ".join(filter(None, (pages, f'in "{one_line(section.title, 60)}"' if section else "")))
-    one = len(group) == 1 and group[0].first == group[0].last
-    noun = "match on line" if one else "match on lines" if len(group) == 1 else "matches on lines"
-    return f"-- {noun} {lines}{f' ({place})' if place else ''}"
+    single = len(group) == 1 and group[0].first == group[0].last
+    noun = "match on line" if single else "match on lines" if len(group) == 1 else "matches on lines"
+    return f"-- {noun} {lines}{view.place(group[0].first, group[-1].last)}"
 
 
 def _table_head(view: DocumentView, hit: Hit, first: int) -> list[str]:
-    """The first row of the table a match stands in, if it is not among the rows from `first` on."""
+    """The first row of the table in which a match stands, if it is above line `first`."""
     for visual in view.visuals:
         if visual.type is not VisualType.TABLE or visual.start_line is None or visual.end_line is None:
             continue

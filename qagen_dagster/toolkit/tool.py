@@ -18,6 +18,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Content, Text, ToolSpec
 
 ToolReturn = str | tuple[Content, ...]
+_INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,6 @@ def tool(function: FunctionType) -> Tool:
     code = function.__code__
     spec, arguments = _INTERFACES.get(code) or _INTERFACES.setdefault(code, _interface(function))
     return Tool(spec, arguments, function)
-
-
-_INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 
 def _interface(function: FunctionType) -> tuple[ToolSpec, type[BaseModel]]:

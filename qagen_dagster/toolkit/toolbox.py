@@ -1,15 +1,111 @@
-"""The tools that an agent gets for a document in each mode."""
+"""The tools that an agent gets for a document in each mode, and the first of them: `read_lines`, like a file in an editor."""
 
 from __future__ import annotations
 
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.toolkit import list_visual_content, read_lines, search, search_meaning, view_page
-from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.search_meaning import Meaning
-from qagen_dagster.toolkit.tool import Tool
+from collections.abc import Sequence
+from typing import Annotated
 
-_TEXTUAL = (read_lines, search)
-_VISUAL = (list_visual_content, view_page)
+from pydantic import Field
+
+from qagen_dagster.errors import ToolError
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
+from qagen_dagster.toolkit.excerpt import CLOSE, enclose, row, single_line
+from qagen_dagster.toolkit.search import search_tool
+from qagen_dagster.toolkit.search_passages import Meaning, search_meaning_tool
+from qagen_dagster.toolkit.tool import Tool, tool
+from qagen_dagster.toolkit.visual_tools import list_visual_content_tool, view_page_tool
+
+MAX_LINES = 400
+MAX_CHARACTERS = 24_000
+MAX_LINE_CHARACTERS = 2_000
+_VISUAL = (list_visual_content_tool, view_page_tool)
+
+
+def read_lines_tool(view: DocumentView) -> Tool:
+    """Bind `read_lines` to a document."""
+
+    def read_lines(
+        start_line: Annotated[int, Field(description="First line to read; lines are counted from 1.")] = 1,
+        end_line: Annotated[
+            int | None,
+            Field(description="Last line to read, inclusive. Leave out to read on until the output is full."),
+        ] = None,
+    ) -> str:
+        """Read lines of the document in order: to begin it, or to read on around a line that search found.
+
+        Returns the range, the total number of lines and any pages; then one row per line, `41| text`,
+        and `--- page 4 ---` where a page starts; empty lines are left out. At most 400 lines or 24,000 characters; when there is
+        more, the last line says how to go on.
+        """
+        if not view.has_text:
+            return "This document has no text to read. If view_page is among your tools, look at its pages."
+        return _read(view, start_line, _last_line(view, start_line, end_line))
+
+    return tool(read_lines)
+
+
+def _last_line(view: DocumentView, start: int, end: int | None) -> int:
+    """Check the range; an end beyond the document means its last line."""
+    total = len(view.lines)
+    if not 1 <= start <= total:
+        raise ToolError(
+            f"There is no line {start}: the document has lines 1-{total}. Call read_lines with a start_line in 1-{total}."
+        )
+    if end is not None and end < start:
+        raise ToolError(
+            f"end_line {end} is before start_line {start}. Give end_line in {start}-{total}, or leave it out."
+        )
+    return total if end is None else min(end, total)
+
+
+def opening(view: DocumentView, most: int, first: int) -> str:
+    """The document as the tool shows it, without long back matter, if that has at most `most` characters; else its first
+    lines, of `first` characters."""
+    if not view.has_text or not most:
+        return ""
+    total = len(view.lines)
+    whole = _read(view, 1, total, most, total, view.long_back_matter)
+    return whole if whole.endswith(CLOSE) else _read(view, 1, total, min(most, first))
+
+
+def _read(
+    view: DocumentView,
+    start: int,
+    wanted: int,
+    most_characters: int = MAX_CHARACTERS,
+    most_lines: int = MAX_LINES,
+    left_out: Sequence[BackMatter] = (),
+) -> str:
+    markers = view.pages_starting(start, wanted)
+    rows: list[str] = []
+    size, number, shown = 0, start, 0
+    ends = {one.start: one.end for one in left_out}
+    while number <= wanted and shown < most_lines:
+        if number in ends:
+            number = ends[number] + 1
+            continue
+        fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
+        if view.lines[number - 1].strip():
+            fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
+            shown += 1
+        size += sum(len(text) + 1 for text in fresh)
+        if rows and size > most_characters:
+            break
+        rows += fresh
+        number += 1
+    last, total = number - 1, len(view.lines)
+    pages = view.page_range(start, last)
+    header = f"lines {start}-{last} of {total}{f' ({pages})' if pages else ''}"
+    without = "".join(f", without {one.title} (lines {one.start}-{one.end})" for one in left_out)
+    body = f"{header}{single_line(without)}\n{enclose(rows)}"
+    if last == wanted:
+        return body
+    rest = f"start_line={last + 1}" + ("" if wanted == total else f", end_line={wanted}")
+    return f"{body}\n[cut at line {last} of {total}: call read_lines({rest}) to go on]"
+
+
+_TEXTUAL = (read_lines_tool, search_tool)
 
 
 def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> dict[str, Tool]:
@@ -18,6 +114,6 @@ def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> d
     With `meaning`, which finds passages of the document, `search_meaning` is among them.
     """
     makers = _TEXTUAL if mode is Mode.TEXTUAL else (*_VISUAL, *_TEXTUAL)
-    tools = [maker.make(view) for maker in makers]
-    tools += [] if meaning is None else [search_meaning.make(view, meaning)]
+    tools = [make(view) for make in makers]
+    tools += [] if meaning is None else [search_meaning_tool(view, meaning)]
     return {tool.spec.name: tool for tool in tools}

@@ -12,8 +12,8 @@ from pydantic import Field
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
+from qagen_dagster.records.run import CallSummary
 
 ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
 

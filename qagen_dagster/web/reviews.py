@@ -8,8 +8,14 @@ from threading import Lock
 from pydantic import ValidationError
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.review.agreement import facts_of
-from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, decisions_on, state_of
+from qagen_dagster.loop.review import (
+    ReviewState,
+    append,
+    decisions_of,
+    decisions_on,
+    facts_of,
+    state_of,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.review import Action, Decision, ReviewFacts

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from qagen_dagster.catalog import compare
+from qagen_dagster.catalog import stats
 from qagen_dagster.errors import ConfigError, QagenError
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.web import page
 from qagen_dagster.web.review_set import Line, ReviewSet
 from qagen_dagster.web.reviews import Reviews
@@ -26,7 +26,7 @@ from qagen_dagster.web.similar import Similar, SimilarQuestions
 
 MOST_BYTES = 100_000  # of a request
 _LINES, _SIMILAR = TypeAdapter(tuple[Line, ...]), TypeAdapter(tuple[Similar, ...])
-_VERSIONS = TypeAdapter(tuple[compare.Version, ...])
+_VERSIONS = TypeAdapter(tuple[stats.Version, ...])
 _HEADERS = {
     "Content-Security-Policy": page.POLICY.format(
         scripts="'self'", styles="'self'", images="'self' data:", connect="'self'"
@@ -138,14 +138,14 @@ class ReviewServer:
     def _versions(self, request: Request) -> Response:
         found, _ = self._question(request)
         with catalog_file(self._sets.space.store) as file:
-            return _json(_VERSIONS.dump_json(compare.versions(file, found.key)))
+            return _json(_VERSIONS.dump_json(stats.versions(file, found.key)))
 
     def _compare(self, request: Request) -> Response:
         """Two versions of a set."""
         found, _ = self._question(request)
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:
-            return _json(compare.compare(file, *names)[0].model_dump_json())
+            return _json(stats.compare(file, *names)[0].model_dump_json())
 
     def _question(self, request: Request) -> tuple[ReviewSet, str]:
         found = self._sets.get(request.query_params.get("set", ""))

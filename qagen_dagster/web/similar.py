@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from qagen_dagster.models.vectors.base import Encode, Vectors
+from qagen_dagster.models.vectors import Encode, Vectors
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.web.review_set import ReviewSet

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.dispatch import MAX_PARALLEL, dispatch, same_call
+from qagen_dagster.agents.runner import MAX_PARALLEL, dispatch, same_call
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.models.messages import Text, ToolCall, ToolResult
 from qagen_dagster.toolkit.tool import Tool, tool

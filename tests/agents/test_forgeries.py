@@ -16,7 +16,7 @@ from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.exams import implementer
 from qagen_dagster.agents.problems.rendering import material, numbered
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge
 from qagen_dagster.toolkit.excerpt import OPEN, Block, OwnText, block, enclose, neutralise, single_line
 from tests.agents.test_prompts import ALL
 from tests.support.source_tree import dotted, package
@@ -28,7 +28,7 @@ PROMPTS = {
         implementer.retry_prompt().before(implementer.prompt()),
         document_answerer.prompt(),
         *closed_book.prompts(),
-        llm.prompt(),
+        judge.judge_prompt(),
     )
 }
 BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"

@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits
-from qagen_dagster.agents.steps import NUDGE_CUT, Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import (
+    NUDGE_CUT,
+    AgentSpec,
+    Finish,
+    GiveUp,
+    GiveUpReason,
+    Limits,
+)
 from qagen_dagster.errors import (
     ContextOverflowError,
     MalformedResponseError,

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.base import Record
 from tests.support.models import FakeModel, Turn, answer, call, say, told

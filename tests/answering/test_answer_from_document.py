@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from qagen_dagster.answering.answer_from_document import Place, answer_from_document
+from qagen_dagster.answering.answer_from_document import Place, answer_from_document, bare_doi
 from qagen_dagster.answering.chunk_source import ChunkSource
-from qagen_dagster.answering.fulltext.storage import add_fulltext
+from qagen_dagster.answering.full_text import add_fulltext
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.answering.setup import corpus_place
@@ -21,17 +21,35 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, Thinking, ToolCall
 from qagen_dagster.models.wires.scripted import ScriptedProvider
-from qagen_dagster.records.answering.answer import (
+from qagen_dagster.records.answer import (
     AnswerSource,
     ProxyCallbackResult,
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus import AnsweringOptions, FulltextOptions, IndexOptions
 from qagen_dagster.records.document import Document
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "10.1/x", "doi:10.1/x", "Doi: 10.1/x", "https://doi.org/10.1/x", "HTTPS://www.doi.org/10.1/x",
+        "http://dx.doi.org/10.1/x", " doi.org/10.1/x ",
+    ],
+)  # fmt: skip
+def test_a_doi_is_read_however_it_is_written(said: str) -> None:
+    assert bare_doi(said) == "10.1/x"
+
+
+@pytest.mark.parametrize(
+    "said", [None, "", "doi:", "10.1", "https://example.org/10.1/x", "10.1/x y", "10.1/" + "x" * 300]
+)
+def test_what_is_no_doi_is_none(said: str | None) -> None:
+    assert bare_doi(said) is None
+
 
 DOI = "10.5555/lamp.7"
 ABSTRACT = "The lamp of Skerry Bank was tended for ninety years. Its keepers burned whale oil until 1871."

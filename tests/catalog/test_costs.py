@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.database import rebuild
-from qagen_dagster.catalog.migrations import sql
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import rebuild, snapshot, sql
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method

@@ -12,8 +12,7 @@ import pytest
 from filelock import FileLock
 
 from qagen_dagster.catalog import database, stats
-from qagen_dagster.catalog.database import TABLES, rebuild
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import TABLES, rebuild, snapshot
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.questions.results import DocumentEnd

@@ -7,7 +7,7 @@ import pytest
 from qagen_dagster.cli import progress as module
 from qagen_dagster.cli.output import Terminal
 from qagen_dagster.cli.progress import Progress, duration
-from qagen_dagster.models.tally import TALLY, Tally
+from qagen_dagster.models.budget import TALLY, Tally
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.9, "0:00"), (75, "1:15"), (3_675, "1:01:15")])

@@ -19,7 +19,7 @@ KEY = "water/facts/textual"
 CONTINUE = "continue_nightly_refresh"
 PAID = """\
 roles:
-  generator: {{provider: openai_compatible, model: writer, base_url: "http://127.0.0.1:9"{price}}}
+  generator: {{provider: openai_compatible, model: writer, base_url: "http://127.0.0.1:9", max_attempts: 1{price}}}
   validator: {{provider: scripted, model: cloze-check}}
   deduplicator: {{provider: scripted, model: cloze-compare}}
 """

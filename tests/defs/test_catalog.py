@@ -4,8 +4,7 @@ import shutil
 from pathlib import Path
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.loop.catalog.file import CATALOG
-from qagen_dagster.loop.catalog.source import catalog_knows, rebuild_catalog
+from qagen_dagster.loop.catalog import CATALOG, catalog_knows, rebuild_catalog
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CandidateSet
 from qagen_dagster.store import Store

@@ -12,12 +12,10 @@ import pytest
 from dagster._core.events import JobFailureData
 from dagster._utils.error import SerializableErrorInfo
 
-from qagen_dagster.catalog.database import TABLES
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import TABLES, snapshot
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, was_interrupted
-from qagen_dagster.loop.catalog.file import CATALOG
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import CATALOG, rebuild_catalog
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

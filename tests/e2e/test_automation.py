@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents import prompts
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.loop.refresh.tasks import find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace
 from tests.support.changes import (
@@ -57,23 +57,38 @@ class Site:
         stale = ((asset, self.graph.stale(asset, keys)) for asset, keys in PARTITIONS.items())
         return [f"{asset} {key}" for asset, keys in stale for key in keys]
 
-    def changed(self, change: Change) -> None:
-        """Let the change be seen, requested and run."""
+    def seen(self, change: Change) -> None:
+        """Let the change be seen and requested."""
         first = list(change.launched[0])
         assert self.graph.requested() == self.listed() == first
         assert self.graph.nightly().tasks == first
         self.graph.seen()
         assert self.stale() == list(change.stale)
+
+    def seen_and_undone(self, change: Change) -> None:
+        """Make a change of a profile, let it be seen and requested, and take it back before anything runs."""
+        before = {path: path.read_bytes() for path in self.project.profiles.iterdir()}
+        change.make(self.project)
+        self.seen(change)
+        for path, content in before.items():
+            path.write_bytes(content)
+        self.graph.seen()
+        assert self.stale() == []
+        assert self.listed() == []
+
+    def changed(self, change: Change) -> None:
+        """Let the change be seen, requested and run."""
+        self.seen(change)
         assert self.graph.settle() == [*map(list, change.launched), ["catalog"]]
         assert self.stale() == []
         assert self.listed() == []
         assert self.graph.nightly().tasks == []
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
+@pytest.fixture
+def site(tmp_path: Path) -> Generator[Site]:
     """Everything made once, before any sensor was on."""
-    project = make_project(tmp_path_factory.mktemp("automation") / "project")
+    project = make_project(tmp_path / "project")
     with GraphRun(project, profile="main") as graph:
         make_products(graph)
         yield Site(project, graph)
@@ -110,12 +125,15 @@ def validators(site: Site, combination: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def documents(site: Site) -> None:
+def a_document(site: Site) -> None:
     before = site.project.stored(f"candidates/{WATER}")
     DOCUMENT_CHANGED.make(site.project)
     site.changed(DOCUMENT_CHANGED)
     now = site.project.stored(f"candidates/{WATER}")
     assert {name.split("/")[4] for name in now.keys() - before.keys()} == {"quay.txt"}
+
+
+def a_document_is_removed(site: Site) -> None:
     DOCUMENT_REMOVED.make(site.project)
     site.changed(DOCUMENT_REMOVED)
     sources = {one["source_document"] for one in site.project.published(WATER)["questions"]}
@@ -153,9 +171,22 @@ def test_one_change_after_another(site: Site, tmp_path: Path) -> None:
     """One test, for each step goes on from the instance that the one before it left."""
     an_edit_before_the_sensor_was_on_is_found(site)
     for change in MODELS:
+        site.seen_and_undone(change)
+    a_document(site)
+    prompt(site, tmp_path / "prompts")
+    corpus(site)
+    assert len(validators(site, WATER)) == 2
+    assert validators(site, RAIL) == ["scripted:cloze-check", "scripted:cloze-compare"]
+
+
+@pytest.mark.long
+def test_every_change_is_run(site: Site, tmp_path: Path) -> None:
+    an_edit_before_the_sensor_was_on_is_found(site)
+    for change in MODELS:
         change.make(site.project)
         site.changed(change)
-    documents(site)
+    a_document(site)
+    a_document_is_removed(site)
     prompt(site, tmp_path / "prompts")
     corpus(site)
     assert len(validators(site, WATER)) == 4

@@ -12,7 +12,7 @@ from itertools import groupby
 
 import pytest
 
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from tests.support.changes import (
     BEFORE_THE_SENSORS,
     DOCUMENT_CHANGED,

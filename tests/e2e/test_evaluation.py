@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from tests.support import waterworks
 from tests.support.project import Project, ended
 from tests.support.wire_server import Call, Hang, Reply, Seen, Step, WireServer

@@ -1,4 +1,7 @@
-"""The published sets of the sample corpora, checked by code that knows the contracts and nothing of how they are met."""
+"""The published sets of the sample corpora, checked by code that knows the contracts and nothing of how they are met.
+
+`make test` publishes some documents, `make test-long` all.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,54 +22,106 @@ import pymupdf
 import pytest
 from lxml import etree
 
-from qagen_dagster.publishing.questions import corpus_json
+from qagen_dagster.publishing.questions import set_files
 from tests.support.once import once
 from tests.support.project import Project, ended
 
 SAMPLES = Path(__file__).resolve().parents[2] / "corpora"
-COMBINATIONS = 12
 AGAIN = ("town_records", "rag_eval")  # the corpus and scenario that are run once more, from scratch
 Json = dict[str, Any]
 
 
-@pytest.fixture(scope="session")
-def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
-    """Each combination's corpus.json after one run with the models that need no key."""
-    return _sets(_project(tmp_path_factory))
+@dataclass(frozen=True)
+class Selection:
+    """Documents of the sample corpora, the words of the run, and how much it must at least publish."""
+
+    name: str
+    documents: Mapping[str, tuple[str, ...]]  # by corpus
+    words: tuple[str, ...]
+    combinations: int
+    questions: int
+    quotes: int
+
+
+SOME = Selection(  # one document of each format but images, whose recognition takes longest
+    "some",
+    {
+        "instrument_manuals": ("service_bulletin_31.txt", "rg2_rain_gauge_datasheet.pdf"),
+        "research_journal": ("lake_ice_diary.xml",),
+        "town_records": ("market_bylaw.md", "public_notices_2023.jsonl"),
+    },
+    ("--scenario", "rag_eval"),
+    combinations=6,
+    questions=30,
+    quotes=25,
+)
+ALL = Selection(
+    "all",
+    {
+        corpus: tuple(
+            path.relative_to(SAMPLES / corpus / "documents").as_posix()
+            for path in sorted((SAMPLES / corpus / "documents").rglob("*"))
+            if path.is_file()
+        )
+        for corpus in SOME.documents
+    },
+    (),
+    combinations=12,
+    questions=230,
+    quotes=60,
+)
+
+
+@pytest.fixture(
+    scope="session", params=[SOME, pytest.param(ALL, marks=pytest.mark.long)], ids=attrgetter("name")
+)
+def selection(request: pytest.FixtureRequest) -> Selection:
+    return request.param
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _project(tmp_path_factory).assets
+def project(selection: Selection, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """After one run with the models that need no key. Tests must leave it as it is."""
+    return Project(once(tmp_path_factory, f"samples-{selection.name}", partial(_run, selection)))
 
 
-def _project(factory: pytest.TempPathFactory) -> Project:
-    return Project(once(factory, "samples", _run))
+@pytest.fixture(scope="session")
+def published(project: Project) -> dict[str, Json]:
+    """Each combination's corpus.json."""
+    return _sets(project)
 
 
-def _run(folder: Path) -> None:
+@pytest.fixture(scope="session")
+def store(project: Project) -> Path:
+    return project.assets
+
+
+def _run(selection: Selection, folder: Path) -> None:
     folder.mkdir()
     project = Project.make(folder)
-    environ = {"QAGEN_CORPORA": str(SAMPLES), "QAGEN_PROFILE": "embedded"}
-    once_more = project.another(2).start_fresh(
-        "run", "--json", "--corpus", AGAIN[0], "--scenario", AGAIN[1], **environ
-    )
-    whole = ended(project.start("run", "--json", **environ))
+    for corpus, names in selection.documents.items():
+        documents = {name: (SAMPLES / corpus / "documents" / name).read_bytes() for name in names}
+        project.corpus(corpus, (SAMPLES / corpus / "corpus.yaml").read_text(), documents)
+    again = ("--corpus", AGAIN[0], "--scenario", AGAIN[1])
+    once_more = project.another(2).start_fresh("run", "--json", *again, QAGEN_PROFILE="embedded")
+    whole = ended(project.start("run", "--json", *selection.words, QAGEN_PROFILE="embedded"))
     assert whole.code == 0, whole.err
     assert ended(once_more).code == 0
 
 
 def test_every_combination_is_published_with_as_many_questions_as_the_samples_give(
-    published: dict[str, Json],
+    published: dict[str, Json], selection: Selection
 ) -> None:
-    assert len(published) == COMBINATIONS
-    assert sum(len(one["questions"]) for one in published.values()) >= 230
+    assert len(published) == selection.combinations
+    assert sum(len(one["questions"]) for one in published.values()) >= selection.questions
     for key, one in published.items():
         assert f"{one['corpus_path']}/{one['scenario']}/{one['mode']}" == key
         assert one["corpus_name"] in (SAMPLES / one["corpus_path"] / "corpus.yaml").read_text()
 
 
-def test_every_quote_stands_in_the_text_on_exactly_its_lines(published: dict[str, Json], store: Path) -> None:
+def test_every_quote_stands_in_the_text_on_exactly_its_lines(
+    published: dict[str, Json], store: Path, selection: Selection
+) -> None:
     checked = 0
     for corpus, question in _questions(published):
         lines = _text(store, corpus, question).split("\n")
@@ -77,7 +134,7 @@ def test_every_quote_stands_in_the_text_on_exactly_its_lines(published: dict[str
             assert 1 <= first <= last <= len(lines)
             assert _covers(lines[first - 1 : last], place["quote"]), (question["id"], place)
             checked += 1
-    assert checked >= 60
+    assert checked >= selection.quotes
 
 
 def test_every_page_is_that_of_its_lines(published: dict[str, Json], store: Path) -> None:
@@ -140,9 +197,9 @@ def test_the_validator_is_another_model(published: dict[str, Json]) -> None:
 
 
 def test_a_run_from_scratch_elsewhere_gives_the_same_sets(
-    published: dict[str, Json], tmp_path_factory: pytest.TempPathFactory
+    published: dict[str, Json], project: Project
 ) -> None:
-    again = _sets(Project(_project(tmp_path_factory).root, number=2))
+    again = _sets(Project(project.root, number=2))
     assert len(again) == 2
     for key, one in again.items():
         assert one | {"timestamp": ""} == published[key] | {"timestamp": ""}
@@ -151,8 +208,8 @@ def test_a_run_from_scratch_elsewhere_gives_the_same_sets(
 def test_the_json_fits_its_schema_and_the_lines_hold_the_same(
     published: dict[str, Json], store: Path
 ) -> None:
-    validator: Any = jsonschema.Draft202012Validator(corpus_json.schema())
-    validator.check_schema(corpus_json.schema())
+    validator: Any = jsonschema.Draft202012Validator(set_files.schema())
+    validator.check_schema(set_files.schema())
     for key, one in published.items():
         assert [fault.message for fault in validator.iter_errors(one)] == []
         assert list(one) == ["corpus_name", "corpus_path", "scenario", "mode", "questions", "timestamp"]

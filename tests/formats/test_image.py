@@ -1,4 +1,7 @@
-"""Pictures: sizes, encodings, broken files, and PNG, JPEG and WebP as documents."""
+"""Pages that we have drawn lose the white around what is on them, whatever mode and encoding they have.
+
+Pictures: sizes, encodings, broken files, and PNG, JPEG and WebP as documents.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,47 @@ import struct
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
+from PIL import Image as Pillow
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.image import ImageFormat
-from qagen_dagster.formats.picture import encode, fit_size, flatten
+from qagen_dagster.formats.image import ImageFormat, cut, encode, enlarge, fit_size, flatten, trimmed
 from qagen_dagster.records.document import Box, Outcome, PageSpan, VisualType
+
+_ROOMY = RenderOptions(max_pixels=1_000_000, max_side=2_000, max_bytes=1_000_000)
+
+
+def page(mode: str, form: str, box: tuple[int, int, int, int] | None) -> PageImage:
+    picture = Image.new(mode, (400, 600), "white")
+    if box is not None:
+        ImageDraw.Draw(picture).rectangle(box, fill="black")
+    out = io.BytesIO()
+    picture.save(out, form)
+    return PageImage(f"image/{form.lower()}", out.getvalue(), *picture.size)
+
+
+@pytest.mark.parametrize(
+    ("mode", "form", "blur"),
+    [("RGB", "PNG", 0), ("L", "PNG", 0), ("1", "PNG", 0), ("RGBA", "PNG", 0), ("RGB", "JPEG", 16)],
+)
+def test_the_white_around_what_is_drawn_goes(mode: str, form: str, blur: int) -> None:
+    small = trimmed(page(mode, form, (100, 200, 180, 240)), _ROOMY, margin=10)
+    assert abs(small.width - (81 + 20)) <= blur  # JPEG blurs an edge within its blocks of 8 pixels
+    assert abs(small.height - (41 + 20)) <= blur
+
+
+def test_what_stands_at_the_edge_keeps_the_margin_that_there_is() -> None:
+    small = trimmed(page("RGB", "PNG", (0, 0, 399, 9)), _ROOMY, margin=12)
+    assert (small.width, small.height) == (400, 22)
+
+
+def test_a_white_page_is_left_as_it_is() -> None:
+    small = trimmed(page("RGB", "PNG", None), _ROOMY)
+    assert (small.width, small.height) == (400, 600)
+
 
 FORMAT = ImageFormat()
 OPTIONS = ParseOptions(ocr=False)
@@ -170,3 +205,38 @@ def outcome_of(data: bytes) -> str:
     except DocumentError as failure:
         return failure.outcome
     return entry.outcome
+
+
+def page_picture(width: int, height: int, *, noise: bool = False) -> PageImage:
+    picture = Pillow.new("RGB", (width, height), "white")
+    if noise:
+        picture = Pillow.effect_noise((width, height), 80).convert("RGB")
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return PageImage("image/png", buffer.getvalue(), width, height)
+
+
+@settings(max_examples=40)
+@given(
+    left=st.floats(0, 0.97),
+    top=st.floats(0, 0.97),
+    width=st.floats(0.02, 1),
+    height=st.floats(0.02, 1),
+    limit=st.integers(10_000, 300_000),
+)
+def test_a_cut_keeps_the_limits(left: float, top: float, width: float, height: float, limit: int) -> None:
+    part = (left, top, min(1.0, left + width), min(1.0, top + height))
+    how = RenderOptions(max_pixels=limit, max_side=700)
+    finer = enlarge(how, part)
+    assert finer.max_pixels <= max(8_000_000, limit)
+    assert finer.max_side <= 6_000
+    image = cut(page_picture(600, 800), part, how)
+    assert image.width * image.height <= limit
+    assert max(image.width, image.height) <= 700
+
+
+def test_too_many_bytes_become_jpeg() -> None:
+    how = RenderOptions(max_bytes=60_000)
+    image = cut(page_picture(300, 300, noise=True), (0, 0, 1, 1), how)
+    assert image.media_type == "image/jpeg"
+    assert len(image.data) <= 60_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from qagen_dagster.grounding.by_code import grade_by_code
 from qagen_dagster.grounding.grade import grade_answer
-from qagen_dagster.grounding.methods.llm import Judge
-from qagen_dagster.grounding.methods.semantic import grade
+from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.records.grading import Method
-from tests.grounding.methods.judging import judge, source, verdict
+from tests.grounding.judging import judge, source, verdict
 
 TEXT = (
     "The swimming pool of Harlow was built by the parish in 1954. Its water comes from a spring above the old mill. "
@@ -42,7 +42,7 @@ def test_an_invented_claim_is_never_supported_without_a_judge(claim: str, method
     for answer in (claim, claim.lower(), f"The text says that {claim[0].lower()}{claim[1:]}"):
         found = grade_answer("What is said about the pool?", answer, source(TEXT), method)
         assert found.is_grounded is not True
-        assert grade(answer, source(TEXT)).is_grounded is not True
+        assert grade_by_code(answer, source(TEXT)).is_grounded is not True
 
 
 @pytest.mark.parametrize("claim", INVENTED)
@@ -56,4 +56,4 @@ def test_the_judge_is_asked_about_each_of_them(claim: str, method: Method) -> No
 
 @pytest.mark.parametrize("sentence", TEXT.split(". "))
 def test_what_the_text_says_is_supported(sentence: str) -> None:
-    assert grade(sentence.rstrip(".") + ".", source(TEXT)).is_grounded is True
+    assert grade_by_code(sentence.rstrip(".") + ".", source(TEXT)).is_grounded is True

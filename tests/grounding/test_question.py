@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.records.grading import AnswerGrade
-from tests.grounding.methods.judging import source
+from tests.grounding.judging import source
 
 TEXT = """Report of the Orrin Bay ferry
 In 1992 the Skua replaced the Plover. She carries 140 passengers and needs 2.5 m of water; the Plover took 60.

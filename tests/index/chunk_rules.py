@@ -7,7 +7,7 @@ from itertools import pairwise
 import regex
 
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Chunk
+from qagen_dagster.records.document import Chunk
 
 
 def check(text: str, chunks: tuple[Chunk, ...], options: IndexOptions) -> None:

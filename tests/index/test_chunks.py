@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
-from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.index.graphemes import inner_positions
+from qagen_dagster.index.chunks import chunks_of, inner_positions
 from qagen_dagster.records.corpus import IndexOptions
 from tests.formats.jats.test_reader import META, article
 from tests.index.chunk_rules import check

@@ -11,8 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qagen_dagster.index import references
-from qagen_dagster.index.reference_passages import MOST_CHARACTERS, passages_of, stem_words
-from qagen_dagster.index.references import FILE_TYPES, ReferenceStore, read_references
+from qagen_dagster.index.references import (
+    FILE_TYPES,
+    MOST_CHARACTERS,
+    ReferenceStore,
+    passages_of,
+    read_references,
+    stem_words,
+)
 from tests.support.embeddings import WordEmbedder
 
 _THINGS = (

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.index.embed import embed_document
+from qagen_dagster.index.ranking import words_of
+from qagen_dagster.index.search import embed_document
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
-from qagen_dagster.index.words import words_of
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import Ranking
+from qagen_dagster.records.document import Ranking
 from tests.support.embeddings import WordEmbedder, vector
 
 OPTIONS = IndexOptions(chunk_characters=60, overlap_characters=0)

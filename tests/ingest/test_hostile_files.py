@@ -12,10 +12,8 @@ import pytest
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.ingest.files import discover
-from qagen_dagster.ingest.parsing import is_current, parse_corpus
-from qagen_dagster.ingest.views import open_view
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.files import discover, open_view
+from qagen_dagster.ingest.parsing import build_manifests, is_current, parse_corpus
 from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.records.document import CorpusIndex, Outcome
 from tests.ingest.conftest import Desk

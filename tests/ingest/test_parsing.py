@@ -12,10 +12,20 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parallel import apply_to_all
-from qagen_dagster.ingest.parsing import files_version, is_current, parse_corpus, why_outdated
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.parsing import (
+    build_manifests,
+    files_version,
+    is_current,
+    parse_corpus,
+    why_outdated,
+)
 from qagen_dagster.records.corpus import DocumentOptions
-from qagen_dagster.records.document import CorpusIndex, Document, Outcome, VisualManifest
+from qagen_dagster.records.document import (
+    CorpusIndex,
+    Document,
+    Outcome,
+    VisualManifest,
+)
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

@@ -6,7 +6,7 @@ from typing import Any
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.loop.checkup import bindings, checkup
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.vectors.base import EmbedderSpec
+from qagen_dagster.models.vectors import EmbedderSpec
 from tests.support.embeddings import embeddings
 from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ResumeError
-from qagen_dagster.loop.questions.events import Compared, Exhausted, GenerationFailed
 from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.state import Compared, Exhausted, GenerationFailed
 from qagen_dagster.store import Store
 
 FIRST = GenerationFailed(reason="max_turns", viewed_pages=(1, 2))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.models.budget import Allowance, Budget, Spent
 from qagen_dagster.store import Store
 

@@ -18,7 +18,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
-from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.providers import build_provider
 from tests.support.blobs import MemoryBlobs
 from tests.support.wire_server import WireServer
 

@@ -1,13 +1,24 @@
+"""JSON that models wrote, and one record from one reply, over HTTP on the three wires."""
+
 from __future__ import annotations
 
 import contextlib
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.models import json_reply
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.json_reply import ask_for
+from qagen_dagster.models.ledger import LocalModel
+from qagen_dagster.models.messages import AssistantMessage, Text
+from qagen_dagster.models.wires.scripted import ScriptedProvider
+from qagen_dagster.records.base import Record
+from tests.models.conftest import ModelMaker, ask
+from tests.support.wire_server import Reply, WireServer
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(),
@@ -86,3 +97,108 @@ def test_half_a_surrogate_pair_becomes_a_mark_that_utf8_can_hold() -> None:
 def test_arguments_in_all_their_forms(raw: object, arguments: dict[str, object], faulty: bool) -> None:
     read, fault = json_reply.read_arguments(raw)
     assert (read, fault is not None) == (arguments, faulty)
+
+
+class Verdict(Record):
+    right: bool
+    reason: str
+
+
+GOOD = '{"right": true, "reason": "it is said"}'
+VERDICT = Verdict(right=True, reason="it is said")
+FORMATS = {
+    "openai": ("text", "format"),
+    "openai_compatible": ("response_format",),
+    "anthropic": ("output_config", "format"),
+}
+
+
+def sent_format(wire: str, body: dict[str, Any]) -> dict[str, Any]:
+    for key in FORMATS[wire]:
+        body = body.get(key, {})
+    return body
+
+
+def test_a_schema_the_server_enforces(make_model: ModelMaker, wire: str) -> None:
+    with WireServer([Reply(text=GOOD)]) as server:
+        answer = ask_for(Verdict, make_model(server), ask())
+    assert (answer.value, answer.fault, len(answer.responses)) == (VERDICT, "", 1)
+    assert sent_format(wire, server.bodies[0])["type"] == "json_schema"
+    assert "tools" not in server.bodies[0]
+    assert "JSON schema" not in json.dumps(server.bodies[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sure, here it is:\n```json\n{GOOD}\n```\nAnything else?",
+        '{"right": true, "reason": "it is said",}',
+        f"I weigh {{both}} sides. {GOOD}",
+    ],
+)
+def test_a_server_without_schemas_is_told_and_read_with_tolerance(
+    make_model: ModelMaker, wire: str, text: str
+) -> None:
+    with WireServer([Reply(text=text)]) as server:
+        answer = ask_for(Verdict, make_model(server, structured_output="none"), ask())
+    assert (answer.value, len(answer.responses)) == (VERDICT, 1)
+    assert sent_format(wire, server.bodies[0]) == {}
+    assert "JSON schema" in json.dumps(server.bodies[0])
+
+
+@pytest.mark.parametrize(
+    ("first", "fault"),
+    [
+        (Reply(text="It is right."), "there is no JSON object"),
+        (Reply(text='{"right": true, "rea', stop="length"), "cut off"),
+        (Reply(text='{"right": "perhaps", "reason": ""}'), "right: "),
+        (Reply(text='{"right": true}'), "reason: "),
+        (Reply(text=""), "there is no JSON object"),
+    ],
+    ids=["prose", "cut", "type", "missing", "empty"],
+)
+@pytest.mark.parametrize("mode", ["json_schema", "none"])
+def test_a_faulty_reply_is_repaired_once(
+    make_model: ModelMaker, wire: str, first: Reply, fault: str, mode: str
+) -> None:
+    if wire == "openai" and not first.text:
+        first = Reply(text=" ")
+    with WireServer([first, Reply(text=GOOD)]) as server:
+        answer = ask_for(Verdict, make_model(server, structured_output=mode), ask())
+    assert (answer.value, len(answer.responses)) == (VERDICT, 2)
+    told = json.dumps(server.bodies[1])
+    assert "Your reply cannot be used" in told
+    assert fault in told
+
+
+def test_a_second_fault_is_the_result(make_model: ModelMaker) -> None:
+    with WireServer([Reply(text="no"), Reply(text="still no")]) as server:
+        answer = ask_for(Verdict, make_model(server), ask())
+    assert (answer.value, len(answer.responses), len(server.requests)) == (None, 2, 2)
+    assert answer.fault
+
+
+def test_a_refusal_is_not_asked_again(make_model: ModelMaker) -> None:
+    with WireServer([Reply(text="I would rather not.", stop="refusal")]) as server:
+        answer = ask_for(Verdict, make_model(server), ask())
+    assert (answer.value, len(server.requests)) == (None, 1)
+    assert "would not answer" in answer.fault
+
+
+def test_both_turns_are_replayed(make_model: ModelMaker) -> None:
+    with WireServer([Reply(text="no"), Reply(text=GOOD)]) as server:
+        paid, again = (ask_for(Verdict, make_model(server), ask()) for _ in range(2))
+    assert paid.value == again.value == VERDICT
+    assert [response.replayed for response in again.responses] == [True, True]
+
+
+@given(st.lists(st.text(max_size=60) | st.just(GOOD), min_size=2, max_size=2))
+def test_any_two_replies_end(texts: list[str]) -> None:
+    replies = iter(texts)
+    provider = ScriptedProvider(
+        ModelSpec(provider="scripted", model="t"),
+        lambda _: AssistantMessage(content=(Text(text=next(replies)),)),
+    )
+    answer = ask_for(Verdict, LocalModel(provider), ask())
+    assert (answer.value is None) == bool(answer.fault)
+    assert len(answer.responses) <= 2

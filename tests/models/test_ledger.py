@@ -1,3 +1,5 @@
+"""The ledger, also in use by several processes at once, some of which are killed."""
+
 from __future__ import annotations
 
 import base64
@@ -7,6 +9,8 @@ import gc
 import json
 import os
 import resource
+import subprocess
+import sys
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +21,15 @@ import pytest
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.ledger import Blobs, Ledger, LedgeredModel, LocalModel, request_key, unseal
+from qagen_dagster.models.ledger import (
+    STOP_AFTER,
+    Blobs,
+    Ledger,
+    LedgeredModel,
+    LocalModel,
+    request_key,
+    unseal,
+)
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Image,
@@ -28,6 +40,7 @@ from qagen_dagster.models.messages import (
     UserMessage,
 )
 from qagen_dagster.models.wires.scripted import ScriptedProvider
+from qagen_dagster.settings import PROJECT_ROOT
 from qagen_dagster.store import Store
 from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
@@ -355,3 +368,83 @@ def test_who_waits_is_served_although_a_forked_child_keeps_the_lock_file_open(
         finally:
             child.end()
     assert sorted(one.replayed for one in found) == [False, True]
+
+
+def use(folder: Path, task: str, *words: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.ledger_processes", task, str(folder), *words],
+        cwd=PROJECT_ROOT,
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_what_writers_finished_before_half_of_them_were_killed_is_readable(tmp_path: Path) -> None:
+    counts = use(tmp_path, "write", "--processes", "8", "--writes", "150")
+    assert counts["killed"] == 4
+    assert counts["finished_by_survivors"] == 4 * 150
+    assert counts["readable"] == counts["finished"] >= 4 * 150
+    assert counts["corrupt"] == 0
+
+
+def test_processes_that_ask_the_same_pay_once(tmp_path: Path) -> None:
+    assert use(tmp_path, "ask", "--processes", "4") == {"paid": 1, "answered": 4, "answers": 1, "locks": 0}
+
+
+def test_a_process_that_dies_while_it_pays_frees_the_request_for_one_other(tmp_path: Path) -> None:
+    counts = use(tmp_path, "ask", "--processes", "4", "--kill")
+    assert counts == {"paid": 2, "answered": 3, "answers": 1, "locks": 0}
+
+
+USELESS = {
+    "empty": (),
+    "unknown": (ToolCall(id="a", name="open\n_valve"),),
+    "unreadable": (ToolCall(id="a", name="read_lines", fault="cut off"), ToolCall(id="b", name="other")),
+}
+USEFUL = {
+    "text": (Text(text="Well."),),
+    "call": (ToolCall(id="a", name="read_lines"),),
+    "one of two": (ToolCall(id="a", name="open_valve"), ToolCall(id="b", name="read_lines")),
+}
+
+
+class Script:
+    def __init__(self) -> None:
+        self.says: AssistantMessage = AssistantMessage(content=())
+        self.asked = 0
+
+    def __call__(self, request: Request) -> AssistantMessage:
+        self.asked += 1
+        return self.says
+
+
+@pytest.mark.parametrize("useless", USELESS)
+def test_a_row_of_useless_replies_stops_the_model(useless: str) -> None:
+    script, blobs = Script(), MemoryBlobs()
+    model = LedgeredModel(ScriptedProvider(SPEC, script), Ledger(blobs))
+    script.says = AssistantMessage(content=USELESS[useless])
+    for number in range(STOP_AFTER):
+        model.respond(ask(str(number)))
+    with pytest.raises(
+        PermanentModelError, match=rf"^scripted:test: stopped after {STOP_AFTER} useless .*\w.*$"
+    ):
+        model.respond(ask("one more"))
+    assert script.asked == STOP_AFTER
+    assert model.respond(ask("0")).replayed
+    another = LedgeredModel(ScriptedProvider(SPEC, script), Ledger(blobs))
+    for number in range(STOP_AFTER):
+        assert another.respond(ask(str(number))).replayed
+    assert not another.respond(ask("one more")).replayed  # replays are not counted
+
+
+@pytest.mark.parametrize("useful", USEFUL)
+def test_a_useful_reply_ends_the_row(useful: str) -> None:
+    script = Script()
+    model = LedgeredModel(ScriptedProvider(SPEC, script), Ledger(MemoryBlobs()))
+    for number in range(3 * STOP_AFTER):
+        content = USEFUL[useful] if number % STOP_AFTER == STOP_AFTER - 1 else USELESS["unknown"]
+        script.says = AssistantMessage(content=content)
+        model.respond(ask(str(number)))
+    assert script.asked == 3 * STOP_AFTER

@@ -1,9 +1,61 @@
+""""""
+
 from __future__ import annotations
+
+import time
 
 import pytest
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, TransientModelError
+from qagen_dagster.models import retry
 from qagen_dagster.models.retry import call_with_retry
+from tests.models.conftest import ModelMaker, ask
+from tests.support.wire_server import Hang, Reply, Trickle, WireServer
+
+LONG = "A long document. " * 200_000  # more than sockets hold on their way
+
+
+@pytest.mark.parametrize("step", [Trickle(), Trickle(head=True)], ids=["body", "head"])
+def test_a_server_that_trickles_is_left_when_the_attempt_ends(make_model: ModelMaker, step: Trickle) -> None:
+    with WireServer([step, Reply(text="ok")]) as server:
+        response = make_model(server, timeout_seconds=1).respond(ask())
+    assert (response.message.text, response.retries) == ("ok", 1)
+
+
+@pytest.mark.parametrize("step", [Trickle(), Trickle(head=True), Hang(30)], ids=["body", "head", "silence"])
+def test_no_attempt_outlasts_its_call(make_model: ModelMaker, step: Trickle | Hang) -> None:
+    with WireServer([Reply(text="ok")], then=step) as server:
+        make_model(server).respond(ask("Load what is loaded late."))
+        with pytest.raises(TransientModelError, match=r"no response within [01](\.\d)? s"):
+            make_model(server, deadline_seconds=1, timeout_seconds=60).respond(ask())
+    assert len(server.requests) == 2
+
+
+def test_a_long_request_arrives_whole(make_model: ModelMaker) -> None:
+    with WireServer([Reply(text="ok")]) as server:
+        assert make_model(server).respond(ask(LONG)).message.text == "ok"
+    assert LONG in str(server.bodies[0])
+
+
+def test_an_attempt_has_what_is_left_of_its_call() -> None:
+    assert retry.call_ends() == float("inf")
+    with retry.attempt_deadline(7) as seconds:
+        assert seconds == 7
+    with retry.call_deadline(100):
+        ends = retry.call_ends()
+        assert 0 < ends - time.monotonic() <= 100
+        with retry.call_deadline(1000):
+            assert retry.call_ends() == ends
+        with retry.attempt_deadline(1000) as seconds:
+            assert 0 < seconds <= 100
+    with retry.call_deadline(-5), retry.attempt_deadline(60) as seconds:
+        assert 0 < seconds < 1
+    assert retry.call_ends() == float("inf")
+
+
+@pytest.mark.parametrize("client", [None, object()])
+def test_a_client_of_another_make_is_left_as_it_is(client: object) -> None:
+    retry.stop_at_deadline(client)
 
 
 class Flaky:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.catalog.file import CATALOG
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import CATALOG, rebuild_catalog
 from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun

@@ -10,12 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.answering.fulltext import storage
-from qagen_dagster.loop.catalog.file import CATALOG
+from qagen_dagster.answering import full_text
+from qagen_dagster.loop.catalog import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.loop.questions.publication import exports
-from qagen_dagster.publishing.questions import card, corpus_json, jsonl
+from qagen_dagster.publishing.questions import set_files
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
@@ -47,17 +47,17 @@ VALUES: dict[str, Any] = {
     "task": "variant-numerical-1",
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {
-    "Document.file_key.file": (storage.PDF, storage.TEXT, storage.RECORD),
+    "Document.file_key.file": (full_text.PDF, full_text.TEXT, full_text.RECORD),
     "CorpusGenerationResult.file_key.path": (
-        corpus_json.FILE,
-        jsonl.FILE,
-        jsonl.REJECTED_FILE,
-        jsonl.RETIRED_FILE,
-        card.FILE,
+        set_files.CORPUS_FILE,
+        set_files.QUESTIONS_FILE,
+        set_files.REJECTED_FILE,
+        set_files.RETIRED_FILE,
+        set_files.CARD_FILE,
         f"{exports.FOLDER}/ragas/testset.jsonl",
     ),
-    "CorpusGenerationResult.version_key.path": (corpus_json.FILE,),
-    "Combination.history_key.path": (corpus_json.FILE,),
+    "CorpusGenerationResult.version_key.path": (set_files.CORPUS_FILE,),
+    "Combination.history_key.path": (set_files.CORPUS_FILE,),
     "Decision.key.set_key": ("corpus/scenario/textual", "exams/exam", "problems/mechanics"),
     "Unfinished.key.path": ("corpus/scenario/textual",),
     "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),

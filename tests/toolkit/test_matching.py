@@ -4,20 +4,20 @@ import time
 
 import pytest
 
-from qagen_dagster.toolkit import patterns
+from qagen_dagster.toolkit import matching
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.matching import Hit, find_literal, find_regex
 
 
-def regex(text: str) -> patterns.Pattern:
-    return patterns.regex(text, ignore_case=False)
+def regex(text: str) -> matching.Pattern:
+    return matching.regex(text, ignore_case=False)
 
 
 def test_one_hit_per_line_with_its_place(make_view) -> None:
     view: DocumentView = make_view("xx \u00fcx\n\nx")
     found = find_regex(view, regex("x"), 1)
     assert found.hits == (Hit(1, 1, 0), Hit(3, 3, 8))
-    assert find_literal(view, patterns.literal("x", ignore_case=False), 1) == found
+    assert find_literal(view, matching.literal("x", ignore_case=False), 1) == found
     assert find_regex(view, regex("x"), 2).hits == (Hit(3, 3, 8),)
 
 
@@ -35,8 +35,8 @@ def test_an_endless_line_is_searched_to_its_end(make_view, at: int) -> None:
     assert find_regex(make_view(f"q\n{line}\nz"), regex("nee?dle"), 1).hits == (Hit(2, 2, at + 2),)
 
 
-def literal(text: str) -> patterns.Pattern:
-    return patterns.literal(text, ignore_case=True)
+def literal(text: str) -> matching.Pattern:
+    return matching.literal(text, ignore_case=True)
 
 
 def test_a_phrase_that_costs_too_much_ends_in_seconds(make_view) -> None:

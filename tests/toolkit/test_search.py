@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Text
-from qagen_dagster.records.document import Document, Outcome, Section, Visual, VisualType
+from qagen_dagster.records.document import (
+    Document,
+    Outcome,
+    Section,
+    Visual,
+    VisualType,
+)
 from qagen_dagster.toolkit import search as search_tool
 from qagen_dagster.toolkit.document_view import DocumentView
 
@@ -16,7 +22,7 @@ ROW = re.compile(r"^\s*(\d+)\| (.*)$")
 
 
 def search(view: DocumentView, pattern: str, **arguments: object) -> str:
-    (part,) = search_tool.make(view).call({"pattern": pattern, **arguments})
+    (part,) = search_tool.search_tool(view).call({"pattern": pattern, **arguments})
     assert isinstance(part, Text)
     return part.text
 

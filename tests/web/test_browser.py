@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.exams.bank import publish_bank
-from qagen_dagster.loop.review.decisions import decisions_of
+from qagen_dagster.loop.review import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from tests.support import waterworks
 from tests.support.chromium import Tab, chromium, needs_chromium

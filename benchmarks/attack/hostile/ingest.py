@@ -18,9 +18,8 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.ingest.parsing import is_current, parse_corpus
-from qagen_dagster.ingest.views import open_view
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.files import open_view
+from qagen_dagster.ingest.parsing import build_manifests, is_current, parse_corpus
 from qagen_dagster.records.document import Outcome
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

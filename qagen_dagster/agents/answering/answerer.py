@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking
-from qagen_dagster.records.answering.answer import Share
+from qagen_dagster.records.answer import Share
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row

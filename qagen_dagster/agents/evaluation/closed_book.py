@@ -9,8 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.toolkit.excerpt import one_line

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.agents.runner import readable, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, Limits
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.run import CallSummary
 
 LIMITS = Limits(max_turns=4, max_nudges=1)
 ResultT = TypeVar("ResultT", bound=Record)

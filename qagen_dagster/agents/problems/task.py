@@ -11,18 +11,16 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.runner import AgentRun, readable, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries, raw_text, readable, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.problems.item import Breach, Unable
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, TaskEnd
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, explain
 
 ResultT = TypeVar("ResultT", bound=Record)

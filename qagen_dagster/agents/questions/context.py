@@ -1,21 +1,25 @@
-"""What every question agent is told about its task."""
+"""What the agents are told about their task: the corpus and scenario, the document, and the earlier attempts."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.toolkit import read_lines
+from qagen_dagster.records.document import Visual
+from qagen_dagster.records.ids import Mode, normalise
+from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import CLOSE, Block, block, enclose, one_line
-from qagen_dagster.toolkit.search_meaning import Meaning
+from qagen_dagster.toolkit.excerpt import CLOSE, Block, block, enclose, label_key, one_line, shown_label
+from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
-from qagen_dagster.toolkit.toolbox import toolbox
+from qagen_dagster.toolkit.toolbox import opening, toolbox
+from qagen_dagster.toolkit.visual_tools import visual_row
 
 _MOST_SECTIONS = 60
 _FIRST_CHARACTERS = 8_000  # of a long document
@@ -65,7 +69,7 @@ class QAContext:
         """
         if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
             return ""
-        return read_lines.opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
+        return opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
 
     def opens_whole(self, spec: ModelSpec) -> bool:
         """Whether `opening` shows the model the whole document."""
@@ -95,3 +99,117 @@ class QAContext:
         """The first words of the document, for one without a title."""
         words = " ".join(line.strip() for line in self.view.lines[:60])
         return f"begins: {one_line(words, 250)}" if words.strip() else ""
+
+
+_SHOWN_REJECTED = 20
+_SHOWN_ACCEPTED = 200
+_SHOWN_NOTES = 20
+_SHOWN_GAPS = 6
+_NARROW = 10  # lines; shorter gaps are named only if there are no longer ones
+_SHOWN_VISUALS = 30
+
+
+@dataclass(frozen=True)
+class History:
+    """The results of earlier attempts on this document."""
+
+    accepted: tuple[QAPair, ...] = ()
+    rejected: tuple[RejectedQA, ...] = ()
+    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
+    viewed_pages: tuple[int, ...] = ()
+    also_seen: tuple[str, ...] = ()
+
+
+def prompt_values(context: QAContext, history: History) -> dict[str, str]:
+    """The values of the generator's prompt."""
+    accepted = history.accepted[-_SHOWN_ACCEPTED:]
+    rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
+    values = context.task_values() | {
+        "document_card": context.document_card(),
+        "accepted": block(
+            f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
+            for number, pair in enumerate(accepted, 1)
+        )
+        or "(none yet)",
+        "rejected": block(
+            part
+            for pair, evidence in rejected
+            if pair.question
+            for part in (
+                f"- {pair.question} {_lines(evidence)}",
+                f"  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}",
+            )
+        )
+        or "(none yet)",
+        "also_seen": block(f"- {note}" for note in _notes(history)) or "(nothing)",
+    }
+    if context.mode is Mode.VISUAL:
+        values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
+        values["visuals"] = _visuals(context.view.visuals, history)
+    else:
+        used = [place for pair in history.accepted for place in pair.evidence]
+        used += [place for evidence in history.rejected_evidence for place in evidence]
+        values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
+    return values
+
+
+def _notes(history: History) -> list[str]:
+    """The newest notes, each once: a corrected submission repeats those of the refused one."""
+    return list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
+
+
+def _visuals(visuals: Sequence[Visual], history: History) -> str:
+    """The list of visuals; those without a question come first, so that the agent need not list them itself."""
+    asked = Counter(label_key(label) for pair in history.accepted for label in pair.content_refs)
+    shown = sorted(visuals, key=lambda visual: asked[label_key(visual.label)])[:_SHOWN_VISUALS]
+    rows = [f"{visual_row(visual)} | questions: {asked[label_key(visual.label)]}" for visual in shown]
+    left = len(visuals) - len(shown)
+    more = [f"[{left} more: list_visual_content shows all {len(visuals)}]"] if left else []
+    return (
+        block([enclose(rows), *more]) if rows else "(nothing was found; view_page may still show something)"
+    )
+
+
+def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[int, int]] = ()) -> str:
+    """The longest ranges of lines that are no evidence of any question, in order: `1-40, 90-310`.
+
+    `skipped` are ranges of lines that should not be used.
+    """
+    spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
+    spans = sorted([*spans, *skipped])
+    gaps: list[tuple[int, int]] = []
+    at = 1
+    for start, end in spans:
+        if start > at:
+            gaps.append((at, start - 1))
+        at = max(at, end + 1)
+    if at <= total:
+        gaps.append((at, total))
+    wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
+    longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
+    return ", ".join(_span(start, end) for start, end in longest) or "none"
+
+
+def _place(pair: QAPair) -> str:
+    """Where an accepted question was found: its visuals and pages, or its lines."""
+    labels = ", ".join(shown_label(label) for label in pair.content_refs)
+    pages = sorted({place.page for place in pair.evidence if place.page is not None})
+    where = f" page {', '.join(map(str, pages))}" if pages else ""
+    return f"({labels}{where})" if labels else _lines(pair.evidence)
+
+
+def _lines(evidence: tuple[Evidence, ...]) -> str:
+    """`(lines 4-6, 9)`, in order; overlapping and adjacent ranges are merged."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line):
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    shown = ", ".join(_span(start, end) for start, end in merged)
+    one = len(merged) == 1 and merged[0][0] == merged[0][1]
+    return f"({'line' if one else 'lines'} {shown})" if merged else ""
+
+
+def _span(start: int, end: int) -> str:
+    return str(start) if start == end else f"{start}-{end}"

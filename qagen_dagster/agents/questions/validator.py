@@ -1,23 +1,23 @@
 """The validator first answers the question blind with the document's tools, then compares the answers and judges.
 
-The blind step never sees the proposed answer, its evidence, its type, or who asked.
+The blind step never sees the proposed answer, its evidence, its type, or who asked. Several questions can be answered blind in one
+request, so that the document is shown once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Mode, digest
+from qagen_dagster.records.questions.batch import SubmitAnswers
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
@@ -351,3 +351,40 @@ def rejection(verdict: VerdictRecord) -> tuple[RejectionReason, str] | None:
         (verdict.relevant, RejectionReason.IRRELEVANT, verdict.explanation),
     )
     return next(((reason, detail) for passed, reason, detail in checks if passed is False), None)
+
+
+@dataclass(frozen=True)
+class BlindAnswers:
+    """The blind answers by question. A question that got none is left out."""
+
+    answers: dict[str, JudgingAnswer]
+    calls: tuple[CallSummary, ...]
+
+
+def blind_many_prompt() -> Prompt:
+    """The addition before the user part of the validator's textual prompt, for several questions."""
+    return load_addition("questions/batch/blind_many")
+
+
+def answer_all_blind(
+    context: QAContext, model: Model, questions: Sequence[str], attempt: int
+) -> BlindAnswers:
+    """Answer questions that may be asked together. Raises ModelError.
+
+    A model that does not see the whole document in its first message is not asked: it searches for each question by itself.
+    """
+    if not context.opens_whole(model.spec):
+        return BlindAnswers({}, ())
+    shuffled = sorted(questions, key=lambda one: digest(context.view.document.id, one))
+    asked = block(f"{number}. {one}" for number, one in enumerate(shuffled, 1))
+    prompt = blind_many_prompt().before(blind_prompt(Mode.TEXTUAL))
+    terminal = Terminal("submit_answers", SubmitAnswers)
+    tools = not context.shows_all(model.spec)
+    run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
+    given = SubmitAnswers.model_validate(run.end.result).answers if isinstance(run.end, Finish) else ()
+    found = {
+        shuffled[one.number - 1]: JudgingAnswer.model_validate(one.model_dump(exclude={"number"}))
+        for one in given
+        if one.number <= len(shuffled)
+    }
+    return BlindAnswers(found, calls)

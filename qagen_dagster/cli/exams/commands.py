@@ -36,7 +36,7 @@ from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings

@@ -9,10 +9,10 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.catalog import compare as queries
+from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 

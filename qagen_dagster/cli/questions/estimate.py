@@ -28,7 +28,7 @@ from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
 from qagen_dagster.loop.estimate.cost import BudgetEnd
 from qagen_dagster.loop.estimate.forecast import Range
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Mode

@@ -18,7 +18,7 @@ from qagen_dagster.loop.questions.publication.exports import (
     write_exports,
 )
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
+from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import Settings

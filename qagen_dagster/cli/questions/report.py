@@ -12,7 +12,6 @@ from rich.table import Table
 from qagen_dagster.loop.calls import unique_prices
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import (
@@ -22,6 +21,7 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     ValidatedSet,
 )
+from qagen_dagster.records.run import CallSummary
 
 
 class CombinationReport(Record):

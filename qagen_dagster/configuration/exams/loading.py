@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from qagen_dagster.configuration.exams.schemas import read_schemas
-from qagen_dagster.configuration.folders import FolderKind, config_path
-from qagen_dagster.configuration.yaml_file import read_yaml
+from qagen_dagster.configuration.files import FolderKind, config_path, read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import ExamPart, ExamSchema

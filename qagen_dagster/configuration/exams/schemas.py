@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qagen_dagster.configuration.yaml_file import read_config_text
+from qagen_dagster.configuration.files import read_config_text
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.item import ExamSchema
 

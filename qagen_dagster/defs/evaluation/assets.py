@@ -15,9 +15,13 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
-from qagen_dagster.loop.evaluation.published_set import Evaluation, open_evaluation, report_version
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
-from qagen_dagster.loop.evaluation.run_questions import Progress
+from qagen_dagster.loop.evaluation.run_questions import (
+    Evaluation,
+    Progress,
+    open_evaluation,
+    report_version,
+)
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace

@@ -18,9 +18,16 @@ from qagen_dagster.defs.metadata import (
     markdown_table,
     stored_file,
 )
-from qagen_dagster.loop.evaluation.published_set import earlier_reports
-from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
+from qagen_dagster.loop.evaluation.measures import (
+    CUTS,
+    GAIN_CUT,
+    NAMES,
+    UNTITLED,
+    placed,
+)
+from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
     AnswerReport,
     BaselineAnswer,
@@ -30,7 +37,6 @@ from qagen_dagster.records.evaluation import (
     RetrievalReport,
     RetrievedQuestion,
 )
-from qagen_dagster.records.index import Ranking
 
 MOST_RUNS = 20  # earlier runs in the table
 SECONDS = 19  # characters of a time without fractions of a second

@@ -21,7 +21,7 @@ from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_librar
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import fingerprint

@@ -10,7 +10,7 @@ from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.grading.grade_answers import in_picture
-from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
+from qagen_dagster.loop.grading.report import RunMark, grade_set, grades_version
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
@@ -46,7 +46,7 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             metadata=metadata.of_report(space, report),
             check_results=grounding_results(options, report),
-            data_version=dg.DataVersion(report_version(report)),
+            data_version=dg.DataVersion(grades_version(report)),
         )
 
     return grounding_report

@@ -18,7 +18,7 @@ from qagen_dagster.defs.metadata import (
     markdown_table,
     stored_file,
 )
-from qagen_dagster.loop.grading.coverage import told
+from qagen_dagster.loop.grading.grade_answers import coverage_lines
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
@@ -59,7 +59,9 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
 
 def _decided(report: GroundingReport) -> dg.MarkdownMetadataValue:
     """The share of answers that was decided, by whom, and the known errors of code."""
-    return dg.MetadataValue.md("\n".join(f"- {line}" for line in told(report.decided, report.error_rates)))
+    return dg.MetadataValue.md(
+        "\n".join(f"- {line}" for line in coverage_lines(report.decided, report.error_rates))
+    )
 
 
 def _letter(one: GroundingReport | DocumentGrades) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from qagen_dagster.defs.cost import shown_money
 from qagen_dagster.defs.metadata import Metadata, markdown_table, stored_file
 from qagen_dagster.loop.index.build import IndexBuild
-from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.store import Store
 
 

@@ -23,9 +23,8 @@ from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of
 from qagen_dagster.loop.problems.pictures import rendering, thumbnail
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.markup import with_mathml
+from qagen_dagster.publishing.markup import with_mathml, xml_text
 from qagen_dagster.publishing.problems.markup import html
-from qagen_dagster.publishing.segments import xml_text
 from qagen_dagster.records.problems.export import BankItem
 from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import ProblemBank, Stage, TaskResult

@@ -7,8 +7,8 @@ from collections import Counter
 import dagster as dg
 
 from qagen_dagster.defs.check_results import WARN, failing_result
-from qagen_dagster.loop.questions.publication.publish import Published
-from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
+from qagen_dagster.loop.questions.publication.publish import Published, broken_evidence
+from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.results import CandidateSet, QAPair, ValidatedSet

@@ -21,7 +21,6 @@ from qagen_dagster.defs.metadata import (
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.document import VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
@@ -33,6 +32,7 @@ from qagen_dagster.records.questions.results import (
     Shortfall,
     ValidatedSet,
 )
+from qagen_dagster.records.run import CallSummary
 
 MAX_CROPS = 4
 

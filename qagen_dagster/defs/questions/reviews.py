@@ -8,8 +8,7 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions.metadata import review_of
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.refresh.products import Group
-from qagen_dagster.loop.review.agreement import facts_of, review_facts
-from qagen_dagster.loop.review.decisions import decisions_of
+from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.results import ValidatedSet

@@ -1,29 +1,45 @@
-"""The running parts of a JATS article: sections, paragraphs, lists, floats and notes."""
+"""References of JATS articles, one line each.
+
+A mixed citation has its own punctuation and is copied. An element citation has none, so its parts are put in the
+usual order: authors, year, title, source, volume, pages, DOI.
+
+A writer that collects the lines of an article and records where headings and visuals stand.
+
+The running parts of a JATS article: sections, paragraphs, lists, floats and notes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from qagen_dagster.formats.jats.inline import BLOCKS, inline, piece, tidy
-from qagen_dagster.formats.jats.math import formula_text
-from qagen_dagster.formats.jats.references import citation_text, reference_lines
-from qagen_dagster.formats.jats.tables import table_rows
-from qagen_dagster.formats.jats.tree import (
+from qagen_dagster.formats.base import Labels, caption_label
+from qagen_dagster.formats.jats.inline import (
+    BLOCKS,
     Element,
     below,
     children,
     first,
+    formula_text,
     href,
+    inline,
     line_of,
     local,
     named,
+    person,
+    piece,
     text_of,
+    tidy,
 )
-from qagen_dagster.formats.jats.writer import Writer
+from qagen_dagster.formats.jats.tables import table_rows
 from qagen_dagster.formats.wrap import wrap
-from qagen_dagster.records.document import VisualType
+from qagen_dagster.records.document import Section, Visual, VisualType
 
+_MAX_AUTHORS = 20
+_CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
+_MAX_CAPTION = 2_000
+_MAX_LABEL = 80
+_MAX_LEVEL = 6
 _OWN_DOI = re.compile(r"DOI:? ?(?:https?://\S+|10\.\S+)")
 _FLOATS = frozenset(
     {"fig", "fig-group", "table-wrap", "table-wrap-group", "boxed-text", "supplementary-material"}
@@ -34,6 +50,183 @@ _SKIPPED_NAMES = (
     "corresp related-object related-article counts funding-group"
 )
 _SKIPPED = frozenset(_SKIPPED_NAMES.split())
+
+
+def reference_lines(ref: Element) -> list[str]:
+    """One line for each citation of a `ref`; its label precedes the first."""
+    lines = [text for one in _citations(ref) if (text := citation_text(one))]
+    if not lines:
+        lines = [text for one in named(ref, "note") if (text := inline(one))]
+    label = line_of(first(ref, "label")).rstrip(".")
+    if label and lines:
+        lines[0] = f"{label} {lines[0]}" if label.startswith(("[", "(")) else f"{label}. {lines[0]}"
+    return lines
+
+
+def citation_text(citation: Element) -> str:
+    """A citation as one line."""
+    written = (citation.text or "") + "".join(child.tail or "" for child in citation)
+    if local(citation) == "mixed-citation" and written.strip(" \n\t,.;"):
+        return inline(citation)
+    return _composed(citation)
+
+
+def _citations(ref: Element) -> list[Element]:
+    return list(below(ref, *_CITATIONS))
+
+
+def _composed(citation: Element) -> str:
+    said = {local(one): inline(one) for one in reversed(list(citation)) if local(one)}
+    parts = [_authors(citation)]
+    if said.get("year"):
+        parts[0] = f"{parts[0]} ({said['year']})".strip()
+    for name in ("article-title", "chapter-title", "data-title", "trans-title", "part-title"):
+        if said.get(name):
+            parts.append(said[name])
+    parts.append(_place(said))
+    parts.extend(said[name] for name in ("edition", "conf-name", "version") if said.get(name))
+    publisher = ": ".join(said[name] for name in ("publisher-loc", "publisher-name") if said.get(name))
+    parts.extend((publisher, said.get("comment", ""), said.get("patent", "")))
+    text = ". ".join(part.rstrip(".") for part in parts if part)
+    identifiers = [_identifier(one) for one in named(citation, "pub-id")]
+    links = [said["ext-link"]] if said.get("ext-link") and not identifiers else []
+    ends = " ".join(one for one in (*identifiers, *links) if one)
+    return tidy(f"{text}. {ends}" if text and ends else text or ends)
+
+
+def _place(said: dict[str, str]) -> str:
+    """ "Source 12(3):45-67" from those parts that exist."""
+    volume = said.get("volume", "") + (f"({said['issue']})" if said.get("issue") else "")
+    pages = said.get("elocation-id", "") or said.get("fpage", "")
+    if said.get("lpage") and said.get("fpage") and not said.get("elocation-id"):
+        pages += f"-{said['lpage']}"
+    numbers = ":".join(part for part in (volume, pages) if part)
+    return " ".join(part for part in (said.get("source", ""), numbers) if part)
+
+
+def _authors(citation: Element) -> str:
+    groups = named(citation, "person-group") or [citation]
+    names: list[str] = []
+    for one in (name for group in groups for name in group):
+        kind = local(one)
+        if kind in ("name", "string-name"):
+            names.append(person(one))
+        elif kind in ("collab", "anonymous"):
+            names.append(inline(one) or "Anonymous")
+        elif kind == "etal":
+            names.append("et al")
+    if len(names) > _MAX_AUTHORS:
+        names = [*names[:_MAX_AUTHORS], "et al"]
+    return ", ".join(name for name in names if name)
+
+
+def _identifier(identifier: Element) -> str:
+    kind, text = identifier.get("pub-id-type", ""), line_of(identifier)
+    return f"doi:{text}" if kind == "doi" and text else ""
+
+
+class Writer:
+    """Collects lines; an empty line separates blocks."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.sections: list[Section] = []
+        self.visuals: list[Visual] = []
+        self.blocks = 0  # blocks of running text, without headings
+        self._labels = Labels()
+        self._item_end = -1
+
+    def heading(self, title: str, level: int) -> None:
+        """A heading on a line of its own."""
+        if title:
+            start = self._block([title])
+            self.sections.append(Section(title=title, level=min(level, _MAX_LEVEL), start_line=start))
+
+    def paragraph(self, text: str) -> int | None:
+        """Write a paragraph, broken at sentence ends. Return its first line; None when there is no text."""
+        return self.block(wrap(text))
+
+    def mark(self) -> tuple[int, int, int]:
+        """The current position, for `back_unless_text`."""
+        return self.count, len(self.sections), self.blocks
+
+    def close_headings(self, mark: tuple[int, int, int]) -> None:
+        """End the headings written since `mark` with the last line: what follows is not under them."""
+        for place in range(mark[1], len(self.sections)):
+            self.sections[place] = self.sections[place].model_copy(update={"end_line": self.count})
+
+    def drop_empty_headings(self, mark: tuple[int, int, int]) -> None:
+        """Remove the headings written since `mark` if no text followed them."""
+        lines, sections, blocks = mark
+        if self.blocks == blocks:
+            del self.lines[lines:], self.sections[sections:]
+
+    def item(self, text: str, *, first: str, rest: str) -> None:
+        """Write a list item; it follows the item before it without an empty line."""
+        lines = wrap(text)
+        if not lines:
+            return
+        marked = [first + lines[0], *(rest + line for line in lines[1:])]
+        self.blocks += 1
+        if self._item_end == self.count:
+            self.append(marked)
+        else:
+            self._block(marked)
+        self._item_end = self.count
+
+    def block(self, lines: Sequence[str]) -> int | None:
+        """Write lines unchanged, as one block."""
+        if not lines:
+            return None
+        self.blocks += 1
+        return self._block(lines)
+
+    def append(self, lines: Sequence[str]) -> None:
+        """Append lines to the last block."""
+        self.lines.extend(lines)
+
+    @property
+    def count(self) -> int:
+        """Number of lines so far."""
+        return len(self.lines)
+
+    def visual(
+        self,
+        kind: VisualType,
+        label: str,
+        caption: str,
+        start: int,
+        *,
+        reference: str | None = None,
+    ) -> None:
+        """Record a visual that extends from line `start` to the last line written."""
+        name = _name(label) or f"{kind.value} at line {start}"
+        if len(caption) > _MAX_CAPTION:
+            caption = caption[: _MAX_CAPTION - 1].rsplit(" ", 1)[0] + "…"
+        self.visuals.append(
+            Visual(
+                label=self._labels.unique(name),
+                type=kind,
+                caption=caption,
+                reference=reference,
+                start_line=start,
+                end_line=self.count,
+            )
+        )
+
+    def _block(self, lines: Sequence[str]) -> int:
+        if self.lines:
+            self.lines.append("")
+        self.lines.extend(lines)
+        return self.count - len(lines) + 1
+
+
+def _name(label: str) -> str:
+    """The label as a name: "Fig 1" becomes "Figure 1"; "Figure 1-figure supplement 2" stays."""
+    short = caption_label(label)
+    if len(label.split()) == 2 and short:
+        return short
+    return label if len(label) <= _MAX_LABEL else short
 
 
 class BodyWriter:

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.lettering import MARK
 from qagen_dagster.formats.pdf.mupdf import Pdf
+from qagen_dagster.formats.pdf.page_lines import MARK
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 from qagen_dagster.records.document import Section
 

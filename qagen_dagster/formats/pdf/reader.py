@@ -1,8 +1,14 @@
-"""The PDF format: text in reading order with its pages, visuals, and pages as pictures."""
+"""Opening a PDF: signature, passwords and limits; every fault becomes a named outcome.
+
+Rendering of a page, or a crop of it, as a picture within limits.
+
+The PDF format: text in reading order with its pages, visuals, and pages as pictures.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
@@ -14,17 +20,142 @@ from qagen_dagster.formats.base import (
     RowFailure,
     Source,
 )
+from qagen_dagster.formats.image import encode, fit_size, framed
 from qagen_dagster.formats.pdf.headings import headings_of
 from qagen_dagster.formats.pdf.metadata import metadata_of
-from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.open import looks_like_pdf, opened
-from qagen_dagster.formats.pdf.render import render_page
-from qagen_dagster.formats.pdf.text import PdfText, counted, listed, read_pages
-from qagen_dagster.formats.pdf.visuals.manifest import find_visuals
-from qagen_dagster.records.document import Outcome, Visual
+from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
+from qagen_dagster.formats.pdf.text import (
+    PdfText,
+    counted,
+    listed,
+    read_pages,
+)
+from qagen_dagster.formats.pdf.visuals import find_visuals
+from qagen_dagster.records.document import Box, Outcome, Visual
 
+HEAD = 1_024  # readers accept junk before the signature up to here
+_END, _TAIL = b"%%EOF", 4_096  # junk after the end is accepted, too
+_USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print
+_CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
+_CROP_SIDE = 900  # target length in pixels of a small crop's longer side
 _MAX_SECTIONS = 3_000
 _PAGES_LOOKED_AT = 20  # searched for marks, to tell an empty document from one of pictures
+
+
+def looks_like_pdf(head: bytes) -> bool:
+    """Whether the signature stands within the range in which readers look for it."""
+    return b"%PDF-" in head[:HEAD]
+
+
+@contextmanager
+def opened(source: Source, options: ParseOptions) -> Generator[Pdf]:
+    """The document, unlocked and checked against the limits; it is closed at the end.
+
+    Raises:
+        DocumentError: `empty`, `too_large`, `not_what_it_says`, `corrupt` or `encrypted`.
+    """
+    data = source.data
+    if not data:
+        raise DocumentError(Outcome.EMPTY, "the file has no bytes")
+    if len(data) > options.max_bytes:
+        raise DocumentError(Outcome.TOO_LARGE, f"{len(data):,} bytes; the limit is {options.max_bytes:,}")
+    if not looks_like_pdf(data):
+        raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "there is no PDF signature in the file")
+    with _as_corrupt("the file cannot be opened as PDF"):
+        pdf = Pdf(data)
+    try:
+        _unlock(pdf, source.name, options.passwords)
+        _check(pdf, options)
+        if pdf.is_repaired and _END not in data[-_TAIL:]:
+            raise DocumentError(Outcome.CORRUPT, f"the file is cut off: {len(data):,} bytes without an end")
+        yield pdf
+    finally:
+        pdf.close()
+
+
+def _unlock(pdf: Pdf, name: str, passwords: dict[str, str]) -> None:
+    if not pdf.is_locked:
+        return
+    keys = (name, name.rsplit("/", 1)[-1], "*")
+    password = next((passwords[key] for key in keys if key in passwords), None)
+    if password is None:
+        raise DocumentError(Outcome.ENCRYPTED, "a password is needed and none is configured for this file")
+    with _as_corrupt("the encryption is broken"):
+        fits = pdf.unlock(password)
+    if not fits:
+        raise DocumentError(Outcome.ENCRYPTED, "the configured password does not open the file")
+
+
+def _check(pdf: Pdf, options: ParseOptions) -> None:
+    if not pdf.is_pdf:
+        raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "the content is not PDF")
+    with _as_corrupt("the list of pages is broken"):
+        count = pdf.count
+    if count < 1:
+        raise DocumentError(Outcome.EMPTY, "the document has no pages")
+    if count > options.max_pages:
+        raise DocumentError(Outcome.TOO_LARGE, f"{count:,} pages; the limit is {options.max_pages:,}")
+
+
+@contextmanager
+def _as_corrupt(detail: str) -> Generator[None]:
+    """Turn every library error into `corrupt`; the library raises many kinds, some through its own bugs."""
+    try:
+        yield
+    except (DocumentError, MemoryError):
+        raise
+    except Exception as error:
+        raise DocumentError(Outcome.CORRUPT, f"{detail} ({_short(error)})") from error
+
+
+def _short(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 120 and "proxy of" not in text else type(error).__name__
+
+
+def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions) -> PageImage:
+    """1-based page `number` as displayed, or the part of it that `how.crop` names.
+
+    Raises:
+        DocumentError: `unsupported` (no such page, an empty crop), `too_large` (a picture on the page exceeds
+            `max_pixels`), `corrupt` (the page cannot be drawn).
+    """
+    if not 1 <= number <= pdf.count:
+        pages = "page 1 only" if pdf.count == 1 else f"pages 1 to {pdf.count}"
+        raise DocumentError(Outcome.UNSUPPORTED, f"there is no page {number}: the document has {pages}")
+    try:
+        page = pdf.page(number - 1)
+        clip = _clip(page, how.crop)
+        _check_pictures(page, options)
+        wide, high = clip[2] - clip[0], clip[3] - clip[1]
+        zoom = min(max(_USUAL_ZOOM, _CROP_SIDE / max(wide, high)), _CROP_ZOOM)
+        # The library rounds the clip outwards to whole pixels; `encode` scales the extra pixel away.
+        picture = page.draw(clip, *fit_size(wide * zoom, high * zoom, how))
+        return encode(framed(picture, how.frame, picture.width / wide) if how.frame else picture, how)
+    except (DocumentError, MemoryError):
+        raise
+    except Exception as error:  # whatever the library reports, the page cannot be shown
+        raise DocumentError(Outcome.CORRUPT, f"page {number} cannot be drawn") from error
+
+
+def _clip(page: Page, crop: Box | None) -> Rect:
+    if not (0 < page.width < 1e6 and 0 < page.height < 1e6):
+        raise DocumentError(Outcome.CORRUPT, "the page has no usable size")
+    if crop is None:
+        return page.box
+    clip = (max(crop.x0, 0), max(crop.y0, 0), min(crop.x1, page.width), min(crop.y1, page.height))
+    if clip[2] - clip[0] < 0.5 or clip[3] - clip[1] < 0.5:
+        size = f"{page.width:.0f} x {page.height:.0f} points"
+        raise DocumentError(Outcome.UNSUPPORTED, f"the crop shows nothing of the page, which is {size}")
+    return clip
+
+
+def _check_pictures(page: Page, options: ParseOptions) -> None:
+    for picture in page.pictures():
+        if picture.width * picture.height > options.max_pixels:
+            size = f"{picture.width:,} x {picture.height:,} pixels"
+            limit = f"the limit is {options.max_pixels:,} pixels"
+            raise DocumentError(Outcome.TOO_LARGE, f"the page holds a picture of {size}; {limit}")
 
 
 class PdfFormat:

@@ -1,39 +1,36 @@
-"""The text of a PDF, page by page: lines in reading order, with text recognition of scanned pages if allowed."""
+"""Text recognition of scanned PDF pages, within the limits of a document.
+
+The text of a PDF, page by page: lines in reading order, with text recognition of scanned pages if allowed.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+import resource
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.pdf.checkboxes import mark_checkboxes
-from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of, split
-from qagen_dagster.formats.pdf.lettering import merge_lettering
-from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
-from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
-from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
-from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
-from qagen_dagster.formats.pdf.tables.cells import Cells, cells_of, join_wrapped, joined
-from qagen_dagster.formats.pdf.tables.empty_cells import BAR, with_empty_cells
-from qagen_dagster.formats.pdf.tables.printed import part_printed
-from qagen_dagster.formats.pdf.tables.ruling import Box, Ruled, ruled_tables
-from qagen_dagster.formats.pdf.tables.wrapping import unbroken
+from qagen_dagster.formats.ocr import ocr_image, tesseract_available
+from qagen_dagster.formats.pdf.cells import BAR
+from qagen_dagster.formats.pdf.fragments import Font
+from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
+from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
+_PAGES = 50  # of one document
+_SECONDS = 80.0  # processor time of one document; a parse takes at most two minutes by default
+_PAGE_SECONDS = 40  # processor time
+_PIXELS = 6_000_000
+_DPI = 300
+_PATHS = 50  # painted paths of a page that may be letters
+_PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
-_ENDS = '.!?:;"\u201d'
-_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
-_FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
-_APART = 8  # tenths of the letter size between close columns
-_LINES_OF_CELLS = 3  # from which a page may have a ruled table
-_FAR = 1 << 30
 _AHEAD = 128  # pages printed ahead
 _AHEAD_BYTES = 4_000_000
 _SAMPLED = 300  # lines that show the fonts of the running text
@@ -41,13 +38,69 @@ _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
 _SAMPLED_LINES = 6  # of the middle of a page, in which a few words show that it is meaningful
 _SAMPLE = 400  # characters of a page checked for meaningful text
-
-
-# The text of a line and its fragments; a blank line has none.
-Line = tuple[str, Row]
-_BLANK: Line = ("", [])
-_ONE: Cells = []  # of a row that is no row of cells
 _NO_FONT = Font()
+
+
+def worth_recognising(page: Page) -> bool:
+    """Whether a page without text may show writing: pictures cover much of it, or letters may be drawn as paths."""
+    if page.marks() >= _PATHS:
+        return True
+    covered = 0.0
+    for (x0, y0, x1, y1), *_ in page.pictures():
+        covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
+    return covered > _PICTURE_SHARE * page.width * page.height
+
+
+class Recogniser:
+    """Recognises pages of one document until its limits are reached; `note` says why a page was skipped."""
+
+    def __init__(self, options: ParseOptions) -> None:
+        self._options = options
+        self._done = 0
+        self._spent = 0.0
+        self.note = ""
+        if not options.ocr:
+            self.note = "text recognition is switched off"
+        elif not tesseract_available():
+            self.note = "tesseract is not installed"
+        self._off = bool(self.note)
+
+    def text_of(self, page: Page) -> str | None:
+        """The recognised text of a page; None if the page was skipped."""
+        if self._off:
+            return None
+        if self._done >= _PAGES or self._spent > _SECONDS:
+            self.note = f"at most {_PAGES} pages or {_SECONDS:.0f} seconds of processor time a document"
+            return None
+        if any(one.width * one.height > self._options.max_pixels for one in page.pictures()):
+            self.note = f"a picture exceeds {self._options.max_pixels:,} pixels"
+            return None
+        self._done += 1
+        before = _processor_seconds()
+        found = self._read(page)
+        self._spent += _processor_seconds() - before
+        return found
+
+    def _read(self, page: Page) -> str | None:
+        zoom = min(_DPI / 72, (_PIXELS / max(page.width * page.height, 1)) ** 0.5)
+        size = max(1, int(page.width * zoom)), max(1, int(page.height * zoom))
+        out = io.BytesIO()
+        page.draw(page.box, *size, grey=True).save(out, "PNG", compress_level=1)
+        try:
+            found = ocr_image(out.getvalue(), self._options.ocr_languages, seconds=_PAGE_SECONDS)
+        except DocumentError as error:
+            self.note = error.detail
+            return None
+        if found is None:
+            self.note = f"tesseract has none of the languages {self._options.ocr_languages}"
+            self._off = True
+        return found
+
+
+def _processor_seconds() -> float:
+    """Processor time of the programs that this process has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @dataclass
@@ -143,189 +196,6 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
             yield from waiting
             waiting, size = [], 0
     yield from waiting
-
-
-def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
-    """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
-    fragments = fragments_of(printed.json)
-    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
-    mark_checkboxes(fragments, printed.checkboxes)
-    return fragments
-
-
-class PageLines(NamedTuple):
-    """The lines of a page, their fragments, and the tables among them."""
-
-    fragments: Fragments
-    lines: list[Line]
-    tables: list[Ruled]
-
-
-def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
-    """The lines of a page; ruling lines are looked at only if some lines have cells."""
-    f, rows = rows_in_order(fragments)
-    flow = _flowing(f, rows)
-    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
-    tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
-    cuts = {n: places for table in tables for n, places in table.cuts.items()}
-    if cuts:
-        fragments = split(fragments, cuts)
-        f, rows = rows_in_order(fragments)
-        tables = _whole(ruled_tables(fragments, rules), rows)
-    lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    cells = {n for table in tables for row in table.rows for cell in row for n in cell}
-    return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
-
-
-def _has_cells(f: Fragments, flow: _Flow) -> bool:
-    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
-    if sum([len(row) > 1 for _, row in flow.lines]) < 2:  # most pages
-        return False
-    if len(flow.cells) >= _LINES_OF_CELLS:
-        return True
-    before = False
-    for _, row in flow.lines:
-        if row:
-            apart = len(row) > 1 and any(
-                10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
-                for last, n in pairwise(row)
-            )
-            if before and apart:
-                return True
-            before = apart
-    return False
-
-
-def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
-    """The tables that do not cut the lines of the page: lines under the sums of one column are no table."""
-    found: list[Ruled] = []
-    for table in tables:
-        inside = {n for row in table.rows for cell in row for n in cell}
-        cut = sum(not inside.isdisjoint(row) and not inside.issuperset(row) for row in rows)
-        if cut * _FEW_CUT <= len(table.rows):
-            found.append(table)
-    return found
-
-
-def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
-    """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
-    lines: list[Line] = []
-    for part in _parts(rows, tables):
-        found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
-        if lines and _is_below(f, lines[-1][1], found[0][1]):
-            lines.append(_BLANK)
-        lines += found
-    return lines
-
-
-def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
-    """The tables where their first fragment stands, and the rows of other fragments between them."""
-    owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
-    done: list[Ruled] = []
-    flow: list[Row] = []
-    for row in rows:
-        if own := [n for n in row if n not in owners]:
-            flow.append(own)
-        for table in [owners[n] for n in row if n in owners]:
-            if table in done:
-                continue
-            if flow:
-                yield flow
-            yield table
-            done.append(table)
-            flow = []
-    if flow:
-        yield flow
-
-
-class _Flow(NamedTuple):
-    """Lines one below the other: the cells of those that have several, and the numbers of needless blank lines."""
-
-    lines: list[Line]
-    cells: dict[int, Cells]
-    torn: set[int]
-
-
-def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
-    """The lines of rows, with blank lines where there is space between them."""
-    texts, tops, bottoms = f.text, f.y0, f.y1
-    lines: list[Line] = []
-    blanks: list[int] = []
-    cells: dict[int, Cells] = {}
-    limit = _FAR  # a line that begins lower gets a blank line before it
-    for number, row in enumerate(rows):
-        first = row[0]
-        top, bottom = tops[first], bottoms[first]
-        text = texts[first]
-        parted = _ONE
-        if len(row) > 1:
-            parted = cells_of(f, rows, number)
-            text = joined(f, parted)
-        if top > limit and not (
-            top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
-        ):
-            blanks.append(len(lines))
-            lines.append(_BLANK)
-        if len(parted) > 1:
-            cells[len(lines)] = parted
-        lines.append((text, row))
-        limit = bottom + (bottom - top) * 7 // 10
-    return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
-
-
-def _completed(f: Fragments, flow: _Flow) -> list[Line]:
-    """The lines, each with all lines of its cells, and with empty cells where cells show columns."""
-    lines, cells, torn = flow
-    joins: dict[int, int] = {}
-    if cells and not f.rtl:
-        joins = join_wrapped(f, lines, cells)
-        whole = {base: [*lines[base][1]] for base in joins.values()}
-        for n, base in joins.items():
-            whole[base] += lines[n][1]
-            lines[n] = _BLANK
-        if any(len(lines[n][1]) > 2 for n in cells):
-            with_empty_cells(f, lines)
-        part_printed(f, lines, cells, set(whole))
-        for base, row in whole.items():
-            lines[base] = (lines[base][0], row)
-    if not (joins or torn):
-        return lines
-    return [line for n, line in enumerate(lines) if n not in joins and n not in torn]
-
-
-def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
-    """Whether a line of cells and the one above it are rows of one table, whose last cells overlap."""
-    text, row = above
-    return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
-
-
-def _is_torn(before: Line, after: Line) -> bool:
-    """Whether a sentence goes on after the blank line between two lines, as in double-spaced text."""
-    above, below = before[0], after[0]
-    return (
-        len(above) >= _SENTENCE
-        and above[-1] not in _ENDS
-        and below[:1].islower()
-        and BAR not in above + below
-    )
-
-
-def _is_below(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether there is a large gap between two lines."""
-    top, bottom = f.y0[above[0]], f.y1[above[0]]
-    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
-
-
-def _tabular(f: Fragments, table: Ruled) -> list[Line]:
-    """One line for each row of a table."""
-    lines: list[Line] = []
-    for row in table.rows:
-        cells = [unbroken(f.text[n] for n in cell) for cell in row]
-        while cells and not cells[-1]:
-            cells.pop()
-        if cells:
-            lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
-    return lines
 
 
 def _read(

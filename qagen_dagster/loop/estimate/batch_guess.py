@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
+from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge
 from qagen_dagster.loop.estimate import rough_guess
 from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.estimate.rough_guess import (
@@ -27,12 +28,12 @@ from qagen_dagster.loop.estimate.rough_guess import (
     prompt_tokens,
     written,
 )
-from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
-from qagen_dagster.loop.questions.batch.together import MOST
-from qagen_dagster.loop.questions.controls.hops import OF_VALUES, SEVERAL
+from qagen_dagster.loop.questions.batch.state import BatchLimits, Wanted
+from qagen_dagster.loop.questions.batch.state_machine import MOST
+from qagen_dagster.loop.questions.controls import OF_VALUES, SEVERAL
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.limiter import TOKEN_CHARACTERS
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.batch import (
     SubmitAnswers,
@@ -96,11 +97,7 @@ def _rounds(questions: float, wanted: Wanted) -> _Round:
 
 def _questions(task: Task, document: float, spec: ModelSpec, rounds: _Round, wanted: Wanted) -> Use:
     types = [kind for kind, _ in wanted]
-    told = sum(
-        map(
-            len, (question_types.in_words(types), question_types.rules(types), question_types.examples(types))
-        )
-    )
+    told = sum(map(len, (questioner.in_words(types), questioner.rules(types), questioner.examples(types))))
     ends = (Terminal("submit_questions", SubmitQuestions).spec(),)
     given = task.told + CARD_TOKENS + told / TOKEN_CHARACTERS + prompt_tokens(questioner.prompt(), ends)
     said = written(QUESTION_TOKENS * rounds.asked, spec)
@@ -137,7 +134,7 @@ def _validation(
     if spec.provider in FREE_PROVIDERS or size > spec.opening_characters:
         return blind.times(rounds.tries).plus(compared).plus(hidden)
     ends = (Terminal("-", SubmitAnswers).spec(),)
-    more = prompt_tokens(blind_answers.many_prompt(), ends) + size / TOKEN_CHARACTERS
+    more = prompt_tokens(validator.blind_many_prompt(), ends) + size / TOKEN_CHARACTERS
     each = rounds.asked / rounds.requests
     together = one_call(
         task.blind_tokens() + more + QUESTION_TOKENS * each, written(SUBMIT_TOKENS * each, spec), spec
@@ -147,6 +144,6 @@ def _validation(
 
 def _judged(size: float, spec: ModelSpec) -> Use:
     ends = (Terminal("-", GroundingVerdict).spec(),)
-    shown = min(size, llm.BESIDE_QUOTES) / TOKEN_CHARACTERS
-    given = prompt_tokens(llm.prompt(), ends) + shown + SUBMIT_TOKENS
+    shown = min(size, judge.BESIDE_QUOTES) / TOKEN_CHARACTERS
+    given = prompt_tokens(judge.judge_prompt(), ends) + shown + SUBMIT_TOKENS
     return one_call(given, written(VERDICT_TOKENS, spec), spec)

@@ -14,7 +14,7 @@ from qagen_dagster.loop.estimate import batch_guess, forecast, past_runs, rough_
 from qagen_dagster.loop.estimate.cost import BudgetEnd, batch_share, budget_ends, money
 from qagen_dagster.loop.estimate.forecast import METRICS, NOTHING, Need, Range, Use
 from qagen_dagster.loop.estimate.run_time import run_time
-from qagen_dagster.loop.questions.batch.limits import BatchLimits
+from qagen_dagster.loop.questions.batch.state import BatchLimits
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.run_document import why_unusable

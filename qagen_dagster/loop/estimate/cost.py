@@ -8,9 +8,8 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate import rough_guess
 from qagen_dagster.loop.estimate.forecast import NOTHING, Range, Use
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.budget import Allowance, usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
 
 _FINE = 1000  # parts of a token: forecasts are fractions, usage is in whole tokens

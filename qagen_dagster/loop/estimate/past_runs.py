@@ -9,11 +9,11 @@ from qagen_dagster.catalog.past_runs import PastDocument, PastSet, PastUse, past
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.calls import unique_calls
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.estimate.forecast import Example, Use
 from qagen_dagster.loop.questions.combination import CombinationPlan
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult

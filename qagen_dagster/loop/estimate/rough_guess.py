@@ -21,9 +21,9 @@ from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.limiter import PICTURE_TOKENS, TOKEN_CHARACTERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.messages import ToolSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.records.ids import Mode
@@ -35,9 +35,8 @@ from qagen_dagster.records.questions.submissions import (
     SubmitVisualQA,
 )
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.read_lines import MAX_CHARACTERS
-from qagen_dagster.toolkit.search_meaning import Meaning
-from qagen_dagster.toolkit.toolbox import toolbox
+from qagen_dagster.toolkit.search_passages import Meaning
+from qagen_dagster.toolkit.toolbox import MAX_CHARACTERS, toolbox
 
 FACTOR = 3.0  # the range: from a third to three times
 CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions

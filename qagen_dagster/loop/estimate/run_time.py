@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import NOTHING, Range
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 
 Amounts = Mapping[str, Range]
-_USED_PACE = 0.95  # share of a limit that is used, see models/limits/rate.py
+_USED_PACE = 0.95  # share of a limit that is used, see models/rate_limits.py
 _LOCAL_WORKERS = 2.0  # models in this process share its interpreter: more parallel documents hardly help
 _LOCAL_STEP = Range(low=0.0005, expected=0.003, high=0.01)  # seconds besides the model: tools, journal
 _UNEVEN = 0.3  # share of a document by which the last worker ends after the others

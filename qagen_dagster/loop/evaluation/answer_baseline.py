@@ -12,34 +12,40 @@ from functools import lru_cache
 from statistics import fmean
 
 from qagen_dagster.agents.answering import answerer as document_answer
-from qagen_dagster.answering.answer_from_document import Place, answer_from_document
-from qagen_dagster.answering.texts import load_texts
+from qagen_dagster.answering.answer_from_document import Place, answer_from_document, load_texts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.grounding import verdicts
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
-from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
-from qagen_dagster.loop.evaluation.published_set import (
+from qagen_dagster.loop.evaluation.measures import exact, token_f1
+from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    Session,
     plan_evaluation,
     question_fields,
     report_fields,
     store_report,
 )
-from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
-from qagen_dagster.loop.grading.plan import judge_spec, picture_of
+from qagen_dagster.loop.grading.report import judge_spec, picture_of
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
-from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
+from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
+from qagen_dagster.records.document import SearchIndex
+from qagen_dagster.records.evaluation import (
+    AnswerReport,
+    BaselineAnswer,
+    DocumentEvaluation,
+    Kind,
+)
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
-from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase when the same responses would get other scores
@@ -125,7 +131,7 @@ def how_answered(found: Evaluation) -> tuple[str, ...]:
     """Everything that the results depend on, apart from the questions, the documents and the search index."""
     options = found.space.corpus(found.combination.corpus).config.answering
     judge = _judge(found)
-    judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), llm.prompt().hash)
+    judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), judge_prompt().hash)
     return (
         VERSION,
         json.dumps(_spec(found).identity(), sort_keys=True),

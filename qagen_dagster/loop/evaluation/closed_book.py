@@ -8,16 +8,18 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.evaluation.compare_answers import mark_answer
-from qagen_dagster.loop.evaluation.published_set import (
+from qagen_dagster.loop.evaluation.measures import mark_answer
+from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    Session,
     plan_evaluation,
     question_fields,
     report_fields,
     store_report,
 )
-from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.evaluation import (

@@ -1,26 +1,209 @@
-"""Runs the questions of an evaluation in parallel. Each document is stored as soon as it is done."""
+"""What all evaluations of a published set share: its questions, models and budget, running the questions in parallel, and the stored reports.
+
+Each document is stored as soon as its questions are done.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
 
-from qagen_dagster.agents.accounting import response_summaries
+from qagen_dagster.agents.runner import response_summaries
+from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     MalformedResponseError,
     ModelError,
     PermanentModelError,
+    StoreError,
 )
-from qagen_dagster.loop.evaluation.published_set import DocumentQuestions, Evaluation, EvaluationPlan
+from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Request, Response
-from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion
-from qagen_dagster.records.questions.results import QAPair
+from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion, EvaluationReport, Kind
+from qagen_dagster.records.ids import Combination, fingerprint
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import QAPair, ValidatedSet
+from qagen_dagster.records.run import CallSummary
+from qagen_dagster.store import Store
+
+PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"
+
+ReportT = TypeVar("ReportT", bound=EvaluationReport[Any])
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The published questions of one combination, and the models and the budget for evaluating them."""
+
+    space: Workspace
+    combination: Combination
+    run: RunMark
+    profile_name: str
+    profile: Profile
+    budget: Budget
+    questions: tuple[QAPair, ...]
+
+    @cached_property
+    def entries(self) -> Mapping[str, IndexEntry]:
+        """The documents of the corpus by id. Raises StoreError when it was never parsed."""
+        return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
+
+    @cached_property
+    def meter(self) -> BudgetMeter | None:
+        """The check of the budget before paid calls; None when nothing is limited."""
+        if self.budget.unlimited:
+            return None
+        shared = self.budget.model_copy(update={"document": Allowance()})  # that limit is for questions
+        return BudgetMeter(
+            shared, RunSpending(self.space.store, self.combination.spending_folder(self.run.launch))
+        )
+
+    def metered(self, model: Model) -> Model:
+        """The same model with the budget of the run."""
+        return model if self.meter is None else metered(model, self.meter)
+
+    def document(self, document_id: str) -> Document | None:
+        """The record of a document; None if it was never parsed."""
+        return self.space.store.find(Document.key(self.combination.corpus, document_id), Document)
+
+    def text(self, document_id: str) -> str:
+        """The parsed text of a document; empty if it has none."""
+        return (self.space.store.get(Document.text_key(self.combination.corpus, document_id)) or b"").decode(
+            "utf-8"
+        )
+
+
+def open_evaluation(
+    space: Workspace,
+    combination: Combination,
+    run: RunMark,
+    profile: str | None = None,
+    run_budget: Allowance | None = None,
+) -> Evaluation:
+    """Open the published set of a combination for an evaluation. Raises StoreError when nothing is published, and ConfigError."""
+    published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
+    validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
+    if published is None or validated is None:
+        raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
+    known = {one.id for one in published.questions}
+    questions = tuple(pair for pair in validated.questions if pair.id in known)
+    return replace(
+        configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
+    )
+
+
+def configured_evaluation(
+    space: Workspace,
+    combination: Combination,
+    profile: str | None = None,
+    run_budget: Allowance | None = None,
+) -> Evaluation:
+    """An evaluation without questions: only its configuration. Raises ConfigError."""
+    name = space.profile_name(combination, profile)
+    chosen = space.profile(name)
+    return Evaluation(
+        space=space,
+        combination=combination,
+        run=RunMark("", ""),
+        profile_name=name,
+        profile=chosen,
+        budget=effective_budget(chosen, run_budget),
+        questions=(),
+    )
+
+
+@dataclass(frozen=True)
+class DocumentQuestions:
+    """The questions of one document, and the store key of their evaluation. The key depends on everything that decides the results."""
+
+    document_id: str
+    key: str
+    questions: tuple[QAPair, ...]
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """The questions to evaluate, by document."""
+
+    documents: tuple[DocumentQuestions, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(one.key for one in self.documents)
+
+
+def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
+    """Plan an evaluation of the published questions. `how` names what else the results of a document depend on."""
+    by_document: dict[str, list[QAPair]] = {}
+    for pair in found.questions:
+        by_document.setdefault(pair.document_id, []).append(pair)
+    documents: list[DocumentQuestions] = []
+    for name, pairs in by_document.items():
+        asked = (text for pair in pairs for text in (pair.id, pair.question, pair.answer))
+        key = DocumentEvaluation.key(found.combination, kind, name, fingerprint([*how(name), *asked]))
+        documents.append(DocumentQuestions(name, key, tuple(pairs)))
+    return EvaluationPlan(tuple(documents))
+
+
+def question_fields(pair: QAPair) -> dict[str, Any]:
+    """The fields of an EvaluatedQuestion."""
+    return {
+        "question_id": pair.id,
+        "document_id": pair.document_id,
+        "question": pair.question,
+        "answer": pair.answer,
+    }
+
+
+def report_fields(found: Evaluation, kind: Kind) -> dict[str, Any]:
+    """The fields that every report has."""
+    return {
+        "kind": kind,
+        "corpus": found.combination.corpus,
+        "scenario": found.combination.scenario,
+        "mode": found.combination.mode,
+        "run_id": found.run.run_id,
+        "launch": found.run.launch,
+        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "profile": found.profile_name,
+    }
+
+
+def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
+    """Store a report as the latest one and in the history of its run."""
+    store, name = found.space.store, report.kind.value
+    store.write(found.combination.history_key(report.run_id, f"{name}.json"), report)
+    store.write(EvaluationReport.key(found.combination, report.kind), report)
+
+
+def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
+    """The latest report; None when there is none, or it is damaged and must be made again."""
+    return store.find_valid(EvaluationReport.key(combination, name), kind)
+
+
+def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
+    """Every readable report of all runs, newest first."""
+    keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
+    found = (report for key in keys if (report := store.find_valid(key, kind)) is not None)
+    return sorted(found, key=lambda one: one.created, reverse=True)
+
+
+def report_version(report: EvaluationReport[Any]) -> str:
+    """Changes with the results, not with the run, its time or its cost."""
+    return fingerprint(
+        [report.fingerprint, *(one.model_dump_json(exclude={"calls"}) for one in report.questions)]
+    )
+
 
 MAX_FAILURES = 5  # questions in a row without a response: then the models fail, not the questions
 
@@ -136,10 +319,10 @@ class EvaluationRun(Generic[QuestionT]):
         try:
             result = self.evaluator.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:
-            return self._failed(session, _told(error), unheard=isinstance(error, BudgetExhaustedError))
+            return self._failed(session, _one_line(error), unheard=isinstance(error, BudgetExhaustedError))
         except ModelError as error:
             self._count(error)
-            return self._failed(session, _told(error), unheard=True)
+            return self._failed(session, _one_line(error), unheard=True)
         self._count(None)
         return result.model_copy(update={"calls": (*result.calls, *session.calls)})
 
@@ -168,7 +351,7 @@ class EvaluationRun(Generic[QuestionT]):
                 self.progress(self._done, total, document_id)
 
 
-def _told(error: ModelError) -> str:
+def _one_line(error: ModelError) -> str:
     return f"{type(error).__name__.removesuffix('Error')}: {error}"[:500]
 
 

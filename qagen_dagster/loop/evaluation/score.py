@@ -1,25 +1,27 @@
-"""Scores a system under test against published questions, and compares two systems."""
+"""Reads what a system under test gave, scores it against published questions, and compares two systems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
-from qagen_dagster.agents.accounting import response_summaries
+from pydantic import ValidationError
+
+from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError
-from qagen_dagster.loop.evaluation.compare_answers import mark_answer
+from qagen_dagster.errors import ConfigError, ModelError
+from qagen_dagster.loop.evaluation.measures import compare_systems, grouped, mark_answer, scores
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
-from qagen_dagster.loop.evaluation.score_figures import compare, grouped, scores
-from qagen_dagster.loop.grading.command_judge import command_judge
+from qagen_dagster.loop.grading.answer_file import lines, read_object
+from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.reading import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.results import Evidence
-from qagen_dagster.records.scores import (
+from qagen_dagster.records.evaluation import (
     Passage,
     ScoredAnswer,
     ScoredSet,
@@ -28,6 +30,77 @@ from qagen_dagster.records.scores import (
     SystemOutput,
     SystemScores,
 )
+from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.results import Evidence
+
+_FIELDS = frozenset(SystemAnswer.model_fields)
+Faulty = tuple[str, Mapping[str, object] | str]  # the place of a row, and the row or what is wrong with it
+
+
+def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
+    """Read a JSON Lines file. `known`: the ids of the questions. Raises ConfigError when it cannot be read."""
+    try:
+        return _collect(path.stem, _rows(path), frozenset(known))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
+
+
+def given_output(name: str, rows: Iterable[Mapping[str, object]], known: Iterable[str]) -> SystemOutput:
+    """The same from rows that are in memory."""
+    return _collect(name, ((f"{name}:{at}", row) for at, row in enumerate(rows, 1)), frozenset(known))
+
+
+def _rows(path: Path) -> Iterator[Faulty]:
+    for place, line in lines(path):
+        try:
+            yield f"{path}:{place.line}", read_object(line)
+        except ValueError as error:
+            yield f"{path}:{place.line}", str(error)
+
+
+def _collect(name: str, rows: Iterable[Faulty], known: frozenset[str]) -> SystemOutput:
+    answers: dict[str, SystemAnswer] = {}
+    faults: list[str] = []
+    for place, row in rows:
+        try:
+            if isinstance(row, str):
+                raise ValueError(row)
+            answer = _answer(row)
+            if answer.id not in known:
+                raise ValueError(f"no published question has the id {answer.id!r}")
+            if answer.id in answers:
+                raise ValueError(f"a row above has the id {answer.id!r}, too")
+            answers[answer.id] = answer
+        except ValueError as error:
+            faults.append(f"{place}: {error}")
+    return SystemOutput(name=name, answers=answers, faults=tuple(faults))
+
+
+def _answer(row: Mapping[str, object]) -> SystemAnswer:
+    """A row without the fields that are not ours. Raises ValueError, which says what is wrong."""
+    fields = {name: value for name, value in row.items() if name in _FIELDS}
+    passages = fields.get("passages")
+    if isinstance(passages, (list, tuple)):
+        fields["passages"] = [_passage(one) for one in cast("Iterable[object]", passages)]
+    if not fields.keys() & {"answer", "passages"}:
+        raise ValueError("it has neither `answer` nor `passages`")
+    try:
+        return SystemAnswer.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"`{place}`: {first['msg']}") from None
+
+
+def _passage(value: object) -> object:
+    """A passage that is only a document id counts as the whole document."""
+    if isinstance(value, str):
+        return {"document_id": value}
+    if not isinstance(value, Mapping):
+        return value
+    fields = cast("Mapping[object, object]", value)
+    return {name: fields[name] for name in Passage.model_fields if name in fields}
+
 
 HELD = 0.5  # of a quote's lines that a passage must have
 
@@ -57,7 +130,7 @@ def score_systems(sets: Sequence[PublishedSet], outputs: Sequence[SystemOutput],
         ),
         judge_model="" if judge.model is None else judge.model.spec.name,
         systems=found,
-        comparisons=compare(*found) if len(found) == 2 else (),
+        comparisons=compare_systems(*found) if len(found) == 2 else (),
     )
 
 

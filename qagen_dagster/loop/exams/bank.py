@@ -17,7 +17,7 @@ from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot, part_set
 from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.stats import stats_of
-from qagen_dagster.loop.review.decisions import rejections_of
+from qagen_dagster.loop.review import rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
 from qagen_dagster.records.exams.bank import (

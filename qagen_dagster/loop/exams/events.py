@@ -8,7 +8,6 @@ from pydantic import Field
 
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     IdeaPlan,
@@ -17,6 +16,7 @@ from qagen_dagster.records.exams.item import (
     VerifierReport,
 )
 from qagen_dagster.records.exams.proof import Examination
+from qagen_dagster.records.run import CallSummary
 
 
 class _Said(Record):

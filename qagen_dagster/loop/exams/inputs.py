@@ -9,7 +9,7 @@ from qagen_dagster.agents.exams.rendering import ExamContext
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.state_machine import ItemLimits
-from qagen_dagster.loop.spending import metered
+from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.records.exams.item import ExamPart, QuestionPackage

@@ -17,12 +17,12 @@ from qagen_dagster.loop.exams.inputs import ExamModels, ItemWork
 from qagen_dagster.loop.exams.quota import quotas
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.models.registry import PROVIDERS
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.models.providers import PROVIDERS
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import PartSet
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.item import (

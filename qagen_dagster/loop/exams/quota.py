@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from qagen_dagster.configuration.exams.loading import Exam, chosen
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.item import (
     ExamPart,
 )

@@ -21,7 +21,7 @@ from qagen_dagster.loop.exams.result import slot_plan, slot_result
 from qagen_dagster.loop.exams.run_item import Worked, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, replay
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.item import IdeaPlan
 from qagen_dagster.records.exams.result import SlotPlan, SlotResult

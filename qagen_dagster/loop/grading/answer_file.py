@@ -1,22 +1,276 @@
-"""Grades a file of answers of another system into one report. Only one document at a time is in memory."""
+"""Grades a file of answers of another system: reads its rows, finds the documents that they name, and makes one report.
+
+Rows are read twice, so that a long file is never in memory: once for the documents, and once for the answers of each document. Only one document
+at a time is in memory. Documents are found by id or file name, and nothing of them is stored.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
 
 from pydantic import TypeAdapter
 
-from qagen_dagster.errors import DocumentError
+from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
+from qagen_dagster.formats.jsonl import JsonlFormat
+from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.grounding.grade import grade_document, overall, report, together
-from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
-from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
+from qagen_dagster.ingest.files import CorpusFile, files_under
+from qagen_dagster.local_file import open_file
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
+from qagen_dagster.records.ids import document_id
 from qagen_dagster.records.questions.results import CallSummary
+
+MOST_BYTES = 16_000_000  # of one row
+
+
+class RowFault(Record):
+    """A row that was left out, by its 1-based line number."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The position of a row in the file."""
+
+    line: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer."""
+
+    document: str
+    question: str
+    answer: str
+    id: str
+
+
+@dataclass(frozen=True)
+class AnswerFile:
+    """The valid rows of a file by document, in the order of the documents' first rows, and the invalid rows."""
+
+    path: Path
+    documents: dict[str, list[Place]]
+    faults: tuple[RowFault, ...]
+
+    def rows(self, places: Sequence[Place]) -> list[Row]:
+        """The rows at `places`, in order."""
+        found: list[Row] = []
+        with open_file(self.path) as file:
+            for place in places:
+                file.seek(place.offset)
+                found.append(read_row(file.readline(MOST_BYTES)))
+        return found
+
+
+def read_answers(path: Path) -> AnswerFile:
+    """Scan the file. Raises ConfigError when it cannot be read."""
+    documents: dict[str, list[Place]] = {}
+    faults: list[RowFault] = []
+    try:
+        for place, line in lines(path):
+            try:
+                documents.setdefault(read_row(line).document, []).append(place)
+            except ValueError as error:
+                faults.append(RowFault(line=place.line, reason=str(error)))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
+    return AnswerFile(path, documents, tuple(faults))
+
+
+def read_row(line: bytes) -> Row:
+    """Raises ValueError, which says what is wrong."""
+    fields = read_object(line)
+    return Row(
+        document=_word_field(fields, "document"),
+        question=_text_field(fields, "question"),
+        answer=_text_field(fields, "answer"),
+        id=_word_field(fields, "id") if fields.get("id") is not None else "",
+    )
+
+
+def read_object(line: bytes) -> dict[str, object]:
+    """The JSON object of one line. Raises ValueError, which says what is wrong."""
+    if len(line) >= MOST_BYTES:
+        raise ValueError(f"longer than {MOST_BYTES:,} bytes")
+    try:
+        value: object = json.loads(line.removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip())
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError):
+        raise ValueError("not JSON that can be read") from None
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return cast("dict[str, object]", value)
+
+
+def _text_field(fields: dict[str, object], name: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        raise ValueError(f"it has no `{name}`")
+    if not isinstance(value, str):
+        raise ValueError(f"`{name}` is not text")
+    return value.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be encoded
+
+
+def _word_field(fields: dict[str, object], name: str) -> str:
+    value = fields.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    text = _text_field(fields, name).strip()
+    if not text:
+        raise ValueError(f"`{name}` is empty")
+    return text
+
+
+def lines(path: Path) -> Iterator[tuple[Place, bytes]]:
+    """Lines that are not blank, each at most MOST_BYTES long."""
+    offset = number = 0
+    with open_file(path) as file:
+        while line := file.readline(MOST_BYTES):
+            number += 1
+            if line.strip(b" \t\r\n\xef\xbb\xbf"):
+                yield Place(number, offset), line
+            while len(line) >= MOST_BYTES and not line.endswith(b"\n"):
+                offset += len(line)
+                line = file.readline(MOST_BYTES)
+            offset += len(line)
+
+
+@dataclass
+class GivenDocument:
+    """A document under the name that the answers use. Its text is read on demand, and kept only if it came from a file of rows."""
+
+    id: str
+    name: str
+    file: CorpusFile
+    reader: Reader
+    title: str = ""
+    kept: ParsedText | RowFailure | None = None
+
+    def text(self) -> str:
+        """Raises DocumentError when there is no text."""
+        entry = self.kept or self.reader.only_entry(self.file)
+        if isinstance(entry, RowFailure):
+            raise DocumentError(entry.outcome.value, entry.detail)
+        self.title = entry.metadata.title or self.file.name
+        return entry.text
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads files in worker processes, within the limits of the formats."""
+
+    pool: ParserPool
+    options: ParseOptions
+
+    def entries(self, file: CorpusFile) -> tuple[ParsedText | RowFailure, ...]:
+        """Raises DocumentError when the file has no content."""
+        if file.refused is not None:
+            raise DocumentError("unsupported", file.refused)
+        found = self.pool.parse(file.source, self.options)
+        if not found.entries:
+            raise DocumentError(found.outcome.value, found.detail)
+        return found.entries
+
+    def only_entry(self, file: CorpusFile) -> ParsedText | RowFailure:
+        return self.entries(file)[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Documents by the names that the answers use, and why the others were not found."""
+
+    documents: Mapping[str, GivenDocument]
+    missing: Mapping[str, str]
+
+
+def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
+    """Find the document of each name: by path, id or name of a file, by id of a row, then by file name without extension.
+
+    Files of rows are read only for names that match no file. Raises ConfigError when there is nothing at `place`.
+    """
+    if not place.exists():
+        raise ConfigError("is not a file or a folder", file=place)
+    files = (
+        files_under(place)
+        if place.is_dir()
+        else [CorpusFile(place.name, place, None if place.is_file() else "not a file")]
+    )
+    wanted = set(names)
+    rows = [file for file in files if PurePosixPath(file.name).suffix.lower() in JsonlFormat.suffixes]
+    whole = {file.name: file for file in files if file not in rows}
+    search = _Search(place, reader)
+    search.look(wanted, {name: [file] for name, file in whole.items()})
+    search.look(wanted, _by((document_id(name), file) for name, file in whole.items()))
+    search.look(wanted, _by((PurePosixPath(name).name, file) for name, file in whole.items()))
+    for file in rows if search.left(wanted) else ():
+        search.look_into(wanted, file)
+    search.look(wanted, _by((PurePosixPath(name).stem, file) for name, file in whole.items()))
+    return search.end(wanted)
+
+
+class _Search:
+    def __init__(self, place: Path, reader: Reader) -> None:
+        self._place, self._reader = place, reader
+        self._found: dict[str, GivenDocument] = {}
+        self._missing: dict[str, str] = {}
+        self._unread: list[str] = []
+
+    def left(self, wanted: set[str]) -> set[str]:
+        return wanted - set(self._found) - set(self._missing)
+
+    def look(self, wanted: set[str], known: Mapping[str, list[CorpusFile]]) -> None:
+        """Take the names that are in `known`."""
+        for name in self.left(wanted) & set(known):
+            files = known[name]
+            if len(files) > 1:
+                several = ", ".join(file.name for file in files[:3])
+                self._missing[name] = f"the document {name!r} may be {several}: give its path"
+            else:
+                self._found[name] = GivenDocument(document_id(files[0].name), name, files[0], self._reader)
+
+    def look_into(self, wanted: set[str], file: CorpusFile) -> None:
+        """Take the names of rows in the file. Of two rows with the same name the first counts."""
+        try:
+            entries = self._reader.entries(file)
+        except DocumentError as error:
+            self._unread.append(f"{file.name}: {error.detail}")
+            return
+        left = self.left(wanted)
+        for entry in entries:
+            known_as = document_id(file.name, entry.row)
+            for name in {entry.row or "", known_as} & left:
+                left.discard(name)
+                self._found[name] = GivenDocument(known_as, name, file, self._reader, kept=entry)
+
+    def end(self, wanted: set[str]) -> Found:
+        unread = f" ({'; '.join(self._unread[:3])})" if self._unread else ""
+        for name in self.left(wanted):
+            self._missing[name] = f"there is no document {name!r} in {self._place}{unread}"
+        return Found(self._found, self._missing)
+
+
+def _by(pairs: Iterable[tuple[str, CorpusFile]]) -> dict[str, list[CorpusFile]]:
+    found: dict[str, list[CorpusFile]] = {}
+    for name, file in pairs:
+        found.setdefault(name, []).append(file)
+    return found
+
 
 Progress = Callable[[int, str], None]  # answers done since the last call, and their document
 _FAULTS = TypeAdapter(tuple[RowFault, ...])

@@ -1,19 +1,35 @@
-"""Grades many answers in parallel. The text of each document is read once."""
+"""Grades many answers in parallel. The text of each document is read once.
+
+What belongs here: the answers of one document, the judge of a command that runs outside the asset graph, and the lines that say how much was
+decided, by whom, and how often such decisions were right. What does not: where answers and documents come from.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
-from qagen_dagster.grounding.methods.judge_excerpt import Lines
-from qagen_dagster.grounding.methods.llm import Judge
+from qagen_dagster.grounding.judge import Judge, Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.shared_budget import effective_budget, metered
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method, SentenceStatus
+from qagen_dagster.models.budget import Allowance, Holds, Scope, Spent
+from qagen_dagster.records.grading import (
+    AnswerGrade,
+    Decided,
+    ErrorRate,
+    GradedAnswer,
+    Method,
+    SentenceStatus,
+)
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence
 
 CHUNK = 4  # answers that one thread grades in a row; a document with more is shared by several threads
@@ -154,3 +170,55 @@ class _OpenDocument:
                 except DocumentError as error:
                     self._source = error
             return self._source
+
+
+@dataclass
+class CommandMeter:
+    """Holds the paid calls of one command to its budget, and records what they cost."""
+
+    allowance: Allowance
+    spent: Spent = field(default_factory=Spent)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _holds: Holds = field(default_factory=Holds)
+
+    def hold(self, most: Spent) -> AbstractContextManager[None]:
+        """Hold a call to the budget. Raises BudgetExhaustedError, which names the limit."""
+        key = "command"
+        return self._holds.hold({key: Scope(key, self.allowance)}, lambda: {key: self.spent}, most)
+
+    def record(self, spent: Spent) -> None:
+        with self._lock:
+            self.spent = self.spent.plus(spent)
+
+
+def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> tuple[Model | None, bool]:
+    """The judge of the profile, held to the budget, and whether its calls are unlimited. None: the profile has no judge.
+
+    Raises ConfigError.
+    """
+    chosen = space.profile(profile)
+    allowance = effective_budget(chosen, wished).run
+    judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
+    if judge is None or allowance.unlimited:
+        return judge, True
+    return metered(judge, CommandMeter(allowance)), False
+
+
+def coverage_lines(decided: Decided | None, rates: Sequence[ErrorRate]) -> list[str]:
+    """Lines for a person. Empty for a report of an earlier version."""
+    if decided is None or decided.share is None:
+        return []
+    whole = decided.code + decided.judge + decided.nobody
+    first = (
+        f"decided: {decided.share:.0%} of {whole:,} answers ({decided.code:,} by code, {decided.judge:,} by the judge, "
+        f"{decided.nobody:,} not measured)"
+    )
+    return [first, *(_rate_line(one) for one in rates if decided.code)]
+
+
+def _rate_line(one: ErrorRate) -> str:
+    documents = "one or two sentences" if one.documents == "short" else "more sentences"
+    return (
+        f"code's verdict `{one.verdict}` was right in {one.precision:.2f} of the cases ({one.low:.2f} to {one.high:.2f}) on "
+        f"public sets with documents of {documents}"
+    )

@@ -1,13 +1,18 @@
-"""Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are used again."""
+"""Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are used again.
+
+The plan names the answers and the key of the grades of each document. The key covers the result of the document, its text, the kept questions,
+method, detector and judge. Grades that are stored under it are valid and never computed again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from qagen_dagster.agents.steps import GiveUpReason
-from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.agents.spec import GiveUpReason
+from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     DocumentError,
@@ -16,15 +21,220 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
+from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.grade import grade_document, report
-from qagen_dagster.loop.grading.grade_answers import Grader, grade_all
-from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, document_answers, judge_spec, plan_grading
+from qagen_dagster.grounding.judge import judge_prompt
+from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
+from qagen_dagster.loop.grading.grade_answers import (
+    AnswerToGrade,
+    DocumentAnswers,
+    Grader,
+    grade_all,
+    quoted_lines,
+)
 from qagen_dagster.loop.parallel import worker_count
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
-from qagen_dagster.records.ids import Combination, fingerprint
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
+from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
+from qagen_dagster.records.questions.history import combination_of
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+from qagen_dagster.records.run import RunRecord
+
+ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
+REPORT_VERSION = "6"  # increase when the same answers would be graded or reported differently
+_MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of parts of the configuration
+
+
+@dataclass(frozen=True)
+class PlannedDocument:
+    """A document whose answers are graded, the key of its grades, and its ids in the validated set."""
+
+    entry: CandidateDocument
+    key: str
+    kept: tuple[QAPair, ...]
+
+
+@dataclass(frozen=True)
+class GradingPlan:
+    """The documents of a combination that have answers."""
+
+    combination: Combination
+    candidates: CandidateSet
+    documents: tuple[PlannedDocument, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        return _plan_fingerprint(one.key for one in self.documents)
+
+
+def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
+    """Find the documents to grade. Raises StoreError and ConfigError."""
+    store = workspace.store
+    candidates = store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    kept: dict[str, list[QAPair]] = {}
+    for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
+        kept.setdefault(pair.document_id, []).append(pair)
+    planned = _planned(workspace, candidates)
+    documents = (PlannedDocument(one, key, tuple(kept.get(one.document_id, ()))) for one, key in planned)
+    return GradingPlan(combination, candidates, tuple(documents))
+
+
+def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[tuple[CandidateDocument, str]]:
+    """The documents to grade, each with the key of its grades."""
+    combination, store = combination_of(candidates), workspace.store
+    kept: dict[str, list[str]] = {}
+    for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
+        kept.setdefault(pair.document_id, []).append(pair.id)
+    entries = workspace.entries(combination.corpus)
+    texts = {entry.id: (entry.version, entry.text_sha256) for entry in entries}
+    how = _how(workspace, combination, candidates.profile)
+    for one in store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument):
+        ids = kept.get(one.document_id, ())
+        if one.result_key is not None and (ids or one.rejected):
+            text = texts.get(one.document_id, (one.document_version, ""))
+            gave = (one.result_key, str(one.accepted), str(one.rejected))
+            name = fingerprint([*how, *text, *gave, *ids])
+            yield one, DocumentGrades.key(combination, one.document_id, name)
+
+
+def _plan_fingerprint(keys: Iterable[str]) -> str:
+    return fingerprint([REPORT_VERSION, *keys])
+
+
+def is_graded(workspace: Workspace, combination: Combination) -> bool:
+    """Whether grading again would change nothing. A damaged report is made again. Raises StoreError and ConfigError."""
+    return not why_ungraded(workspace, combination)
+
+
+def why_ungraded(workspace: Workspace, combination: Combination) -> tuple[str, ...]:
+    """Why grading again would change the report, in one line each. Raises StoreError and ConfigError."""
+    report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
+    if report is None:
+        return ("its answers were never graded",)
+    candidates = workspace.store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    keys = (key for _, key in _planned(workspace, candidates))
+    version = _plan_fingerprint(keys)
+    wanted = wanted_grading(workspace, combination, candidates.profile)
+    found = differences(_made_with(workspace, report, wanted), wanted.parts)
+    if found or report.fingerprint != version:
+        return found or ("its answers, the judge's settings or the version of this program changed",)
+    return (f"{report.undecided} answers wait for a verdict of the judge",) if report.undecided else ()
+
+
+def wanted_grading(
+    workspace: Workspace, combination: Combination, profile: str | None = None
+) -> Configuration:
+    """The configuration with which a run would grade the combination. Raises ConfigError."""
+    name = profile or workspace.profile_name(combination, None)
+    grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
+    spec = judge_spec(workspace.profile(name), grading.method, combination.mode)
+    specs = {} if spec is None else {Role.JUDGE: spec}
+    how = [*_how(workspace, combination, name), grading.min_grade.value, str(grading.max_not_measured)]
+    parts = {
+        Role.JUDGE.value: NONE,
+        **model_names(specs),
+        "grading method": grading.method.value,
+        _MIN_GRADE: grading.min_grade.value,
+        _MAX_NOT_MEASURED: str(grading.max_not_measured),
+    }
+    return Configuration(fingerprint(how), parts, model_settings(specs))
+
+
+def made_grading(
+    workspace: Workspace, combination: Combination, wanted: Configuration
+) -> Configuration | None:
+    """The configuration of the stored report; None if there is none."""
+    report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
+    if report is None:
+        return None
+    version = wanted.version if is_graded(workspace, combination) else report.fingerprint
+    return Configuration(version, _made_with(workspace, report, wanted))
+
+
+def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configuration) -> dict[str, str]:
+    """The parts of a report's configuration. The bounds of its checks are in the record of its run, if there is one."""
+    run = workspace.store.find_valid(RunRecord.key(report.run_id), RunRecord) if report.run_id else None
+    checks = () if run is None else (one for one in run.checks if one.asset == "grounding_report")
+    numbers = {name: value for one in checks for name, value in one.numbers.items()}
+    return {
+        Role.JUDGE.value: report.judge_model or NONE,
+        "grading method": report.method.value,
+        _MIN_GRADE: str(numbers.get("minimum", wanted.parts[_MIN_GRADE])),
+        _MAX_NOT_MEASURED: str(numbers.get("maximum", wanted.parts[_MAX_NOT_MEASURED])),
+    }
+
+
+def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
+    """The model that `method` asks; None when it asks none or the profile has none."""
+    return profile.find(Role.JUDGE, mode) if method in ASKING else None
+
+
+def document_answers(
+    workspace: Workspace, plan: GradingPlan, one: PlannedDocument
+) -> tuple[DocumentAnswers, str]:
+    """A planned document with its answers, and the time of its result. Raises StoreError."""
+    store, combination, name = workspace.store, plan.combination, one.entry.document_id
+    result = store.read(str(one.entry.result_key), GenerationResult)
+    record = store.find(Document.key(combination.corpus, name), Document)
+
+    def text() -> str:
+        return "" if record is None else stored_text(store, combination.corpus, record)
+
+    title = "" if record is None else record.metadata.title or record.source
+    kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)
+    asked = (*map(_accepted, one.kept), *(_ungrounded(combination, pair) for pair in kept_back))
+    return DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
+
+
+def _accepted(pair: QAPair) -> AnswerToGrade:
+    return AnswerToGrade(
+        id=pair.id,
+        question=pair.question,
+        answer=pair.answer,
+        attempt=pair.generation_metadata.attempt_number,
+        picture=picture_of(pair) if pair.category is Mode.VISUAL else "",
+        quoted=quoted_lines(pair.evidence),
+        computation=pair.computation,
+    )
+
+
+def _ungrounded(combination: Combination, pair: RejectedQA) -> AnswerToGrade:
+    return AnswerToGrade(
+        id=question_id(combination, pair.document_id, pair.question, pair.answer),
+        question=pair.question,
+        answer=pair.answer,
+        attempt=pair.attempt_number,
+        quoted=quoted_lines(pair.evidence),
+        marked=f"{pair.rejection_reason.value}: {pair.rejection_detail}",
+    )
+
+
+def picture_of(pair: QAPair) -> str:
+    """The picture that a visual question is about, in words."""
+    shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
+    return ", ".join(shown) or "the page"
+
+
+def _how(workspace: Workspace, combination: Combination, profile: str) -> list[str]:
+    """Method, detector and judge, as parts of a fingerprint."""
+    grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
+    spec = judge_spec(workspace.profile(profile), grading.method, combination.mode)
+    judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), judge_prompt().hash]
+    return [REPORT_VERSION, grading.method.value, verdicts.VERSION, *judge]
+
 
 HISTORY_FILE = "grounding.json"
 _MALFORMED = f"{GiveUpReason.MALFORMED.value}: "
@@ -69,7 +279,7 @@ def grade_set(
     return found
 
 
-def report_version(found: GroundingReport) -> str:
+def grades_version(found: GroundingReport) -> str:
     """Changes with the grades, not with the run or its time."""
     return fingerprint([found.fingerprint, *(one.model_dump_json() for one in found.documents)])
 

@@ -1,4 +1,4 @@
-"""Brings the search index of a corpus up to date with its documents, and opens it.
+"""Brings the search index of a corpus up to date with its documents within a budget, opens it, and tells why it is out of date.
 
 Documents are spread over shards by id, so a changed document rewrites one sixteenth of the index. Each shard is written as a whole.
 The record that names the shards is written last. An index with another fingerprint has its own folder until it is complete.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,19 +18,21 @@ from pathlib import Path
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentModelError, StoreError
-from qagen_dagster.index.embed import embed_document, index_fingerprint
-from qagen_dagster.index.search import Searcher
+from qagen_dagster.index.search import Searcher, embed_document, index_fingerprint
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
+from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
-from qagen_dagster.ingest.parsing import USABLE, stored_text
+from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.budget import Allowance, Meter
 from qagen_dagster.models.ledger import Ledger
-from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
-from qagen_dagster.models.vectors.registry import build_embedder
-from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.models.providers import build_embedder
+from qagen_dagster.models.vectors import Embedder, EmbedderSpec, EmbeddingUse
+from qagen_dagster.records.document import IndexedDocument, IndexEntry, SearchIndex
 from qagen_dagster.records.ids import digest
-from qagen_dagster.records.index import IndexedDocument, SearchIndex
+from qagen_dagster.records.text import counted
 from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
@@ -324,3 +326,56 @@ def _counter(progress: Progress | None, total: int) -> Callable[[str], None]:
                 progress(done, total, name)
 
     return count
+
+
+def index_meter(
+    space: Workspace,
+    corpus: str,
+    launch: str,
+    profile: str | None = None,
+    run_budget: Allowance | None = None,
+) -> BudgetMeter | None:
+    """The check of the budget for paid embeddings; None when nothing is limited. Raises ConfigError for a limit in dollars without prices."""
+    budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
+    if budget.unlimited:
+        return None
+    shared = budget.model_copy(update={"document": Allowance()})  # that limit is for questions
+    return BudgetMeter(shared, RunSpending(space.store, SearchIndex.spending_folder(launch, corpus)))
+
+
+def wanted_index(space: Workspace, corpus: str, profile: str | None = None) -> Configuration:
+    """The configuration with which a run would build the index. Raises ConfigError."""
+    spec = space.profile(profile or space.settings.profile).embedder
+    cut = space.corpus(corpus).config.index.model_dump()
+    settings = {f"index {name}": str(value) for name, value in cut.items()}
+    return Configuration(index_version(space, corpus, profile), _parts(spec), settings)
+
+
+def made_index(space: Workspace, corpus: str, _wanted: Configuration) -> Configuration | None:
+    """The configuration of the stored index; None if there is none."""
+    index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
+    if index is None:
+        return None
+    return Configuration(index.fingerprint, _parts(EmbedderSpec.model_validate(index.embedder)))
+
+
+def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None) -> tuple[str, ...]:
+    """Why an index that was built once is out of date, in one line each. Raises ConfigError and StoreError."""
+    index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
+    if index is None:
+        return ()
+    wanted = wanted_index(space, corpus, profile)
+    if index.fingerprint != wanted.version:
+        return differences(_parts(EmbedderSpec.model_validate(index.embedder)), wanted.parts) or (
+            OTHER_VERSION,
+        )
+    if is_indexed(space, corpus):
+        return ()
+    now = {one.id: one.text_sha256 for one in space.index(corpus).documents if one.outcome in USABLE}
+    known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    differing = [name for name in {**known, **now} if known.get(name) != now.get(name)]
+    return tuple(counted("outdated documents", differing)) or ("one of its files is damaged",)
+
+
+def _parts(spec: EmbedderSpec) -> Mapping[str, str]:
+    return {"embedder": spec.name}

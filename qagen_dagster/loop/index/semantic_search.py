@@ -8,13 +8,13 @@ from qagen_dagster.answering.chunk_source import ChunkSource, Indexed
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import ModelError, StoreError
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.index.build import embedder_of, open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
-from qagen_dagster.records.index import ChunkHit, SearchIndex
+from qagen_dagster.records.document import ChunkHit, SearchIndex
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.search_meaning import Meaning
+from qagen_dagster.toolkit.search_passages import Meaning
 
 
 class SemanticSearch:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.spending import metered
+from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.messages import Image

@@ -15,10 +15,10 @@ from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.sources import TEX, read_set
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.display import counted
 from qagen_dagster.records.ids import content_hash, fingerprint
 from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
+from qagen_dagster.records.text import counted
 
 
 def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.picture import trimmed
+from qagen_dagster.formats.image import trimmed
 from qagen_dagster.latex.engine import compile_item, find_engine
 from qagen_dagster.loop.problems.plan import picture_key
 from qagen_dagster.loop.workspace import Workspace

@@ -15,7 +15,7 @@ from qagen_dagster.loop.problems.pipeline_properties import prompts
 from qagen_dagster.loop.problems.run_problem import TaskResults
 from qagen_dagster.loop.problems.run_task import BLIND
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget

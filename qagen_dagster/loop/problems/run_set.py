@@ -15,7 +15,7 @@ from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.record import record_of
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.problems.item import Problem

@@ -13,8 +13,13 @@ from pathlib import Path
 from qagen_dagster import local_file
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
-from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
-from qagen_dagster.formats.encoding import decode
+from qagen_dagster.formats.base import (
+    PageImage,
+    ParsedText,
+    ParseOptions,
+    RenderOptions,
+)
+from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.sandbox import FileSource
 from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.loop.problems.pipeline_properties import select_range

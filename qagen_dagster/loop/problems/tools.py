@@ -11,11 +11,10 @@ from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.latex.engine import Engine, compile_item, find_engine
 from qagen_dagster.loop.problems.inputs import NO_ENGINE, Compiler, References
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors.base import EmbedderSpec
-from qagen_dagster.models.vectors.local import LocalEmbedder
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.result import Compiled
-from qagen_dagster.toolkit.search_tikz_reference import NAME, make
+from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 
 
 def engine_compiler() -> Compiler:
@@ -29,7 +28,7 @@ def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[Referenc
     if not folders:
         return References(), ()
     store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
-    tools = {NAME: make(store.search)} if store.passages else {}
+    tools = {TIKZ_TOOL: search_tikz_reference_tool(store.search)} if store.passages else {}
     return References(tools, store.version), store.skipped
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.batch.limits import batch_limits
+from qagen_dagster.loop.questions.batch.state import batch_limits
 from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.fingerprint import (
     has_text_control,
@@ -23,7 +23,7 @@ from qagen_dagster.loop.questions.fingerprint import (
 from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.state import QALimits
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.base import Record

@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.ingest.views import open_view
+from qagen_dagster.ingest.files import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
@@ -25,8 +25,8 @@ from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.review.avoided import rejected_by_reviewers
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending
+from qagen_dagster.loop.review import rejected_by_reviewers
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry

@@ -12,13 +12,17 @@ from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
-from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding import verdicts
-from qagen_dagster.grounding.methods import llm
-from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.grounding import judge, verdicts
+from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
-from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus import (
+    BatchOptions,
+    CorpusConfig,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "8"  # increase when the same responses would give another result
@@ -48,9 +52,9 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         questioner.rewrite_prompt(),
         answerer.prompt(),
         answerer.many_prompt(),
-        blind_answers.many_prompt(),
+        validator.blind_many_prompt(),
         validator.type_prompt(),
-        llm.prompt(),
+        judge.judge_prompt(),
     )
 
 
@@ -104,7 +108,7 @@ def _batch(config: ScenarioConfig) -> list[str]:
     options = config.batch or BatchOptions()
     return [
         BATCH_VERSION,
-        question_types.guides().hash,
+        questioner.guides().hash,
         options.model_dump_json(exclude=set(_QUOTAS)),
         config.grading.method.value,
         verdicts.VERSION,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.errors import ResumeError
 from qagen_dagster.loop.journal import Journal, JournalFile
-from qagen_dagster.loop.questions.batch.events import (
+from qagen_dagster.loop.questions.batch.state import (
     Answered,
     AnswerGraded,
     Asked,
@@ -19,7 +19,7 @@ from qagen_dagster.loop.questions.batch.events import (
     Reanswered,
     Rewritten,
 )
-from qagen_dagster.loop.questions.events import (
+from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
     Controlled,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from qagen_dagster.agents.questions import validator
-from qagen_dagster.loop.answer_match import contradiction, equal
-from qagen_dagster.loop.questions.duplicates import compare as dedupe
-from qagen_dagster.loop.questions.events import Compared, Judged
+from qagen_dagster.english.answers import contradiction, equal
+from qagen_dagster.loop.questions.duplicates import similarity as dedupe
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state import Dedupe, QAState, Validate
+from qagen_dagster.loop.questions.state import Compared, Dedupe, Judged, QAState, Validate
 from qagen_dagster.records.ids import Mode
 
 

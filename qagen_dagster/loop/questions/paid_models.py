@@ -9,11 +9,16 @@ from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.checkup import key_of
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.shared_budget import (
+    BudgetMeter,
+    RunSpending,
+    effective_budget,
+    metered,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import HELLO, short, unreachable
-from qagen_dagster.models.registry import key_variable
+from qagen_dagster.models.providers import key_variable
 from qagen_dagster.records.ids import Combination
 
 

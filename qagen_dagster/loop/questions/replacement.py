@@ -5,7 +5,7 @@ from __future__ import annotations
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import CandidateSet

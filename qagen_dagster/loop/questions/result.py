@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from qagen_dagster.agents.questions.evidence.surroundings import look, surroundings
+from qagen_dagster.agents.questions.evidence.widening import look, surroundings
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id

@@ -11,28 +11,32 @@ from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
-from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.history import History
+from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError
-from qagen_dagster.loop.questions import model_checks
-from qagen_dagster.loop.questions.batch.limits import BatchLimits
+from qagen_dagster.loop.questions import controls, model_checks
 from qagen_dagster.loop.questions.batch.run_document import run_batch
+from qagen_dagster.loop.questions.batch.state import BatchLimits
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
-from qagen_dagster.loop.questions.controls import hops, text_control
-from qagen_dagster.loop.questions.events import (
-    Compared,
-    Event,
-    Exhausted,
-    GenerationFailed,
-    Judged,
-    Mended,
-    Proposed,
-)
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
-from qagen_dagster.loop.questions.state import Dedupe, Done, Generate, Mend, QAState, Step, Validate
+from qagen_dagster.loop.questions.state import (
+    Compared,
+    Dedupe,
+    Done,
+    Event,
+    Exhausted,
+    Generate,
+    GenerationFailed,
+    Judged,
+    Mend,
+    Mended,
+    Proposed,
+    QAState,
+    Step,
+    Validate,
+)
 from qagen_dagster.loop.questions.state_machine import (
     as_generator_saw,
     as_generator_sees,
@@ -152,8 +156,8 @@ class DocumentSteps:
                     state.first is not None
                 ):  # the answer that it gave before the candidate was mended, from the ledger
                     found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
-                judged = text_control.validate(step, self._work, self._models, found)
-                event = hops.control(step, self._work, self._models, judged)
+                judged = controls.validate(step, self._work, self._models, found)
+                event = controls.control(step, self._work, self._models, judged)
                 able = isinstance(event, Judged) and self._models.generator.spec.provider != "embedded"
                 return event.model_copy(update={"may_mend": True}) if able else event
             case Mend():

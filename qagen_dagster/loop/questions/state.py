@@ -1,10 +1,14 @@
-"""The state of the question loop of one document, its limits and its steps."""
+"""What happens while a document is worked on (events), and what follows from it (state). Both are values; no work is done here."""
 
 from __future__ import annotations
 
-from qagen_dagster.loop.questions.events import Recheck
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.results import (
+    CallSummary,
     Candidate,
     DocumentEnd,
     DuplicateStep,
@@ -12,6 +16,116 @@ from qagen_dagster.records.questions.results import (
     RetiredQA,
     VerdictRecord,
 )
+
+
+class Kept(Record):
+    """A question whose evidence and surroundings are unchanged. It keeps its id, its attempt and its verdict."""
+
+    id: str
+    candidate: Candidate
+    attempt: int
+    verdict: VerdictRecord | None = None
+
+
+class Recheck(Record):
+    """A question whose quotes are still there but whose surroundings changed: the validator decides.
+
+    `otherwise` is what it becomes if the validator does not agree with its answer.
+    """
+
+    id: str
+    candidate: Candidate
+    otherwise: RetiredQA
+
+
+class Carried(Record):
+    """The questions of the last version of the document, and those that earlier versions had lost already."""
+
+    kind: Literal["carried"] = "carried"
+    kept: tuple[Kept, ...] = ()
+    recheck: tuple[Recheck, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Proposed(Record):
+    """The generator submitted a candidate."""
+
+    kind: Literal["proposed"] = "proposed"
+    candidate: Candidate
+    viewed_pages: tuple[int, ...] = ()
+    also_seen: tuple[str, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class GenerationFailed(Record):
+    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
+
+    kind: Literal["generation_failed"] = "generation_failed"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Exhausted(Record):
+    """The generator reported that no more questions can be asked."""
+
+    kind: Literal["exhausted"] = "exhausted"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Compared(Record):
+    """The candidate was compared with the accepted questions. `duplicate_of` is an index of them."""
+
+    kind: Literal["compared"] = "compared"
+    duplicate_of: int | None
+    detail: str = ""
+    score: float | None = None  # similarity to that question, or to the nearest one
+    step: DuplicateStep = ""  # what decided; older journals do not say
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Judged(Record):
+    """The validator gave a verdict, or `failure` says why it did not. `may_mend`: the generator can correct the candidate."""
+
+    kind: Literal["judged"] = "judged"
+    verdict: VerdictRecord | None
+    failure: str = ""
+    may_mend: bool = False
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Mended(Record):
+    """The generator corrected its refused candidate; None: it did not."""
+
+    kind: Literal["mended"] = "mended"
+    candidate: Candidate | None
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Controlled(Record):
+    """The validator agreed with the answer, but a control rejected the question."""
+
+    kind: Literal["controlled"] = "controlled"
+    may_mend: Literal[False] = False
+    verdict: VerdictRecord
+    reason: RejectionReason
+    detail: str
+    calls: tuple[CallSummary, ...] = ()
+
+    @classmethod
+    def of(cls, judged: Judged, reason: RejectionReason, detail: str) -> Self:
+        if judged.verdict is None:
+            raise ValueError("a candidate without a verdict is not controlled")
+        return cls(verdict=judged.verdict, reason=reason, detail=detail, calls=judged.calls)
+
+
+Event = Annotated[
+    Carried | Proposed | GenerationFailed | Exhausted | Compared | Judged | Mended | Controlled,
+    Field(discriminator="kind"),
+]
 
 
 class QALimits(Record):

@@ -8,26 +8,24 @@ States, order and exits follow "Single-Document Question Generator Architecture"
 from __future__ import annotations
 
 from qagen_dagster.agents.questions.validator import rejection
-from qagen_dagster.agents.steps import GiveUpReason
+from qagen_dagster.agents.spec import GiveUpReason
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.loop.questions.events import (
-    Carried,
-    Compared,
-    Controlled,
-    Event,
-    Exhausted,
-    GenerationFailed,
-    Judged,
-    Mended,
-    Proposed,
-)
 from qagen_dagster.loop.questions.state import (
     MENDABLE,
     Accepted,
+    Carried,
+    Compared,
+    Controlled,
     Dedupe,
     Done,
+    Event,
+    Exhausted,
     Generate,
+    GenerationFailed,
+    Judged,
     Mend,
+    Mended,
+    Proposed,
     QALimits,
     QAState,
     Rejected,

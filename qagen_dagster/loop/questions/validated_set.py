@@ -1,24 +1,21 @@
-"""Makes the validated set of a combination from its candidates: removes duplicates across documents and verifies the evidence again."""
+"""Makes the validated set of a combination from its candidates: applies reviews and removes duplicates across documents."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
-from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
+from qagen_dagster.loop.questions.duplicates import similarity
 from qagen_dagster.loop.questions.inputs import question_models
-from qagen_dagster.loop.questions.reviewed import apply_decisions, left_out
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.history import REMOVED
-from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     AppliedReview,
     CallSummary,
@@ -41,10 +38,10 @@ def results_of(workspace: Workspace, candidates: CandidateSet) -> Iterator[Gener
 def validate_set(
     workspace: Workspace,
     combination: Combination,
-    encode: compare.Encode,
+    encode: similarity.Encode,
     run_budget: Allowance | None = None,
     spending_id: str | None = None,
-    progress: compare.Progress = lambda done, total: None,
+    progress: similarity.Progress = lambda done, total: None,
 ) -> ValidatedSet:
     """Remove duplicates across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
 
@@ -99,11 +96,11 @@ def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedR
 def deduplicate(
     pairs: Sequence[QAPair],
     model: Model,
-    encode: compare.Encode,
+    encode: similarity.Encode,
     *,
     edited: Collection[str] = (),
     workers: int = 1,
-    progress: compare.Progress = lambda done, total: None,
+    progress: similarity.Progress = lambda done, total: None,
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
     """Keep the first of each group of duplicates, in order, so the result is stable.
 
@@ -111,8 +108,8 @@ def deduplicate(
     as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
     Those whose ids are in `edited` are also compared with the questions of their own document.
     """
-    known = [compare.Known(pair.question, pair.answer) for pair in pairs]
-    found = compare.links_among(known, encode, progress)
+    known = [similarity.Known(pair.question, pair.answer) for pair in pairs]
+    found = similarity.links_among(known, encode, progress)
     near = [
         [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index], edited)]
         for n, some in enumerate(found)
@@ -127,7 +124,7 @@ def deduplicate(
         pair = pairs[index]
         attempt = pair.generation_metadata.attempt_number
         try:
-            finding = compare.decide(
+            finding = similarity.decide(
                 model, known[index], known, others, document_id=pair.document_id, attempt=attempt
             )
         except BudgetExhaustedError as error:
@@ -159,30 +156,3 @@ def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
 def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
     why = f"not compared with similar questions ({error}); the next run decides"
     return left_out(pair, RejectionReason.VALIDATION_FAILED, why)
-
-
-def broken_evidence(
-    workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
-) -> list[str]:
-    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
-    broken: list[str] = []
-    for document_id, pairs in groupby(questions, key=lambda pair: pair.document_id):
-        data = workspace.store.get(Document.text_key(corpus, document_id)) or b""
-        lines = data.decode("utf-8").split("\n") if data else []
-        broken += [
-            pair.id
-            for pair in pairs
-            if not pair.evidence
-            or not all(
-                _stands(place.quote, place.start_line, place.end_line, lines) for place in pair.evidence
-            )
-        ]
-    return broken
-
-
-def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:
-    if not quote.strip():
-        return False
-    if start is None or end is None:
-        return not lines  # a picture of a page without text: there is nothing to compare with
-    return quote in "\n".join(lines[start - 1 : end])

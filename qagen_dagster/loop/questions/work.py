@@ -15,15 +15,14 @@ from typing import Self
 
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest.parallel import Progress
-from qagen_dagster.ingest.parsing import ParsingResult, parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.parsing import ParsingResult, build_manifests, parse_corpus
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, is_current, plan, unfinished
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.unfinished import DOCUMENTS, mark
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models import vectors
 from qagen_dagster.records.document import CorpusIndex, VisualManifest
 from qagen_dagster.records.ids import Combination
 
@@ -101,7 +100,7 @@ class Work:
                 documents += run.begin()
         if self._begun and not self._ended:
             self.pool.add(documents)
-            in_background(minilm.shared)  # comparing the questions needs it when the last call has ended
+            in_background(vectors.shared)  # comparing the questions needs it when the last call has ended
 
     def document_counts(self) -> tuple[int, int]:
         """The documents of `ask` that are done, and all of them."""

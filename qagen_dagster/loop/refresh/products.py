@@ -15,13 +15,13 @@ from typing import Any
 from qagen_dagster.configuration.exams.loading import find_exam
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.ingest import parsing
-from qagen_dagster.loop.catalog.source import catalog_knows, runs_to_add
+from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
 from qagen_dagster.loop.configuration import Configuration
-from qagen_dagster.loop.evaluation.registry import made_evaluation, wanted_evaluation, why_unevaluated
+from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation, why_unevaluated
 from qagen_dagster.loop.exams.bank import is_bank_current
 from qagen_dagster.loop.exams.outdated import made_part, wanted_part, why_part_outdated
-from qagen_dagster.loop.grading.plan import made_grading, wanted_grading, why_ungraded
-from qagen_dagster.loop.index.outdated import made_index, wanted_index, why_index_outdated
+from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_ungraded
+from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
@@ -29,16 +29,15 @@ from qagen_dagster.loop.questions.publication.exports import why_not_exported
 from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.display import counted
-from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.document import CorpusIndex, SearchIndex
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.problems.result import Stage
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
+from qagen_dagster.records.text import counted
 
 Fields = Mapping[str, Any]  # what a launch sets of the configuration of its assets, by the name of the field
 BUDGET = ("max_usd", "max_tokens", "max_calls")

@@ -1,20 +1,32 @@
-"""Anthropic's wire, the Messages API.
+"""The `anthropic` SDK for the wire and the batch endpoint of Anthropic.
+
+Anthropic's wire, the Messages API.
 
 All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go
 back unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of a text that many
 conversations begin with.
+
+Anthropic's message batches: one body with all requests, a batch at the server, one file of results.
+
+What belongs here: the endpoint and the format of its lines. What does not: the meaning of a request or a response
+(`wires/anthropic.py`), waiting (`batcher.py`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, cast
+from urllib.parse import quote
 
 import anthropic
-from pydantic import ConfigDict
+from anthropic.types.messages import batch_create_params
+from pydantic import AwareDatetime, ConfigDict, Field
 
-from qagen_dagster.models import capabilities, json_reply
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.errors import TransientModelError
+from qagen_dagster.models import json_reply
+from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus, ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
     AssistantPart,
@@ -31,8 +43,21 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
-from qagen_dagster.models.wires import faults
-from qagen_dagster.models.wires.anthropic_client import AnthropicClient
+from qagen_dagster.models.wires import capabilities, sdk_client
+from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
+
+_ERRORS = SdkErrors(
+    anthropic.APIStatusError,
+    anthropic.APITimeoutError,
+    anthropic.APIConnectionError,
+    anthropic.AnthropicError,
+)
+
+
+class AnthropicClient(SdkClient[anthropic.Anthropic]):
+    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
+        super().__init__(spec, api_key, anthropic.Anthropic, "https://api.anthropic.com", _ERRORS)
+
 
 _WIRE = "anthropic"
 _CACHE = {"cache_control": {"type": "ephemeral"}}
@@ -46,7 +71,7 @@ _STOPS = {
 }
 
 
-class _Block(faults.Shape):
+class _Block(sdk_client.Shape):
     model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back with all its fields
 
     type: str
@@ -57,7 +82,7 @@ class _Block(faults.Shape):
     input: str | dict[str, Any] | None = None
 
 
-class _Reply(faults.Shape):
+class _Reply(sdk_client.Shape):
     content: tuple[_Block, ...]
     stop_reason: str | None = None
     model: str | None = None
@@ -86,7 +111,7 @@ class AnthropicProvider(AnthropicClient):
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
-        reply = faults.shaped(_Reply, body)
+        reply = sdk_client.shaped(_Reply, body)
         stop = _STOPS.get(reply.stop_reason or "", Stop.END)
         parts = [part for block in reply.content for part in _part(block)]
         return capabilities.response(parts, stop, _usage(body), reply.model, partial=True)
@@ -200,12 +225,114 @@ def _part(block: _Block) -> list[AssistantPart]:
 
 def _usage(body: dict[str, Any]) -> Usage:
     """The server counts cached input separately; our count of input includes it."""
-    read = faults.count(body, "usage", "cache_read_input_tokens")
-    written = faults.count(body, "usage", "cache_creation_input_tokens")
+    read = sdk_client.count(body, "usage", "cache_read_input_tokens")
+    written = sdk_client.count(body, "usage", "cache_creation_input_tokens")
     return Usage(
-        input_tokens=faults.count(body, "usage", "input_tokens") + read + written,
-        output_tokens=faults.count(body, "usage", "output_tokens"),
+        input_tokens=sdk_client.count(body, "usage", "input_tokens") + read + written,
+        output_tokens=sdk_client.count(body, "usage", "output_tokens"),
         cached_tokens=read,
-        reasoning_tokens=faults.count(body, "usage", "output_tokens_details", "thinking_tokens"),
+        reasoning_tokens=sdk_client.count(body, "usage", "output_tokens_details", "thinking_tokens"),
         cache_write_tokens=written,
     )
+
+
+_ONE_SENDING = timedelta(hours=1)  # a batch that was created later than this is another one
+_PAGE = 1000
+
+
+class _Counts(sdk_client.Shape):
+    canceled: int = 0
+    errored: int = 0
+    expired: int = 0
+    processing: int = 0
+    succeeded: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.canceled + self.errored + self.expired + self.processing + self.succeeded
+
+
+class _Batch(sdk_client.Shape):
+    id: str = ""
+    processing_status: str = ""
+    created_at: AwareDatetime | None = None
+    archived_at: AwareDatetime | None = None
+    request_counts: _Counts = _Counts()
+
+
+class _Created(sdk_client.Shape):
+    id: str = Field(min_length=1)
+
+
+class _Page(sdk_client.Shape):
+    data: tuple[_Batch, ...] = ()
+
+
+class _Outcome(sdk_client.Shape):
+    type: str
+    message: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class _Line(sdk_client.Shape):
+    custom_id: str
+    result: _Outcome
+
+
+class AnthropicBatch(AnthropicClient):
+    """`POST /v1/messages/batches` and the calls that follow it."""
+
+    def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        """The endpoint takes no name for a batch, so `tag` is not sent."""
+        wanted = [
+            batch_create_params.Request(custom_id=key, params=cast("Any", request_body(request, self._spec)))
+            for key, request in requests
+        ]
+        create = self.client.messages.batches.with_raw_response.create
+        return expected(_Created, self.call(lambda: create(requests=wanted).http_response.text)).id
+
+    def find(self, tag: str, count: int, since: datetime) -> list[str]:
+        """By size and time alone; the keys of its results show whether it is the right one."""
+        listed = self.client.messages.batches.with_raw_response.list
+        page = expected(_Page, self.call(lambda: listed(limit=_PAGE).http_response.text))
+        earliest, latest = since - CLOCKS_DIFFER, since + _ONE_SENDING
+        fitting = [
+            (abs(batch.created_at - since), batch.id)
+            for batch in page.data
+            if batch.created_at is not None
+            and earliest <= batch.created_at <= latest
+            and batch.request_counts.total == count
+        ]
+        return [job_id for _, job_id in sorted(fitting)]
+
+    def poll(self, job_id: str) -> JobStatus:
+        batches = self.client.messages.batches.with_raw_response
+
+        def look() -> str:
+            try:
+                return batches.retrieve(job_id).http_response.text
+            except anthropic.NotFoundError as error:
+                return error.response.text  # JSON without an id
+
+        batch = expected(_Batch, self.call(look))
+        if not batch.id:
+            return UNKNOWN_JOB
+        if batch.archived_at is not None:
+            return JobStatus(ended=True, note="the batch is archived, its results are gone")
+        return JobStatus(ended=batch.processing_status == "ended")
+
+    def results(self, job_id: str) -> dict[str, BatchResult]:
+        """From an address built here: the one that the server names could be anywhere, and would get the key."""
+        path = f"/v1/messages/batches/{quote(job_id, safe='')}/results"
+        text = self.call_text(lambda: self.client.get(path, cast_to=str), absent="")
+        found = result_lines(_Line, self._spec.name, text, self._key)
+        return {line.custom_id: self._result(line.result) for line in found}
+
+    def _result(self, outcome: _Outcome) -> BatchResult:
+        if outcome.type == "succeeded" and outcome.message is not None:
+            return outcome.message
+        if outcome.type == "errored" and outcome.error is not None:
+            return self.failure(outcome.error.get("error", outcome.error))
+        return TransientModelError(
+            self.scrub(f"{self._spec.name}: not answered in the batch: {outcome.type}")
+        )

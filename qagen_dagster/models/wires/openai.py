@@ -1,20 +1,30 @@
-"""OpenAI's own wire, the Responses API.
+"""The `openai` SDK for both OpenAI wires, OpenAI's batch endpoint and embeddings.
+
+OpenAI's own wire, the Responses API.
 
 The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them
 back. Pictures are part of `function_call_output`.
+
+OpenAI's batches: a file of requests for the Responses API, a batch over it, two files of results.
+
+What belongs here: the two endpoints (`files`, `batches`) and the format of their lines. What does not: the meaning
+of a request or a response (`wires/openai.py`), waiting (`batcher.py`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, ConfigDict
+import openai
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models import capabilities, json_reply
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.errors import MalformedResponseError, TransientModelError
+from qagen_dagster.models import json_reply
+from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus, ModelSpec
 from qagen_dagster.models.messages import (
     AssistantPart,
     Content,
@@ -26,11 +36,35 @@ from qagen_dagster.models.messages import (
     Thinking,
     ToolCall,
     ToolMessage,
+    Usage,
     UserMessage,
 )
-from qagen_dagster.models.wires import faults, openai_client
-from qagen_dagster.models.wires.openai_client import OpenAIClient
+from qagen_dagster.models.wires import capabilities, sdk_client
+from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
 from qagen_dagster.records.ids import digest
+
+_ERRORS = SdkErrors(
+    openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError
+)
+
+
+class OpenAIClient(SdkClient[openai.OpenAI]):
+    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
+        super().__init__(spec, api_key, openai.OpenAI, "https://api.openai.com/v1", _ERRORS)
+        if spec.base_url is not None:  # other servers must not see the names of an OpenAI account
+            self.client.organization = self.client.project = self.client.admin_api_key = None
+
+
+def usage_of(body: dict[str, Any], read: str, written: str) -> Usage:
+    """The token counts of `body`, whose server calls its input `read` and its output `written`."""
+    return Usage(
+        input_tokens=sdk_client.count(body, "usage", f"{read}_tokens"),
+        output_tokens=sdk_client.count(body, "usage", f"{written}_tokens"),
+        cached_tokens=sdk_client.count(body, "usage", f"{read}_tokens_details", "cached_tokens"),
+        reasoning_tokens=sdk_client.count(body, "usage", f"{written}_tokens_details", "reasoning_tokens"),
+        cache_write_tokens=sdk_client.count(body, "usage", f"{read}_tokens_details", "cache_write_tokens"),
+    )
+
 
 _WIRE = "openai"
 _SEALED = "reasoning.encrypted_content"
@@ -39,13 +73,13 @@ _MARKS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)")
 _REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)")
 
 
-class _Piece(faults.Shape):
+class _Piece(sdk_client.Shape):
     type: str = ""
     text: str = ""
     refusal: str = ""
 
 
-class _Item(faults.Shape):
+class _Item(sdk_client.Shape):
     model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back with all its fields
 
     type: str
@@ -58,14 +92,14 @@ class _Item(faults.Shape):
 
     @property
     def pieces(self) -> tuple[_Piece, ...]:
-        return tuple(faults.shaped(_Piece, piece) for piece in self.content or ())
+        return tuple(sdk_client.shaped(_Piece, piece) for piece in self.content or ())
 
 
-class _Details(faults.Shape):
+class _Details(sdk_client.Shape):
     reason: str | None = None
 
 
-class _Reply(faults.Shape):
+class _Reply(sdk_client.Shape):
     output: tuple[_Item, ...]
     status: Literal["completed", "incomplete"] = "completed"
     incomplete_details: Annotated[_Details, BeforeValidator(lambda value: value or {})] = _Details()
@@ -84,12 +118,12 @@ class OpenAIProvider(OpenAIClient):
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
-        reply = faults.shaped(_Reply, body)
+        reply = sdk_client.shaped(_Reply, body)
         stop = _stop(reply)
         parts = [part for item in reply.output for part in _parts(item)]
         if not parts and stop is Stop.END:
             raise MalformedResponseError("the response is complete but has no output")
-        usage = openai_client.usage(body, "input", "output")
+        usage = usage_of(body, "input", "output")
         return capabilities.response(parts, stop, usage, reply.model)
 
 
@@ -215,3 +249,150 @@ def _returnable(item: _Item) -> dict[str, Any]:
     """A reasoning item to send back; empty if it has no content, because the server would not know it."""
     fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
     return fields if item.encrypted_content or item.content else {}
+
+
+_ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached", said of a batch that was taken at first
+_PAGE, _MOST_PAGES = 100, 10
+
+
+class _Error(sdk_client.Shape):
+    code: str | None = None
+    message: str | None = None
+
+
+class _Errors(sdk_client.Shape):
+    data: tuple[_Error, ...] | None = None
+
+
+class _Batch(sdk_client.Shape):
+    id: str = ""
+    status: str = ""
+    created_at: int = 0
+    metadata: dict[str, str] | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: _Errors | None = None
+
+
+class _Page(sdk_client.Shape):
+    data: tuple[_Batch, ...] = ()
+    has_more: bool = False
+
+
+class _Answer(sdk_client.Shape):
+    status_code: int = 0
+    body: Any = None
+
+
+class _Line(sdk_client.Shape):
+    custom_id: str
+    response: _Answer | None = None
+    error: dict[str, Any] | None = None
+
+
+class _File(sdk_client.Shape):
+    id: str = Field(min_length=1)
+
+
+class OpenAIBatch(OpenAIClient):
+    """`POST /files`, `POST /batches` and the calls that follow them."""
+
+    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
+        super().__init__(spec, api_key)
+        self._uploaded: dict[str, str] = {}  # files by tag, of batches that the server has not accepted yet
+
+    def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        file_id = self._uploaded.get(tag)
+        if file_id is None:
+            file_id = self._uploaded[tag] = self._upload(tag, requests)
+        batches = self.client.batches.with_raw_response
+        created = self.call(
+            lambda: (
+                batches.create(
+                    completion_window="24h", endpoint=_ENDPOINT, input_file_id=file_id, metadata={"tag": tag}
+                ).text
+            )
+        )
+        del self._uploaded[tag]
+        return expected(_File, created).id
+
+    def _upload(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        wanted = [
+            {"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": request_body(request, self._spec)}
+            for key, request in requests
+        ]
+        data = "".join(f"{json.dumps(one)}\n" for one in wanted).encode()
+        files, named = self.client.files.with_raw_response, (f"{tag}.jsonl", data, "application/jsonl")
+        return expected(_File, self.call(lambda: files.create(file=named, purpose="batch").text)).id
+
+    def find(self, tag: str, count: int, since: datetime) -> list[str]:
+        """At most one, because a batch carries its tag."""
+        oldest = (since - CLOCKS_DIFFER).timestamp()
+        for batch in self._newest():
+            if batch.created_at < oldest:
+                break
+            if (batch.metadata or {}).get("tag") == tag:
+                return [batch.id]
+        return []
+
+    def _newest(self) -> Iterator[_Batch]:
+        batches = self.client.batches.with_raw_response
+        after: str | openai.Omit = openai.omit
+        for _ in range(_MOST_PAGES):
+            body = self.call(lambda after=after: batches.list(limit=_PAGE, after=after).text)
+            page = expected(_Page, body)
+            yield from page.data
+            if not page.has_more or not page.data:
+                return
+            after = page.data[-1].id
+
+    def poll(self, job_id: str) -> JobStatus:
+        batch = self._retrieve(job_id)
+        if not batch.id:
+            return UNKNOWN_JOB
+        if batch.status not in _ENDED:
+            return JobStatus(ended=False)
+        errors = (batch.errors and batch.errors.data) or ()
+        said = [f"{one.code}: {one.message}" for one in errors]
+        well = batch.status == "completed" and not said
+        told = "" if well else "; ".join((f"the batch is {batch.status}", *said[:3]))
+        crowded = batch.status == "failed" and any(one.code == _CROWDED for one in errors)
+        return JobStatus(ended=True, note=self.scrub(told), crowded=crowded)
+
+    def _retrieve(self, job_id: str) -> _Batch:
+        """The batch; it has no id if the server does not know it."""
+        batches = self.client.batches.with_raw_response
+
+        def look() -> str:
+            try:
+                return batches.retrieve(job_id).text
+            except openai.NotFoundError as error:
+                return error.response.text  # JSON without an id
+
+        return expected(_Batch, self.call(look))
+
+    def results(self, job_id: str) -> dict[str, BatchResult]:
+        batch, files = self._retrieve(job_id), self.client.files.with_raw_response
+        found: dict[str, BatchResult] = {}
+        for file_id in (batch.error_file_id, batch.output_file_id):
+            if file_id is None:
+                continue
+            # A file that has expired counts as empty.
+            text = self.call_text(lambda file_id=file_id: files.content(file_id).text, absent="")
+            for line in result_lines(_Line, self._spec.name, text, self._key):
+                found[line.custom_id] = self._result(line)
+        return found
+
+    def _result(self, line: _Line) -> BatchResult:
+        name = self._spec.name
+        if line.response is None:  # the server never worked on it, for example because the batch expired
+            error = line.error or {}
+            told = f"{name}: not answered in the batch: {error.get('code')}: {error.get('message')}"
+            return TransientModelError(self.scrub(told))
+        status, body = line.response.status_code, line.response.body
+        if status != 200 or not isinstance(body, dict):
+            return sdk_client.from_status(name, status or 500, body, {}, self._key)
+        answer = cast("dict[str, Any]", body)
+        return self.failure(answer.get("error")) if failed(answer) else answer

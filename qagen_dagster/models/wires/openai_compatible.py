@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
-from qagen_dagster.models import capabilities, json_reply
+from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantPart,
@@ -27,8 +27,8 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
-from qagen_dagster.models.wires import faults, openai_client
-from qagen_dagster.models.wires.openai_client import OpenAIClient
+from qagen_dagster.models.wires import capabilities, sdk_client
+from qagen_dagster.models.wires.openai import OpenAIClient, usage_of
 from qagen_dagster.records.ids import digest
 
 _WIRE = "openai_compatible"
@@ -41,22 +41,22 @@ _FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the start of an answer in which tag
 _RETURNED = {"reasoning_content", "reasoning_details"}
 
 
-class _Function(faults.Shape):
+class _Function(sdk_client.Shape):
     name: str | None = None
     arguments: str | dict[str, Any] | None = None
 
 
-class _Call(faults.Shape):
+class _Call(sdk_client.Shape):
     id: str | None = None
     function: _Function
     extra_content: dict[str, Any] | None = None
 
 
-class _Piece(faults.Shape):
+class _Piece(sdk_client.Shape):
     text: str | None = None
 
 
-class _Said(faults.Shape):
+class _Said(sdk_client.Shape):
     content: str | tuple[_Piece, ...] | None = None
     refusal: str | None = None
     tool_calls: tuple[_Call, ...] | None = None
@@ -71,12 +71,12 @@ class _Said(faults.Shape):
         return self.content or ""
 
 
-class _Choice(faults.Shape):
+class _Choice(sdk_client.Shape):
     message: _Said
     finish_reason: str | None = None
 
 
-class _Reply(faults.Shape):
+class _Reply(sdk_client.Shape):
     choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
     model: str | None = None
 
@@ -96,7 +96,7 @@ class OpenAICompatibleProvider(OpenAIClient):
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
-        reply = faults.shaped(_Reply, body)
+        reply = sdk_client.shaped(_Reply, body)
         choice = reply.choices[0]
         said = choice.message
         calls = _calls(said, digest(json.dumps(body, sort_keys=True)))
@@ -105,7 +105,7 @@ class OpenAICompatibleProvider(OpenAIClient):
         parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
         parts += [Text(text=text)] if text else []
         stop = Stop.REFUSAL if said.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
-        usage = openai_client.usage(body, "prompt", "completion")
+        usage = usage_of(body, "prompt", "completion")
         return capabilities.response((*parts, *calls), stop, usage, reply.model)
 
 

@@ -1,18 +1,278 @@
 """A provider's SDK as the wires use it: one call gives the body, or the ModelError that the failure means.
 
-The SDK does not retry: `models/retry.py` decides that. Nothing here knows the meaning of a body.
+What belongs here: the errors that HTTP statuses and error bodies mean, the size of a body, and reading a body into the shape that a wire expects.
+No type of an SDK appears here, so the rules are the same for every wire. Texts of errors contain no header, no API key and at most `MAX_TEXT`
+characters. What does not: retries, which `models/retry.py` decides, and the meaning of a body.
+
+A compressed body of a few hundred bytes can decode to gigabytes, and several encodings multiply. So clients ask for bodies without encoding,
+accept one layer of gzip or deflate at most, and decode it in pieces up to a limit.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import sys
 import weakref
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import body_limit, deadline
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from qagen_dagster.errors import (
+    ConfigError,
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelError,
+    PermanentModelError,
+    RateLimitedError,
+    TransientModelError,
+)
+from qagen_dagster.models import json_reply, retry
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.wires import faults
+
+MAX_TEXT = 300
+# Users set placeholder keys like "none", "EMPTY" or "lm-studio", and answers may contain these words.
+_SHORTEST_IN_ERROR, _SHORTEST_IN_BODY = 6, 16
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_TOO_MUCH = frozenset({429, 529})
+_OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
+    r"|available context size|exceed context limit|prompt is too long|input is too long|too many input tokens"
+    r"|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+_KEY_LIKE = re.compile(
+    r"(?:\b(?:sk|pk|rk|gsk|xai|key|hf|nvapi)[-_]|\bAIza)[A-Za-z0-9_*.-]{6,}"
+    r"|(?<=bearer )[^\s\"',]{6,}|(?<=api[_-]key[=:] )[^\s\"',]{6,}|(?<=key=)[^\s\"',&]{6,}",
+    re.IGNORECASE,
+)
+
+
+def scrub(text: str, secret: str | None = None) -> str:
+    """`text` in one line, shortened, without `secret` and anything else that looks like an API key."""
+    if secret and len(secret) >= _SHORTEST_IN_ERROR:
+        text = text.replace(secret, "[key]")
+    text = _KEY_LIKE.sub("[key]", " ".join(text[: 4 * MAX_TEXT].split()))
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def from_status(
+    name: str, status: int, body: object, headers: Mapping[str, str], secret: str | None = None
+) -> ModelError:
+    """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
+    said = _message(body)
+    text = scrub(f"{name}: HTTP {status}: {said}" if said else f"{name}: HTTP {status}", secret)
+    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {said[:2000]}")):
+        return ContextOverflowError(text)
+    out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
+    if (status in _TRANSIENT or status >= 500) and not out_of_money:
+        kind = RateLimitedError if status in _TOO_MUCH else TransientModelError
+        return kind(text, retry_after=retry_after(headers))
+    return PermanentModelError(text)
+
+
+def from_error_body(name: str, error: object, secret: str | None = None) -> ModelError:
+    """The error for a body that reports a failure under status 200."""
+    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
+    code = fields.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return from_status(name, code, fields, {}, secret)
+    said, words = _message(fields), _codes(fields)
+    text = scrub(f"{name}: the server reports a failure: {said}", secret)
+    if _OVERFLOW.search(f"{words} {said[:2000]}"):
+        return ContextOverflowError(text)
+    if any(word in words for word in ("overloaded", "rate_limit")):
+        return RateLimitedError(text)
+    if any(word in words for word in ("server_error", "timeout", "api_error")):
+        return TransientModelError(text)
+    return PermanentModelError(text)
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
+    """The body of a successful answer, without `secret`.
+
+    Raises TransientModelError when it is not a JSON object: it is a proxy's page or was cut off, and not
+    the model's reply.
+    """
+    if secret and len(secret) >= _SHORTEST_IN_BODY:
+        text = text.replace(secret, "[key]")
+    try:
+        body = json_reply.loads(text)
+    except ValueError:
+        raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
+    if not isinstance(body, dict):
+        raise TransientModelError(scrub(f"{name}: not a JSON object: {text[:120]!r}", secret))
+    return cast("dict[str, Any]", body)
+
+
+class Shape(BaseModel):
+    """The part of a body that we read; anything else that the server sends is ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+S = TypeVar("S", bound=Shape)
+
+
+def shaped(shape: type[S], body: object) -> S:
+    """`body` as `shape`. Raises MalformedResponseError naming the first part that does not fit."""
+    try:
+        return shape.model_validate(body)
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(step) for step in fault["loc"]) or "body"
+        raise MalformedResponseError(scrub(f"the response is malformed at {place}: {fault['msg']}")) from None
+
+
+def count(body: object, *path: str) -> int:
+    """A token count, 0 if the server does not say."""
+    value: object = body
+    for step in path:
+        value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) and value > 0 else 0
+
+
+def check_url(url: str) -> str:
+    """`url`, if a client can use it. Raises ConfigError."""
+    if not re.match(r"https?://[^\s/]", url):
+        raise ConfigError(f"{url!r} is not an http:// or https:// address", key="base_url")
+    return url
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _message(body: object) -> str:
+    """The error message of the server, from any of the places where servers put it."""
+    if not isinstance(body, dict):
+        return str(body or "")
+    fields = cast("dict[str, Any]", body)
+    for key in ("error", "message", "detail"):
+        if fields.get(key):
+            return _message(fields[key])
+    return ""
+
+
+def _codes(body: object) -> str:
+    """The machine-readable codes and types at the top of an error body."""
+    if not isinstance(body, dict):
+        return ""
+    fields = cast("dict[str, Any]", body)
+    inner = _codes(fields.get("error"))
+    return " ".join(str(fields[key]) for key in ("code", "type", "status") if fields.get(key)) + " " + inner
+
+
+MAX_BYTES = 256_000_000  # of a model's response, an embedding response or a batch file
+_PIECE = 65_536  # decoded bytes between two looks at the clock
+_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
+
+
+def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
+    """Make an SDK's `client` keep to the deadline of its attempt and to `limit` bytes of a body.
+
+    The SDKs have no public place for this that keeps the proxies of the environment.
+    """
+    retry.stop_at_deadline(client)
+    http: Any = getattr(client, "_client", None)
+    if http is not None:
+        http._transport = LimitedTransport(http._transport, limit)
+        http._mounts = {key: one and LimitedTransport(one, limit) for key, one in http._mounts.items()}
+
+
+class LimitedTransport(httpx.BaseTransport):
+    """Another transport whose response bodies stay below `limit` bytes after decoding.
+
+    Reading a body raises the HTTP library's DecodingError beyond the limit and for encodings that are not accepted, and
+    TimeoutError when the attempt ends. The SDKs bring HTTP libraries of their own with the classes of httpx, so every
+    class is taken from the library of the response.
+    """
+
+    def __init__(self, inner: Any, limit: int) -> None:
+        self._inner, self._limit = inner, limit
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        response = self._inner.handle_request(request)
+        library: Any = sys.modules[type(response).__module__.partition(".")[0]]
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            response.close()
+            raise library.DecodingError(f"the body is encoded as {encoding[:60]!r}, which is not accepted")
+        packed = encoding not in ("", "identity")
+        for name in ("content-encoding", *(("content-length",) if packed else ())):
+            response.headers.pop(name, None)
+        kind = _stream_of(library.SyncByteStream)
+        response.stream = kind(response.stream, self._limit, packed, library.DecodingError)
+        return response
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _LimitedStream:
+    """A body as its client reads it: decoded, and within the limit and the deadline."""
+
+    def __init__(self, stream: Any, limit: int, packed: bool, error: type[Exception]) -> None:
+        self._stream, self._limit, self._packed, self._error = stream, limit, packed, error
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._decoded() if self._packed else self._stream:
+            retry.check_deadline()
+            size += len(piece)
+            if size > self._limit:
+                raise self._error(f"the body has more than {self._limit:,} bytes")
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _decoded(self) -> Iterator[bytes]:
+        decoder = zlib.decompressobj(_ZLIB_OR_GZIP)
+        try:
+            for data in self._stream:
+                while data and not decoder.eof:
+                    yield decoder.decompress(data, _PIECE)
+                    data = decoder.unconsumed_tail
+        except zlib.error as error:
+            raise self._error(f"the body cannot be decoded: {error}") from None
+        if not decoder.eof:
+            raise self._error("the encoded body is cut off")
+
+
+@cache
+def _stream_of(base: type) -> type[_LimitedStream]:
+    """The stream as a class of the HTTP library that reads it."""
+    return type("LimitedStream", (_LimitedStream, base), {})
 
 
 class Closable(Protocol):
@@ -41,12 +301,12 @@ class SdkClient(Generic[C]):
         self.client = make(
             api_key=api_key or "none",  # the SDK needs a value; servers without keys ignore it
             # Never from the environment: the address is part of the identity.
-            base_url=faults.check_url(url if spec.base_url is None else spec.base_url),
+            base_url=check_url(url if spec.base_url is None else spec.base_url),
             timeout=spec.timeout_seconds,
             max_retries=0,
         )
         weakref.finalize(self, self.client.close)  # closes the connections with this object, not later
-        body_limit.bound(self.client)
+        limit_bodies(self.client)
 
     @property
     def spec(self) -> ModelSpec:
@@ -54,21 +314,21 @@ class SdkClient(Generic[C]):
 
     def call(self, send: Callable[[], str]) -> dict[str, Any]:
         """Call `send`, which returns a body, once, and return the body as JSON. Raises ModelError."""
-        return faults.json_body(self._spec.name, self.call_text(send), self._key)
+        return json_body(self._spec.name, self.call_text(send), self._key)
 
     def call_text(self, send: Callable[[], str], *, absent: str | None = None) -> str:
         """As `call`, but return the body as text, which may contain the key; for HTTP status 404, `absent` if given."""
         failure: ModelError
         name, seconds = self._spec.name, self._spec.timeout_seconds
         try:
-            with deadline.attempt(seconds) as seconds:
+            with retry.attempt_deadline(seconds) as seconds:
                 return send()
         except self._errors.status as error:
             said = cast("Any", error)
             if absent is not None and said.status_code == 404:
                 return absent
             body = said.body if said.body is not None else said.response.text
-            failure = faults.from_status(name, said.status_code, body, dict(said.response.headers), self._key)
+            failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
         except (self._errors.timeout, TimeoutError):
             failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
         except self._errors.connection as error:
@@ -85,8 +345,35 @@ class SdkClient(Generic[C]):
 
     def failure(self, error: object) -> ModelError:
         """The error for a body that reports `error` under status 200."""
-        return faults.from_error_body(self._spec.name, error, self._key)
+        return from_error_body(self._spec.name, error, self._key)
 
     def scrub(self, text: str) -> str:
         """As `faults.scrub`, without the key of this client."""
-        return faults.scrub(text, self._key)
+        return scrub(text, self._key)
+
+
+def expected(shape: type[S], body: dict[str, Any]) -> S:
+    """`body` as `shape`. Raises TransientModelError: another form is a fault of the server, not a model's reply."""
+    try:
+        return shaped(shape, body)
+    except MalformedResponseError as error:
+        failure = TransientModelError(str(error))
+    raise failure
+
+
+def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> list[S]:
+    """The lines of a file of results. A line that cannot be read is skipped, and its request has no result.
+
+    Raises TransientModelError when there are lines and none of them can be read: it is the wrong file.
+    """
+    found: list[S] = []
+    failure: TransientModelError | None = None
+    for line in text.split("\n"):  # not splitlines(): JSON may contain other line separators
+        if line.strip():
+            try:
+                found.append(expected(shape, json_body(name, line, secret)))
+            except TransientModelError as error:
+                failure = error
+    if failure is not None and not found:
+        raise failure
+    return found

@@ -10,8 +10,7 @@ import re
 from itertools import groupby
 
 from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
-from qagen_dagster.publishing.mathml import mathml
-from qagen_dagster.publishing.segments import Segment, split, xml_text
+from qagen_dagster.publishing.markup import Segment, mathml, split, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 _HEAD = r"""\documentclass[11pt,a4paper]{exam}

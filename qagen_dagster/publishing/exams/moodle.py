@@ -7,8 +7,15 @@ from itertools import groupby
 from lxml import etree
 
 from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
-from qagen_dagster.publishing.markup import paragraphs, with_fences
-from qagen_dagster.publishing.moodle_xml import Element, category, html_of, text_of, written
+from qagen_dagster.publishing.markup import (
+    Element,
+    category,
+    html_of,
+    paragraphs,
+    text_of,
+    with_fences,
+    written,
+)
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 

@@ -14,8 +14,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
-from qagen_dagster.publishing.mathml import plain_mathml
-from qagen_dagster.publishing.segments import split, xml_text
+from qagen_dagster.publishing.markup import plain_mathml, split, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name

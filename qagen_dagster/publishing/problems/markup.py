@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from qagen_dagster.publishing.markup import paragraphs, with_fences
-from qagen_dagster.publishing.segments import split
+from qagen_dagster.publishing.markup import paragraphs, split, with_fences
 
 _DIAGRAM = re.compile(r"\\begin\{(tikzpicture|circuitikz)\}.*?\\end\{\1\}", re.DOTALL)
 _TASKS = re.compile(r"\\begin\{tasks\}.*?\\end\{tasks\}", re.DOTALL)

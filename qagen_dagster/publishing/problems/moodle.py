@@ -7,7 +7,13 @@ from itertools import groupby
 
 from lxml import etree
 
-from qagen_dagster.publishing.moodle_xml import Element, category, html_of, text_of, written
+from qagen_dagster.publishing.markup import (
+    Element,
+    category,
+    html_of,
+    text_of,
+    written,
+)
 from qagen_dagster.publishing.problems.markup import html
 from qagen_dagster.records.problems.export import BankExport, BankItem
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pydantic import AwareDatetime, Field
 
-from qagen_dagster.records.base import Record
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty, Record
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     ExamPart,

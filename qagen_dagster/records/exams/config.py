@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from qagen_dagster.records.base import Record
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty, Record
 from qagen_dagster.records.exams.item import (
     StyleScores,
 )

@@ -11,10 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from qagen_dagster.records.base import Record
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty, Record
 from qagen_dagster.records.ids import Name, store_key
-from qagen_dagster.records.math_text import MathText
+from qagen_dagster.records.text import MathText
 
 
 def as_letter(value: object) -> object:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.exams.bank import ExamItem, RejectedItem
 from qagen_dagster.records.exams.item import (
     BlindSolution,
@@ -20,6 +19,7 @@ from qagen_dagster.records.exams.item import (
     VerifierReport,
 )
 from qagen_dagster.records.exams.proof import Examination
+from qagen_dagster.records.run import CallSummary
 
 
 class Stage(StrEnum):

@@ -7,7 +7,6 @@ from enum import StrEnum
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Name, store_key
 from qagen_dagster.records.problems.item import (
     AlternateResult,
@@ -22,6 +21,7 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
     VariantResult,
 )
+from qagen_dagster.records.run import CallSummary
 
 ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
 AnyResult = (

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Self
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary, Usage
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
@@ -20,6 +19,7 @@ from qagen_dagster.records.questions.results import (
     DocumentEnd,
     GenerationResult,
 )
+from qagen_dagster.records.run import CallSummary, Usage
 
 PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # `removed` is a ValidatedSet
 

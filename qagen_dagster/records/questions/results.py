@@ -13,9 +13,9 @@ from typing import Literal
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
+from qagen_dagster.records.run import CallSummary
 
 
 class Evidence(Record):

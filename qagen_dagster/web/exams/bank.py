@@ -9,7 +9,7 @@ from functools import cached_property
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather
 from qagen_dagster.loop.exams.findings import finding_of
-from qagen_dagster.loop.review.agreement import random_order
+from qagen_dagster.loop.review import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
 from qagen_dagster.records.exams.bank import REVIEW_STAGE, ExamItem, ItemBank, RejectedItem, item_id

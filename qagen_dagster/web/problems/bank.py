@@ -9,7 +9,7 @@ from functools import cached_property
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.problems.bank import FILES, items_of
 from qagen_dagster.loop.problems.plan import picture_key
-from qagen_dagster.loop.review.agreement import random_order
+from qagen_dagster.loop.review import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
 from qagen_dagster.publishing.problems.markup import html

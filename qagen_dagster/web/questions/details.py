@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from qagen_dagster.catalog import stats
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.ingest.parsing import stored_text
-from qagen_dagster.ingest.views import visual_image
-from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType
 from qagen_dagster.records.ids import Combination

@@ -12,12 +12,11 @@ from qagen_dagster.catalog.stats import attempt_costs
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.loop.catalog.source import CATALOG, catalog_file
+from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
-from qagen_dagster.loop.review.agreement import BY_REVIEWERS, made_by_edits, random_order
-from qagen_dagster.loop.review.decisions import decisions_of
+from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits, random_order
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.jsonl import REJECTED_FILE, RETIRED_FILE
+from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.document import IndexEntry

@@ -11,8 +11,8 @@ from qagen_dagster.agents.exams import verifier
 from qagen_dagster.agents.exams.rendering import ExamContext
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.registry import build_provider
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.models.providers import build_provider
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     QuestionPackage,

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.generator import Proposal, propose
-from qagen_dagster.agents.questions.history import History
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.messages import AssistantMessage, ToolMessage
 from qagen_dagster.records.document import Outcome, Visual, VisualType

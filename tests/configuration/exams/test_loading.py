@@ -7,7 +7,7 @@ import pytest
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams.loading import find_exam, load_exams
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import (
     ExamPart,

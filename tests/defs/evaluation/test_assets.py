@@ -11,9 +11,10 @@ import pytest
 
 from qagen_dagster.defs.evaluation.assets import evaluation_results
 from qagen_dagster.defs.evaluation.metadata import of_answers, of_closed_book, of_retrieval
-from qagen_dagster.loop.evaluation.retrieval_scores import metrics
+from qagen_dagster.loop.evaluation.measures import metrics
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus import EvaluationOptions
+from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
     AnswerReport,
     BaselineAnswer,
@@ -28,7 +29,6 @@ from qagen_dagster.records.evaluation import (
 )
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.index import Ranking
 from qagen_dagster.settings import Settings
 from tests.defs.conftest import TEXTUAL
 from tests.support import waterworks

@@ -11,11 +11,10 @@ import dagster as dg
 import pytest
 from lxml import etree
 
-from qagen_dagster.catalog.snapshot import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.defs.problems.metadata import card
-from qagen_dagster.loop.catalog.file import catalog_file
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.export import BankItem, BankOption
 from tests.support.graph import GraphRun, checks, metadata, version

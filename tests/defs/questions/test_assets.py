@@ -15,7 +15,7 @@ from dagster._core.snap import JobSnap
 from dagster._core.snap.snap_to_yaml import default_values_yaml_from_type_snap
 
 from qagen_dagster.defs.questions.assets import PlanConfig
-from qagen_dagster.publishing.questions.corpus_json import FILE
+from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support import waterworks
 from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun, checks, metadata, version
@@ -73,7 +73,7 @@ def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> N
     address, _, command = published["review"].partition(")")
     assert address.startswith("[Open](http://127.0.0.1:3100/#set=")
     assert command.endswith("`qagen review --corpus water --scenario facts --mode textual`")
-    assert published["changed"] == f"{FILE}, questions.jsonl, rejected.jsonl, retired.jsonl, README.md"
+    assert published["changed"] == f"{CORPUS_FILE}, questions.jsonl, rejected.jsonl, retired.jsonl, README.md"
     for question in made.project.published(TEXTUAL)["questions"]:
         assert question["id"] in published["questions"]
     found = checks(run)

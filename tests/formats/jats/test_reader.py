@@ -1,4 +1,9 @@
-"""JATS: front matter, sections, floats, formulae, references, and what must not be read."""
+"""The authors of JATS articles.
+
+Where sections of a JATS article end.
+
+JATS: front matter, sections, floats, formulae, references, and what must not be read.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,27 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.jats.reader import JatsFormat
 from qagen_dagster.records.document import Visual, VisualType
+
+
+def test_contributors_of_the_type_person_are_authors_unless_their_group_is_another() -> None:
+    person = '<contrib contrib-type="person"><name><surname>{}</surname></name></contrib>'
+    groups = (("", "Finch"), (' content-type="authors"', "Wren"), (' content-type="reviewers"', "Nobody"))
+    told = "".join(f"<contrib-group{kind}>{person.format(name)}</contrib-group>" for kind, name in groups)
+    meta = f"<article-meta><title-group><article-title>T</article-title></title-group>{told}</article-meta>"
+    assert parse(article("<p>Body.</p>", front=meta)).metadata.authors == ("Finch", "Wren")
+
+
+def test_a_box_ends_where_the_text_around_it_goes_on() -> None:
+    box = (
+        "<boxed-text><label>Box 1</label><caption><title>Tools</title></caption><p>A gauge.</p></boxed-text>"
+    )
+    entry = parse(article(f"<sec><title>Results</title><p>Before.</p>{box}<p>After.</p></sec>"))
+    results, tools = (one for one in entry.sections if "Results" in one.title or "Tools" in one.title)
+    said = entry.text.split("\n")
+    assert results.end_line is None
+    assert tools.end_line is not None
+    assert (said[tools.end_line - 1], "After." in said[tools.end_line :]) == ("A gauge.", True)
+
 
 OPTIONS = ParseOptions()
 NS = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:mml="http://www.w3.org/1998/Math/MathML"'

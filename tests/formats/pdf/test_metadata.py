@@ -1,12 +1,349 @@
-"""Titles of PDFs that their properties or their outlines state."""
+"""Titles of PDFs: what is taken for one, and what is printed like one.
+
+Titles of PDFs that their properties or their outlines state.
+"""
 
 from __future__ import annotations
 
 import pymupdf
 import pytest
 
-from tests.formats.pdf.samples import BODY, parse, pdf, title, write
+from qagen_dagster.formats.base import ParseOptions, Source
+from qagen_dagster.formats.pdf.fragments import Font
+from qagen_dagster.formats.pdf.metadata import title_of
+from qagen_dagster.formats.pdf.reader import opened
+from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.records.document import PageSpan
+from tests.formats.pdf.samples import BODY, Draw, parse, pdf, title, write
 from tests.formats.pdf.samples import title_page as page
+
+
+def title_above_text(large: str, dropped: int = 100) -> str | None:
+    """The title of a page with a large line above text, whose first letter may have another size."""
+    text = PdfText(
+        lines=[large, "", *(line.rstrip(".") for line in BODY)],
+        fonts=[Font(200), Font(), Font(dropped), *[Font(100)] * (len(BODY) - 1)],
+        pages=[PageSpan(page=1, start_line=1, end_line=2 + len(BODY))],
+    )
+    with opened(Source("mills.pdf", pdf(page())), ParseOptions()) as document:
+        return title_of(document, text, "")
+
+
+def test_a_stamp_at_the_side_is_no_title() -> None:
+    def stamped(drawn: pymupdf.Page) -> None:
+        drawn.insert_text((30, 600), "arXiv:2101.01234v2 [cs.CL] 5 Jan 2021", fontsize=20, rotate=90)
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=15)
+        write(drawn, BODY, y=160)
+
+    assert title(stamped) == "Mills of the Upper Kest"
+
+
+def test_a_drop_cap_is_no_title() -> None:
+    def dropped(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=16)
+        write(drawn, ["M"], y=190, size=40)
+        write(drawn, BODY, x=95, y=180)
+
+    assert title(dropped) == "Mills of the Upper Kest"
+    assert title(lambda drawn: (write(drawn, ["M"], y=90, size=40), write(drawn, BODY, x=95, y=80))) is None
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        "Contents",
+        "Inhaltsverzeichnis",
+        "Table of Contents",
+        "Tabla de contenidos",
+        "\u00cdndice",
+        "Sommaire",
+        "Chapter 1",
+        "Abstract",
+        "by Ann Author",
+        "1 Wheels",
+        "PhD Thesis",
+        "Master's thesis",
+        "Diplomarbeit",
+        "www.kestwick.example",
+        "March 2021",
+        "5th March 2021",
+        "Proceedings of the Third Meeting",
+        "Journal of Old Mills",
+        "ISSN 1234-5678",
+        "Page 1 of 9",
+        "2021",
+    ],
+)
+def test_what_is_printed_large_but_names_no_document_is_no_title(large: str) -> None:
+    assert title(page(large)) is None
+
+
+def test_a_part_of_a_sentence_in_large_print_is_no_title() -> None:
+    assert title(page(", and so the wheel stood still")) is None
+
+
+def test_a_line_of_text_that_begins_with_a_large_letter_is_no_title() -> None:
+    assert title_above_text("Mills of the Upper Kest", dropped=400) == "Mills of the Upper Kest"
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        "\u041e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435",
+        "\u6458 \u8981",
+        "\u672c\u79d1\u6bd5\u4e1a\u8bba\u6587(\u8bbe\u8ba1)",
+    ],
+)
+def test_headings_and_kinds_of_documents_in_other_scripts_are_no_titles(large: str) -> None:
+    assert title_above_text(large) is None
+
+
+def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
+    def typed(line: str, *above: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            write(drawn, list(above), y=46)
+            drawn.insert_text((60, 60), line, fontsize=11, fontname="hebo")
+            write(drawn, BODY, y=100)
+
+        return draw
+
+    assert title(typed("Mills of the Upper Kest")) == "Mills of the Upper Kest"
+    assert title(typed("Mills of the Upper Kest", "Kestwick, draft of March")) == "Mills of the Upper Kest"
+    assert title(typed("kestmill")) == "kestmill"
+    assert title(typed("NAME")) is None
+
+    def headed(drawn: pymupdf.Page) -> None:
+        drawn.insert_text((60, 30), "Letters of the Kest", fontsize=8, fontname="hebo")
+        write(drawn, BODY, y=60)
+
+    assert title(headed) is None
+
+    def drawing(drawn: pymupdf.Page) -> None:
+        for n, line in enumerate(["Wheels of oak", "Ponds of clay", "Dams of stone", "Weirs of wood"]):
+            drawn.insert_text((60, 60 + 90 * n), line, fontsize=11, fontname="hebo")
+
+    assert title(drawing, page()) is None
+    assert title(typed("1 Wheels")) is title(typed("102 | Wheels")) is None
+    assert title(lambda drawn: write(drawn, BODY)) is None
+
+
+def test_a_title_page_with_few_lines_has_a_title() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=20)
+        write(drawn, ["Version 2 of March"], y=110, size=20)
+
+    assert title(cover, page()) == "Mills of the Upper Kest"
+
+
+def test_a_drawing_with_few_labels_has_no_title() -> None:
+    def drawing(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Width of the wheel"], y=80, size=14)
+        write(drawn, ["Depth of the ponds of the Upper Kest"], y=200, size=8)
+
+    assert title(drawing) is None
+    assert title(drawing, page()) == "Width of the wheel"
+
+
+def test_a_title_page_in_one_font_has_its_title_above_the_author() -> None:
+    def cover(*lines: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            for n, line in enumerate(lines):
+                write(drawn, line.split("\n"), y=80 + 60 * n)
+
+        return draw
+
+    assert (
+        title(cover("MILLS OF THE\nUPPER KEST", "A thesis", "by", "Ann Author"), page())
+        == "MILLS OF THE UPPER KEST"
+    )
+    assert title(cover("MILLS OF THE\nUPPER KEST", "A thesis", "Kestwick", "Ann Author"), page()) is None
+
+
+def test_a_bold_title_above_authors_in_the_same_size_ends_with_the_bold_lines() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        for n, line in enumerate(["Mills of the Upper Kest,", "Their Wheels and Ponds"]):
+            drawn.insert_text((60, 80 + 20 * n), line, fontsize=15, fontname="hebo")
+        write(drawn, ["Ann Author", "Bob Writer", "Cy Third", "Kestwick", "Kest"], y=150, size=15)
+
+    assert title(cover, page()) == "Mills of the Upper Kest, Their Wheels and Ponds"
+
+
+def test_a_dash_between_two_lines_is_a_part_of_a_title() -> None:
+    assert title(page("Mills", "-", "of the Upper Kest")) == "Mills - of the Upper Kest"
+
+
+def test_the_mark_of_a_footnote_is_no_part_of_a_title() -> None:
+    assert (
+        title(page("Mills of the Upper Kest *"))
+        == title(page("Mills of the Upper Kest*"))
+        == "Mills of the Upper Kest"
+    )
+    assert title_above_text("The Mills\u2217\u2020 of the Kest") == "The Mills of the Kest"
+
+
+def test_slides_without_running_text_have_a_title() -> None:
+    def slide(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=30)
+        write(drawn, ["Ann Author", "Kestwick", "Kest"], y=200, size=14)
+
+    def other(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Wheels", "Ponds", "Sluices", "Dams", "Weirs"], y=80, size=30)
+
+    assert title(slide, other) == "Mills of the Upper Kest"
+
+
+def test_a_line_of_its_size_may_stand_above_the_largest() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["MILLS"], y=80, size=20)
+        write(drawn, ["of the Upper Kest"], y=140, size=20.2)
+        write(drawn, BODY, y=260)
+
+    assert title(cover) == "MILLS of the Upper Kest"
+
+
+def test_a_heading_below_running_text_is_no_title() -> None:
+    def untitled(drawn: pymupdf.Page) -> None:
+        write(drawn, BODY, y=80)
+        write(drawn, ["Wheels of the mills"], y=260, size=14)
+        write(drawn, BODY, y=300)
+
+    assert title(untitled) is None
+
+
+def test_a_long_word_is_a_title_but_a_short_one_above_names_is_not() -> None:
+    def cover(word: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            write(drawn, [word], y=80, size=20)
+            write(drawn, ["Mills of the Upper Kest"], y=120, size=16)
+            write(drawn, BODY, y=260)
+
+        return draw
+
+    assert title(cover("Wassermuehlenverzeichnis")) == "Wassermuehlenverzeichnis"
+    assert title(cover("KESTWICK")) == "Mills of the Upper Kest"
+
+
+@pytest.mark.parametrize("mark", ["^1", "*"])
+def test_note_marks_at_its_end_are_no_part_of_a_title(mark: str) -> None:
+    assert title(page(f"The Mills of KESTWICK{mark}")) == "The Mills of KESTWICK"
+    assert title(page("Search with A*")) == "Search with A*"
+
+
+def test_a_word_above_its_subtitle_is_a_title_although_an_author_is_printed_larger_than_the_text() -> None:
+    def manual(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Gri"], y=80, size=20)
+        write(drawn, ["A program that draws mills"], y=98, size=10)
+        write(drawn, ["Ann Author"], y=300, size=14)
+
+    assert title(manual, page()) == "Gri"
+
+
+@pytest.mark.parametrize("large", ["T h e M i l l s", "The M\ufffdlls of the Kest"])
+def test_a_title_without_readable_words_is_none(large: str) -> None:
+    assert title_above_text(large) is None
+    assert title_above_text("The Mills") == "The Mills"
+
+
+def test_a_logo_that_begins_the_last_line_of_a_title_does_not_cut_off_the_others() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Information Systems", "for Mills of the Kest with"], y=80, size=20)
+        write(drawn, ["TeX Classes"], y=104 + 24, size=22)
+        write(drawn, BODY, y=260)
+
+    assert title(cover) == "Information Systems for Mills of the Kest with TeX Classes"
+
+
+def test_a_title_ends_above_a_named_heading_of_its_size() -> None:
+    assert title(page("Mills of the Upper Kest", "Introduction")) == "Mills of the Upper Kest"
+
+
+def test_a_bold_title_may_stand_directly_above_its_author() -> None:
+    def paper(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Letters of the Kest, No. 5"], y=40, size=11)
+        drawn.insert_text((60, 80), "Mills of the Upper Kest", fontsize=11, fontname="hebo")
+        write(drawn, ["Ann Author"], y=94, size=11)
+        write(drawn, BODY, y=130)
+
+    assert title(paper) == "Mills of the Upper Kest"
+
+
+def test_the_head_of_a_table_is_no_title_but_a_dollar_sign_may_begin_one() -> None:
+    def listed(drawn: pymupdf.Page) -> None:
+        for n, cell in enumerate(["Miller", "Given name", "Wheel", "Pond"]):
+            drawn.insert_text((60 + 120 * n, 80), cell, fontsize=13, fontname="hebo")
+        write(drawn, BODY, y=260)
+
+    assert title(listed, page()) is None
+    assert title(page("$KEST/mills Makefile")) == "$KEST/mills Makefile"
+
+
+def test_a_word_above_other_large_print_is_a_title_if_the_text_repeats_it_or_there_is_no_text() -> None:
+    def manual(*below: str) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            write(drawn, ["KestMill*"], y=80, size=20)
+            write(drawn, ["A program that draws mills"], y=140, size=16)
+            write(drawn, list(below), y=260)
+
+        return draw
+
+    assert title(manual("Version 2", "Kestwick"), page()) == "KestMill"
+    assert title(manual(*BODY, "Start kestmill without arguments.")) == "KestMill"
+
+    def headed(drawn: pymupdf.Page) -> None:
+        write(drawn, ["KestMill, second edition"], y=40, size=8)
+        manual(*BODY)(drawn)
+
+    assert title(headed) == "KestMill"
+    assert title(manual(*BODY)) == "A program that draws mills"
+
+
+@pytest.mark.parametrize("version", ["Version 2.1", "v2.1 2021/03/05"])
+def test_a_word_goes_on_in_the_large_print_directly_below_but_for_a_version(version: str) -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["KestMill"], y=80, size=20)
+        write(drawn, [version, "User Manual"], y=100, size=16)
+        write(drawn, ["Ann Author"], y=200, size=16)
+
+    assert title(cover, page()) == "KestMill User Manual"
+
+
+def test_smaller_print_between_the_lines_of_a_title_is_left_out() -> None:
+    def cover(between: str, size: float) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            write(drawn, ["Mills of the Kest"], y=80, size=20)
+            write(drawn, [between], y=100, size=size)
+            write(drawn, ["Reference Manual"], y=124, size=20)
+            write(drawn, BODY, y=260)
+
+        return draw
+
+    assert title(cover("with ponds", 12)) == "Mills of the Kest Reference Manual"
+    assert title(cover("Version 2", 20)) == "Mills of the Kest"
+
+
+def test_a_bold_title_in_print_a_little_smaller_than_the_text_may_have_two_lines() -> None:
+    def paper(drawn: pymupdf.Page) -> None:
+        for n, line in enumerate(["MILLS OF THE UPPER KEST", "AND THEIR WHEELS"]):
+            drawn.insert_text((60, 60 + 14 * n), line, fontsize=10.7, fontname="hebo")
+        write(drawn, ["Ann Author"], y=110, size=9)
+        write(drawn, BODY, y=150)
+
+    assert title(paper) == "MILLS OF THE UPPER KEST AND THEIR WHEELS"
+
+
+def test_a_title_may_have_two_letters() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Km"], y=80, size=30)
+        write(drawn, ["Mills of the Upper Kest"], y=160, size=20)
+        write(drawn, ["Ann Author", "Kestwick"], y=300)
+
+    assert title(cover, page()) == title(cover, page(), said="Km") == "Km"
+
+
+def test_a_title_may_begin_with_a_dash_but_does_not_end_with_a_comma() -> None:
+    assert title(page("Mills   of the Kest")) == "Mills of the Kest"
+    assert title(page("- Mills - of the Upper Kest")) == "- Mills - of the Upper Kest"
+    assert title(page("Mills of the Upper Kest,", "Version 2")) == "Mills of the Upper Kest"
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,15 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.batch_guess import guess
 from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.estimate.rough_guess import Task
-from qagen_dagster.loop.questions.batch.limits import batch_limits
+from qagen_dagster.loop.questions.batch.state import batch_limits
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, QuestionType, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus import (
+    BatchOptions,
+    CorpusConfig,
+    QuestionType,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.ids import Mode
 
 SERVER = ModelSpec(provider="openai", model="m")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, estimate
 from qagen_dagster.loop.estimate.forecast import Range
 from qagen_dagster.loop.estimate.past_runs import use_of
@@ -19,8 +18,8 @@ from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CallSummary, GenerationResult
 from qagen_dagster.settings import PROJECT_ROOT

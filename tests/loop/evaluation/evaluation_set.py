@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qagen_dagster.loop.evaluation.published_set import Evaluation, open_evaluation
+from qagen_dagster.loop.evaluation.run_questions import Evaluation, open_evaluation
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.workspace import Workspace

@@ -6,13 +6,13 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, TransientModelError
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
-from qagen_dagster.loop.evaluation.registry import is_evaluated
+from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.answering.answer import QAError
+from qagen_dagster.records.answer import QAError
 from qagen_dagster.records.evaluation import AnswerReport, Kind
 from qagen_dagster.records.questions.results import Evidence
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace, put_documents

@@ -6,8 +6,8 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, StoreError, TransientModelError
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
-from qagen_dagster.loop.evaluation.published_set import earlier_reports, open_evaluation, report_version
-from qagen_dagster.loop.evaluation.registry import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.run_questions import earlier_reports, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,17 +10,22 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.loop.evaluation.published_set import report_version
-from qagen_dagster.loop.evaluation.registry import is_evaluated
-from qagen_dagster.loop.evaluation.retrieval_baseline import holders_of, measure_retrieval
-from qagen_dagster.loop.evaluation.retrieval_scores import placed
+from qagen_dagster.loop.evaluation.kinds import is_evaluated
+from qagen_dagster.loop.evaluation.measures import placed
+from qagen_dagster.loop.evaluation.retrieval_baseline import (
+    holders_of,
+    measure_retrieval,
+    titles_of,
+    without_title,
+)
+from qagen_dagster.loop.evaluation.run_questions import report_version
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import Kind
-from qagen_dagster.records.index import Ranking
 from qagen_dagster.records.questions.results import Evidence
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace, put_documents
 from tests.loop.evaluation.evaluation_set import facts, opened, pair, put_published
@@ -210,3 +217,28 @@ def test_every_quote_of_a_text_is_held_by_a_chunk_or_by_none_that_matters(
     assert len(found) == len(evidence)
     known = {chunk.number for chunk in chunks}
     assert all(some and some <= known for some in found)
+
+
+TITLES = ["Care of the Salt Probe", "Care of the Salt Probe Second edition"]
+
+
+@pytest.mark.parametrize(
+    ("question", "without"),
+    [
+        ("In \"Care of the Salt Probe\", how long is the cable?", "How long is the cable?"),
+        ("According to care of the salt probe, how long is the cable?", "How long is the cable?"),
+        ("How long is the cable in Care of the Salt Probe?", "How long is the cable?"),
+        ("How long is the cable (\u201cCare of the Salt Probe\u201d) in metres?", "How long is the cable in metres?"),
+        ("In Care of the Salt Probe Second edition, who wrote it?", "Who wrote it?"),
+        ("How long is the salt probe's cable?", ""),
+        ("How long is the cable?", ""),
+    ],
+)  # fmt: skip
+def test_a_quoted_title_is_removed(question: str, without: str) -> None:
+    assert without_title(question, TITLES) == without
+
+
+def test_titles_are_those_of_the_metadata_and_of_the_first_lines() -> None:
+    text = "\n# Town Council\n\nMinutes of 18 April\nPresent: all.\n"
+    assert titles_of(text, "Council") == ["Council", "Town Council Minutes of 18 April", "Town Council"]
+    assert titles_of("", None) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.catalog.source import source_of
+from qagen_dagster.loop.catalog import source_of
 from qagen_dagster.loop.exams.bank import (
     FILES,
     gather,
@@ -15,9 +15,9 @@ from qagen_dagster.loop.exams.bank import (
     publish_bank,
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
-from qagen_dagster.loop.review.decisions import append
+from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult, Stage

@@ -17,11 +17,11 @@ from qagen_dagster.loop.exams.bank import (
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
-from qagen_dagster.loop.spending import RunSpending
+from qagen_dagster.loop.shared_budget import RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.item import (
     ExamPart,
 )

@@ -4,13 +4,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from qagen_dagster.answering.texts import load_texts
+from qagen_dagster.answering.answer_from_document import load_texts
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding import judge as grounding_judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, in_picture
-from qagen_dagster.loop.grading.plan import is_graded
-from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
+from qagen_dagster.loop.grading.report import (
+    RunMark,
+    grade_set,
+    grades_version,
+    is_graded,
+)
 from qagen_dagster.loop.grading.run_summary import described_outputs
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
@@ -61,7 +65,7 @@ def grades(report: GroundingReport) -> list[bool | None]:
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
     workspace: PlayedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(llm, "BESIDE_QUOTES", 100)
+    monkeypatch.setattr(grounding_judge, "BESIDE_QUOTES", 100)
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
     grade_set(space, COMBINATION, RUN)
@@ -97,7 +101,7 @@ def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> Non
     asked = len(judge.requests)
     again = grade_set(space, COMBINATION, RunMark("run-2", "launch-2"))
     assert len(judge.requests) == asked == 2
-    assert report_version(again) == report_version(first)
+    assert grades_version(again) == grades_version(first)
     for run in ("run-1", "run-2"):
         kept = space.store.read(COMBINATION.history_key(run, "grounding.json"), GroundingReport)
         assert (kept.run_id, kept.documents) == (run, first.documents)

@@ -9,12 +9,18 @@ import pytest
 
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError, ModelError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.index.budget import index_meter
-from qagen_dagster.loop.index.build import MAX_FAILURES, SHARDS, build_index, is_indexed, open_index, shard_of
+from qagen_dagster.loop.index.build import (
+    MAX_FAILURES,
+    SHARDS,
+    build_index,
+    index_meter,
+    is_indexed,
+    open_index,
+    shard_of,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.document import Document
-from qagen_dagster.records.index import Ranking, SearchIndex
+from qagen_dagster.records.document import Document, Ranking, SearchIndex
 from tests.support import waterworks
 from tests.support.embeddings import embeddings
 from tests.support.project import Project

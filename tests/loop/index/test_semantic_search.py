@@ -12,10 +12,10 @@ from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.fingerprint import work_fingerprint
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors.base import EmbedderSpec
+from qagen_dagster.models.vectors import EmbedderSpec
 from qagen_dagster.records.corpus import CorpusConfig
+from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.index import ChunkHit
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace, put_documents
 from tests.support.documents import view_of

@@ -16,7 +16,7 @@ from qagen_dagster.loop.problems.output_properties import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.problems.item import (
     AlternateResult,
     Breach,

@@ -10,8 +10,7 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.publication.reading import read_published

@@ -14,10 +14,9 @@ from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions
 from qagen_dagster.loop.questions.combination_run import ShardOutcome
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.breaker import STOP_AFTER
-from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.limiter import limited
-from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.ledger import STOP_AFTER, Ledger, LedgeredModel
+from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.rate_limits import limited
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from qagen_dagster.settings import Settings
 from tests.loop.conftest import COMBINATION, put_documents

@@ -7,8 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from qagen_dagster.loop.questions.events import Compared, Event, Exhausted, GenerationFailed, Judged, Proposed
-from qagen_dagster.loop.questions.state import Dedupe, Done, Generate, QALimits, QAState, Validate
+from qagen_dagster.loop.questions.state import (
+    Compared,
+    Dedupe,
+    Done,
+    Event,
+    Exhausted,
+    Generate,
+    GenerationFailed,
+    Judged,
+    Proposed,
+    QALimits,
+    QAState,
+    Validate,
+)
 from qagen_dagster.loop.questions.state_machine import (
     as_generator_sees,
     next_ahead,

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions.validated_set import broken_evidence, deduplicate
+from qagen_dagster.loop.questions.publication.publish import broken_evidence
+from qagen_dagster.loop.questions.validated_set import deduplicate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches.batcher import Batchers
-from qagen_dagster.models.batches.jobs import JobBook
+from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request
-from qagen_dagster.models.registry import build_model
+from qagen_dagster.models.providers import build_model
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, QAPair, RejectionReason
@@ -173,7 +174,7 @@ def test_asking_side_by_side_gives_what_asking_in_order_gives(
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 def test_by_batch_they_go_together(wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qagen_dagster.models.batches.batcher.MOST_REQUESTS", 2)
+    monkeypatch.setattr("qagen_dagster.models.batcher.MOST_REQUESTS", 2)
     verdict = {"verdict": "duplicate", "duplicate_of": 1, "explanation": "same"}
     store = Store(tmp_path)
     pairs = [pair(question, str(n)) for n, question in enumerate(GROUPS) if n != 2]

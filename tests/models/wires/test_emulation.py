@@ -21,7 +21,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
-from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.providers import build_provider
 from qagen_dagster.models.wires.emulation import EmulatedTools, in_words
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from tests.models.conftest import ModelMaker, ask, long_conversation

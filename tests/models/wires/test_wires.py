@@ -1,13 +1,21 @@
-"""The three wires over HTTP with the real SDK clients: what is sent, and what is read."""
+"""The three wires over HTTP with the real SDK clients: what is sent, and what is read.
+
+Whatever a server sends, reading it gives a response or MalformedResponseError.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Stop,
@@ -18,8 +26,9 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     Usage,
 )
-from tests.models.conftest import KEY, ProviderMaker, ask, long_conversation, result
-from tests.support.wire_server import Call, Reply, WireServer
+from qagen_dagster.models.providers import build_provider
+from tests.models.conftest import KEY, WIRES, ProviderMaker, ask, long_conversation, result
+from tests.support.wire_server import Call, Reply, WireServer, wire_body
 
 
 def test_one_conversation_through_each_wire(
@@ -199,3 +208,29 @@ def _thinking_sent(wire: str, body: dict[str, Any]) -> Any:
         return next(item for item in body["input"] if item.get("type") == "reasoning")
     said = next(item for item in body["messages"] if item["role"] == "assistant")
     return said["reasoning_content"] if wire == "openai_compatible" else said["content"][0]
+
+
+PATHS = {"openai": "/responses", "openai_compatible": "/chat/completions", "anthropic": "/messages"}
+FULL = Reply(text="text", calls=(Call("a", {"b": 1}), Call("c")), thinking="hm")
+PROVIDERS = {wire: build_provider(ModelSpec(provider=wire, model="m"), lambda _: KEY) for wire in WIRES}
+JUNK = st.sampled_from([None, 0, -1.5, True, "", "x", [], {}, [None], [{}], ["x"], {"x": None}, {"type": 3}])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items: Any = value.items() if isinstance(value, dict) else ()
+    items = enumerate(value) if isinstance(value, list) else items
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data(), st.sampled_from(WIRES), JUNK)
+def test_a_body_with_junk_in_any_place(data: st.DataObject, wire: str, junk: Any) -> None:
+    body: Any = wire_body(PATHS[wire], FULL, {"model": "m"}, 1)
+    place = data.draw(st.sampled_from(places(body)[1:]))
+    holder = body = copy.deepcopy(body)
+    for step in place[:-1]:
+        holder = holder[step]
+    holder[place[-1]] = junk
+    with contextlib.suppress(MalformedResponseError):
+        response = PROVIDERS[wire].read(body)
+        assert all(call.id for call in response.message.tool_calls) or wire != "openai_compatible"

@@ -14,12 +14,10 @@ from qagen_dagster.errors import (
     BudgetExhaustedError,
     ModelError,
 )
+from qagen_dagster.models import batcher as batch
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batches import batcher as batch
-from qagen_dagster.models.batches.anthropic import AnthropicBatch
-from qagen_dagster.models.batches.batcher import Batcher, Batchers, BatchModel
-from qagen_dagster.models.batches.jobs import Job, JobBook
-from qagen_dagster.models.batches.openai import OpenAIBatch
+from qagen_dagster.models.batch_jobs import Job, JobBook
+from qagen_dagster.models.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import (
@@ -28,7 +26,9 @@ from qagen_dagster.models.messages import (
     ToolChoice,
     ToolSpec,
 )
-from qagen_dagster.models.registry import build_model, build_provider
+from qagen_dagster.models.providers import build_model, build_provider
+from qagen_dagster.models.wires.anthropic import AnthropicBatch
+from qagen_dagster.models.wires.openai import OpenAIBatch
 from qagen_dagster.store import Store
 from tests.models.conftest import KEY, ask
 from tests.support.batches.server import BatchServer

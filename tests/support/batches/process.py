@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches.batcher import Batchers
-from qagen_dagster.models.batches.jobs import JobBook
+from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request, Text, UserMessage
-from qagen_dagster.models.registry import build_model
+from qagen_dagster.models.providers import build_model
 from qagen_dagster.store import Store
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, item_id
 from qagen_dagster.records.exams.item import (
     BlindSolution,

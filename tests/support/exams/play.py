@@ -14,7 +14,7 @@ from qagen_dagster.loop.exams.inputs import Examiner, ExamModels, ItemWork
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import (
     ExamPart,

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.loop.problems.bank import FILES, export_of, reviewed
 from qagen_dagster.loop.problems.record import pipeline_result
-from qagen_dagster.loop.review.decisions import append
+from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.result import ProblemBank
 from qagen_dagster.records.review import Decision

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.questions.batch import reply_text
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch import one_reply
+from qagen_dagster.agents.questions.batch.one_reply import (
+    LIMITS,
+    Reply,
+    Task,
+    ask,
+)
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.spec import AgentSpec, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -122,7 +126,7 @@ def answer_many(
 def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
     if isinstance(reply.run.end, Finish):
         return SubmitGroundedAnswer.model_validate(reply.run.end.result)
-    return reply_text.answer(reply.texts)
+    return one_reply.answer(reply.texts)
 
 
 class _AnswerCheck:

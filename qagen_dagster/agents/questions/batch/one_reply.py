@@ -1,19 +1,114 @@
-"""Runs an agent without tools on a shown text, and runs it again with less text when the model's context is too small."""
+"""Runs an agent without tools on a shown text, and reads its reply.
+
+A model whose context is too small is asked again with less text. Some models call no tool: their plain text is read for type tags,
+`Answer:` and quotes, or JSON. The reader is tolerant on purpose; it ignores text that is no question and no answer.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from qagen_dagster.agents.accounting import call_summaries
+from pydantic import ValidationError
+
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits
-from qagen_dagster.agents.steps import GiveUp, GiveUpReason
+from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason, Limits
+from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.questions.batch import (
+    DraftQuestion,
+    SubmitGroundedAnswer,
+    SubmitQuestions,
+    as_type,
+)
 from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.toolkit.excerpt import single_line
+
+_BULLET = re.compile(r"^\s{0,20}(?:[-*\u2022]|\(?\d{1,3}[.):])\s{1,5}")
+_TAG = re.compile(r"\s{0,5}[(\[]([A-Za-z][A-Za-z _-]{3,30})[)\]][.*]{0,3}\s{0,5}$")
+_LABEL = re.compile(
+    r"^[\s*]{0,5}(?:([A-Za-z][A-Za-z _-]{3,30})\*{0,2}:|[(\[]([A-Za-z][A-Za-z _-]{3,30})[)\]]\*{0,2}:?)[\s*]{0,5}"
+)
+_ANSWER = re.compile(r"^[\s*#]{0,5}answer[\s*]{0,3}:[\s*]{0,3}", re.IGNORECASE | re.MULTILINE)
+_EVIDENCE = re.compile(
+    r"^[\s*#]{0,5}(?:supporting )?evidence[\s*]{0,3}:[\s*]{0,3}", re.IGNORECASE | re.MULTILINE
+)
+_QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,1500})["\u201d]')
+_SHORTEST = 8
+_KINDS = frozenset(kind.value for kind in QuestionType)
+
+
+def untagged(question: str) -> tuple[str, QuestionType | None]:
+    """A question without its trailing type tags and leading label, and the type that the first of them names."""
+    text = " ".join(question.split()).strip()
+    found: list[QuestionType] = []
+    while (tag := _TAG.search(text[-60:])) and (kind := _kind(tag.group(1))):
+        text = text[: len(text) - len(tag.group())].rstrip()
+        found.append(kind)
+    label = _LABEL.match(text)
+    if label and (kind := _kind(label.group(1) or label.group(2))):
+        text = text[label.end() :]
+        found.append(kind)
+    return text.strip(' *"\u201c\u201d'), found[-1] if found else None
+
+
+def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[DraftQuestion, ...]:
+    """The questions in the first text that has some; `default` is the type of those without a known tag."""
+    return next((found for text in texts if (found := _from_json(text) or _from_lines(text, default))), ())
+
+
+def answer(texts: Iterable[str]) -> SubmitGroundedAnswer | None:
+    """The answer in the first text that has one, with its quotes."""
+    return next((found for text in texts if (found := _answer(text)) is not None), None)
+
+
+def _from_json(text: str) -> tuple[DraftQuestion, ...]:
+    try:
+        return SubmitQuestions.model_validate(json_reply.read_object(text)).questions
+    except (ValidationError, ValueError):
+        return ()
+
+
+def _from_lines(text: str, default: QuestionType | None) -> tuple[DraftQuestion, ...]:
+    found: list[DraftQuestion] = []
+    for line in text.splitlines():
+        question, kind = untagged(_BULLET.sub("", line))
+        kind = kind or (default if question.endswith("?") else None)
+        if kind is not None and len(question) >= _SHORTEST:
+            found.append(DraftQuestion(question=question, question_type=kind))
+    return tuple(found)
+
+
+def _answer(text: str) -> SubmitGroundedAnswer | None:
+    try:
+        return SubmitGroundedAnswer.model_validate(json_reply.read_object(text))
+    except (ValidationError, ValueError):
+        pass
+    said = _EVIDENCE.split(text, maxsplit=1)
+    begun = _ANSWER.search(said[0])
+    words = said[0][begun.end() :].strip() if begun else ""
+    if not words:
+        return None
+    quotes = _quotes(said[1]) if len(said) > 1 else []
+    return SubmitGroundedAnswer(answer=words, evidence=tuple(EvidenceQuote(quote=one) for one in quotes[:20]))
+
+
+def _quotes(text: str) -> list[str]:
+    lines = [_BULLET.sub("", line).strip() for line in text.splitlines()]
+    return [quote.strip() for quote in _QUOTED.findall(text)] or [
+        line for line in lines if len(line) >= _SHORTEST
+    ]
+
+
+def _kind(word: str) -> QuestionType | None:
+    name = as_type(word)
+    return QuestionType(str(name)) if name in _KINDS else None
+
 
 LIMITS = Limits(max_turns=4, max_nudges=1)
 

@@ -1,24 +1,124 @@
-"""The generator of the batch strategy writes many typed questions at once, or one question that replaces another."""
+"""The generator of the batch strategy writes many typed questions at once, or one question that replaces another.
+
+The file `question_types.md` describes each type: its meaning, an instruction, a pattern, and an example about an invented document. A
+scenario's options choose the types.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions.batch import question_types, reply_text
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch import one_reply
+from qagen_dagster.agents.questions.batch.one_reply import (
+    LIMITS,
+    Reply,
+    Task,
+    ask,
+)
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.spec import AgentSpec, Terminal
-from qagen_dagster.agents.steps import Finish
-from qagen_dagster.errors import ToolError
+from qagen_dagster.agents.questions.validator import TypeRule
+from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
+from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.ids import digest
 from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.toolkit.excerpt import block, one_line
+
+_FILE = Path(__file__).with_name("question_types.md")
+
+
+@dataclass(frozen=True)
+class Guide:
+    """The description of one type."""
+
+    means: str
+    ask: str
+    fails: str  # when a question is not of the type
+    pattern: str
+    example: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Guides:
+    """The whole file. `bad` are examples of unwanted questions; the first one is unwanted only if lookups are."""
+
+    rules: str
+    complexity: str
+    document: str
+    bad: tuple[str, ...]
+    types: dict[QuestionType, Guide]
+    hash: str
+
+
+@cache
+def guides() -> Guides:
+    """Read the file. Raises ConfigError when a section or a line of a type is missing."""
+    text = _FILE.read_text(encoding="utf-8")
+    sections: dict[str, str] = {}
+    for section in ("\n" + text).split("\n## ")[1:]:
+        name, _, body = section.partition("\n")
+        sections[name.strip()] = body.strip()
+    try:
+        return Guides(
+            rules=sections["rules"],
+            complexity=sections["complexity"],
+            document=sections["document"],
+            bad=tuple(sections["bad"].splitlines()),
+            types={kind: _guide(sections[kind.value]) for kind in QuestionType},
+            hash=digest(text)[:16],
+        )
+    except KeyError as error:
+        raise ConfigError(f"there is no {error.args[0]}", file=_FILE) from None
+
+
+def _guide(body: str) -> Guide:
+    said = dict(line.split(": ", 1) for line in body.splitlines())
+    return Guide(said["means"], said["ask"], said["not"], said["pattern"], said["example"], said["answer"])
+
+
+def in_words(types: Sequence[QuestionType]) -> str:
+    """The definition, instruction and pattern of each type, as text."""
+    known = guides().types
+    return "\n".join(
+        f"{kind.value}: {known[kind].means}\n  Ask {known[kind].ask}\n  Pattern: {known[kind].pattern}"
+        for kind in types
+    )
+
+
+def rule_of(kind: QuestionType) -> TypeRule:
+    """The rule by which the validator judges a question of the type."""
+    guide = guides().types[kind]
+    return TypeRule(kind.value, guide.means, guide.ask, guide.fails)
+
+
+def rules(types: Sequence[QuestionType]) -> str:
+    """The rules for all questions; the rules on complexity only if a type asks for more than a lookup."""
+    if not _complex(types):
+        return guides().rules
+    note = "Besides, for every type but factual:\n" if QuestionType.FACTUAL in types else ""
+    return f"{guides().rules}\n{note}{guides().complexity}"
+
+
+def examples(types: Sequence[QuestionType]) -> str:
+    """Good examples of the types, then bad ones, about the invented document."""
+    known = guides()
+    good = [f"- {kind.value}: {known.types[kind].example} ({known.types[kind].answer})" for kind in types]
+    bad = known.bad if QuestionType.FACTUAL not in types else known.bad[1:]
+    return "\n".join((f'"{known.document}"', "Good, with their answers:", *good, "Bad:", *bad))
+
+
+def _complex(types: Sequence[QuestionType]) -> bool:
+    return any(kind is not QuestionType.FACTUAL for kind in types)
+
 
 ROLE = "generator"
 SPARE = 3  # most questions of a type that are kept in reserve
@@ -87,9 +187,9 @@ def propose(
     )
     types = list(wanted)
     values = context.task_values() | {
-        "types": question_types.in_words(types),
-        "rules": question_types.rules(types),
-        "examples": question_types.examples(types),
+        "types": in_words(types),
+        "rules": rules(types),
+        "examples": examples(types),
         "wanted": block(f"- {kind.value}: {count + reserve(count)}" for kind, count in wanted.items()),
         "known": _known(told),
         "rejected": _rejected(told),
@@ -113,8 +213,8 @@ def rewrite(
     )
     values = context.task_values()
     values = {name: values[name] for name in ("scenario_name", "scenario_description")} | {
-        "types": question_types.in_words([rejected.question_type]),
-        "rules": question_types.rules([rejected.question_type]),
+        "types": in_words([rejected.question_type]),
+        "rules": rules([rejected.question_type]),
         "question": rejected.question,
         "reason": rejected.reason,
         "tried": _rejected(Told(rejected=rejected.tried)),
@@ -124,8 +224,8 @@ def rewrite(
     reply = ask(spec, model, context, reading, full)
     if isinstance(reply.run.end, Finish):
         submitted = SubmitRewrite.model_validate(reply.run.end.result)
-        return Rewritten(reply_text.untagged(submitted.question)[0], "", reply.calls)
-    found = reply_text.questions(reply.texts, rejected.question_type)
+        return Rewritten(one_reply.untagged(submitted.question)[0], "", reply.calls)
+    found = one_reply.questions(reply.texts, rejected.question_type)
     return Rewritten(found[0].question if found else "", "" if found else reply.failure, reply.calls)
 
 
@@ -145,7 +245,7 @@ def _questions(reply: Reply, wanted: Mapping[QuestionType, int]) -> Questions:
         drafts, impossible, failure = submitted.questions, submitted.not_possible, ""
     else:
         default = next(iter(wanted)) if len(wanted) == 1 else None
-        drafts, impossible = reply_text.questions(reply.texts, default), ()
+        drafts, impossible = one_reply.questions(reply.texts, default), ()
         failure = "" if drafts else reply.failure
     return Questions(_of_use(drafts, wanted), impossible, failure, reply.parts, reply.calls)
 
@@ -155,7 +255,7 @@ def _of_use(drafts: Sequence[DraftQuestion], wanted: Mapping[QuestionType, int])
     kept: list[DraftQuestion] = []
     left = {kind: count + SPARE for kind, count in wanted.items()}
     for draft in drafts:
-        text = reply_text.untagged(draft.question)[0]
+        text = one_reply.untagged(draft.question)[0]
         if text and left.get(draft.question_type, 0):
             left[draft.question_type] -= 1
             kept.append(draft.model_copy(update={"question": text}))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.facts.amounts import amounts
+from qagen_dagster.english.amounts import amounts
 from qagen_dagster.records.questions.submissions import Computation, Step
 
 _NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from qagen_dagster.agents.questions.batch.reading import Reading
-from qagen_dagster.loop.questions.batch.limits import Wanted
-from qagen_dagster.loop.questions.batch.state import BatchState
+from qagen_dagster.loop.questions.batch.state import BatchState, Wanted
 from qagen_dagster.loop.questions.batch.state_machine import missing_of
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.result import result_of

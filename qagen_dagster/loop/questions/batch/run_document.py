@@ -1,73 +1,125 @@
-"""Works one document by the batch strategy: performs each step of its state machine and stores it in the journal before the next."""
+"""Works on one document by the batch strategy: performs each step of its state machine and stores it in the journal before the next.
+
+The questions of a round are compared with each other without a model. The deduplicator decides later, with the answers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
+from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE, Reading
 from qagen_dagster.agents.questions.generator import REFUSED
 from qagen_dagster.agents.questions.validator import BlindFinding
-from qagen_dagster.errors import (
-    BudgetExhaustedError,
-    ContextOverflowError,
-    ModelError,
-)
+from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer
-from qagen_dagster.grounding.methods.llm import Judge
+from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines
-from qagen_dagster.loop.questions import model_checks
-from qagen_dagster.loop.questions.batch.duplicates import find_duplicates
-from qagen_dagster.loop.questions.batch.events import (
-    Answered,
-    AnswerGraded,
-    Asked,
-    BatchEvent,
-    BlindAnswered,
-    Draft,
-    DuplicateDraft,
-    Prepared,
-    PreparedAnswer,
-    QuestionGraded,
-    Reanswered,
-    Rewritten,
-)
-from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted, fault_of
+from qagen_dagster.loop.questions import controls, model_checks
 from qagen_dagster.loop.questions.batch.result import batch_result
 from qagen_dagster.loop.questions.batch.state import (
     Answer,
     AnswerBlind,
+    Answered,
+    AnswerGraded,
     Ask,
+    Asked,
+    BatchEvent,
+    BatchLimits,
     BatchState,
+    BlindAnswered,
     Current,
+    Draft,
+    DuplicateDraft,
     GradeAnswer,
     GradeQuestion,
     Prepare,
+    Prepared,
+    PreparedAnswer,
+    QuestionGraded,
+    Reanswered,
     Rewrite,
+    Rewritten,
     Settle,
     Step,
+    Wanted,
+    fault_of,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
-from qagen_dagster.loop.questions.controls import hops
-from qagen_dagster.loop.questions.events import Controlled, Judged, Mended, Proposed
+from qagen_dagster.loop.questions.duplicates.question_form import form
+from qagen_dagster.loop.questions.duplicates.similarity import Encode, vetoed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, Validate
+from qagen_dagster.loop.questions.state import (
+    Controlled,
+    Dedupe,
+    Done,
+    Judged,
+    Mend,
+    Mended,
+    Proposed,
+    Validate,
+)
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.questions.results import (
-    Candidate,
-    DocumentEnd,
-    GenerationResult,
-    RejectionReason,
-)
+from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.questions.results import Candidate, DocumentEnd, GenerationResult, RejectionReason
+
+
+@dataclass(frozen=True)
+class DuplicateMatch:
+    """The earlier question, and how it was found."""
+
+    of: str
+    score: float  # similarity; 1 for equal words
+    exact: bool
+
+    @property
+    def detail(self) -> str:
+        return "the same words" if self.exact else f"similarity {self.score:.2f}"
+
+
+def find_duplicates(
+    new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
+) -> list[DuplicateMatch | None]:
+    """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
+
+    Two questions are duplicates from the cosine `similarity` on, unless numbers, names, negation, direction or the kind of
+    answer differ: questions about one paper are similar whatever they ask.
+    """
+    if not new:
+        return []
+    texts = [*known, *new]
+    vectors = encode(texts)
+    standing = list(range(len(known)))
+    found: list[DuplicateMatch | None] = []
+    for index in range(len(known), len(texts)):
+        near = [(_likeness(texts, index, old, float(vectors[index] @ vectors[old])), old) for old in standing]
+        score, of = max(near, default=(0.0, -1))
+        if near and score >= similarity:
+            found.append(DuplicateMatch(texts[of], round(min(1.0, score), 4), exact=score > 1))
+        else:
+            found.append(None)
+            standing.append(index)
+    return found
+
+
+def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
+    """The cosine; 0 if the word rules tell the questions apart, 2 for equal words."""
+    if normalise(texts[new]) == normalise(texts[old]):
+        return 2.0
+    asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
+    return 0.0 if len(asked) > 1 or vetoed(texts[new], texts[old]) else min(1.0, cosine)
+
 
 _SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
 
@@ -268,7 +320,9 @@ class DocumentRun:
                 return self._mend(step, state)
 
     def _answer_blind(self, step: AnswerBlind) -> BlindAnswered:
-        found = blind_answers.answer(self.work.context, self.models.validator, step.questions, step.attempt)
+        found = validator.answer_all_blind(
+            self.work.context, self.models.validator, step.questions, step.attempt
+        )
         return BlindAnswered(
             answers={one: found.answers.get(one) for one in step.questions}, calls=found.calls
         )
@@ -278,9 +332,9 @@ class DocumentRun:
         found = None if known is None else BlindFinding(known, "", ())
         if found is None and state.qa.first is not None:  # what it answered before, from the ledger
             found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
-        rule = question_types.rule_of(QuestionType(step.candidate.question_type))
+        rule = questioner.rule_of(QuestionType(step.candidate.question_type))
         judged = model_checks.validate(step, self.work, self.models, rule, found)
-        event = hops.control(step, self.work, self.models, judged)
+        event = controls.control(step, self.work, self.models, judged)
         able = isinstance(event, Judged) and self._answerer.spec.provider != "embedded"
         return event.model_copy(update={"may_mend": True}) if able else event
 

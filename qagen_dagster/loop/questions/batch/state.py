@@ -1,17 +1,230 @@
-"""The state of the batch strategy on a document, and its steps."""
+"""The batch strategy's limits, what happens while it works on a document (events), and what follows from it (state).
+
+All of them are values; no work is done here.
+"""
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import Field
 
-from qagen_dagster.loop.questions.batch.events import Draft
-from qagen_dagster.loop.questions.batch.limits import Wanted
-from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, QAState, Validate
+from qagen_dagster.loop.questions.state import (
+    Carried,
+    Compared,
+    Controlled,
+    Dedupe,
+    Done,
+    Judged,
+    Mend,
+    Mended,
+    Proposed,
+    QALimits,
+    QAState,
+    Validate,
+)
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
-from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.questions.results import Candidate
+from qagen_dagster.records.corpus import BatchOptions, QuestionType, ScenarioConfig
+from qagen_dagster.records.grading import AnswerGrade, Method
+from qagen_dagster.records.ids import digest
+from qagen_dagster.records.questions.batch import NotPossible
+from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
 from qagen_dagster.records.questions.submissions import JudgingAnswer
+
+DOUBTFUL = 0.5  # score of an undecided sentence; below, the document lacks most of it
+Wanted = tuple[tuple[QuestionType, int], ...]
+
+
+class BatchLimits(QALimits):
+    """When work on a document by the batch strategy ends. `target_count` is the sum of the mix if there is one."""
+
+    options: BatchOptions
+    method: Method
+
+    def wanted(self, document_id: str) -> Wanted:
+        """The number of questions of each type, in order, without types that have 0.
+
+        Without a mix the target is spread evenly. The remainder goes to other types from document to document, so that a corpus has
+        about the same number of each.
+        """
+        if self.options.mix is not None:
+            return tuple(self.options.mix.items())
+        types = tuple(dict.fromkeys(self.options.question_types or self.options.complexity.question_types))
+        each, more = divmod(self.target_count, len(types))
+        first = int(digest(document_id)[:8], 16) % len(types)
+        counts = {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
+        return tuple((kind, count) for kind, count in counts.items() if count)
+
+
+def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLimits:
+    """The limits of a scenario. A mix replaces the target."""
+    options = scenario.batch or BatchOptions()
+    target = sum(options.mix.values()) if options.mix is not None else target_count or scenario.target_count
+    return BatchLimits(
+        target_count=target,
+        max_consecutive_failures=scenario.max_consecutive_failures,
+        max_attempts=scenario.max_attempts or max(10, 4 * target),
+        options=options,
+        method=scenario.grading.method,
+    )
+
+
+def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: bool = False) -> str | None:
+    """Why a text is not grounded enough; None when it is, or when nothing could be measured.
+
+    An answer must be grounded as a `whole`. A question states little, so only its confidence counts. An answer that is undecided
+    is asked for again only if the document lacks most of what a sentence of it says, unless code has `computed` it from the quotes.
+    """
+    if grade.confidence is None and computed:
+        return None
+    if grade.confidence is None:
+        doubtful = [one.score is not None and one.score < DOUBTFUL for one in grade.sentences]
+        return "; ".join(grade.issues) if any(doubtful) else None
+    if grade.confidence >= least and (grade.is_grounded is not False or not whole):
+        return None
+    told = "; ".join(grade.issues) or "the document does not say this"
+    if not whole:
+        return told
+    if grade.is_grounded is False:
+        return f"{told} (every sentence must be grounded)"
+    return f"{told} (confidence {grade.confidence:.2f} is below {least:.2f})"
+
+
+def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
+    """Sort key of attempts, best last: graded, grounded, confident."""
+    if grade is None:
+        return False, False, 0.0
+    return True, grade.is_grounded is not False, grade.confidence or 0.0
+
+
+class Draft(Record):
+    """A question that was written and is not a duplicate. `number` counts from 1 over all rounds."""
+
+    number: int
+    question: str
+    question_type: QuestionType
+    parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
+    lines: tuple[int, ...] = ()  # where the passages begin that its answer rests on, as the generator says
+
+
+class DuplicateDraft(Record):
+    """A question that was written but is a duplicate of an earlier one."""
+
+    draft: Draft
+    of: str
+    detail: str
+    score: float  # similarity; 1 for equal words
+    step: DuplicateStep
+
+
+class Asked(Record):
+    """A round: the questions of the generator, or why it wrote none."""
+
+    kind: Literal["asked"] = "asked"
+    drafts: tuple[Draft, ...] = ()
+    repeats: tuple[DuplicateDraft, ...] = ()
+    not_possible: tuple[NotPossible, ...] = ()
+    parts: tuple[int, ...] = ()
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+class QuestionGraded(Record):
+    """The newest wording of a question was graded. The first time, work on the question also began."""
+
+    kind: Literal["question_graded"] = "question_graded"
+    number: int
+    grade: AnswerGrade
+
+    @property
+    def calls(self) -> tuple[CallSummary, ...]:
+        return self.grade.calls
+
+
+class Rewritten(Record):
+    """The generator was asked for another wording of the current question; an empty one leaves the question unchanged.
+
+    Then `failure` may say why, and `refused` is the wording that was not accepted.
+    """
+
+    kind: Literal["rewritten"] = "rewritten"
+    question: str
+    failure: str = ""
+    refused: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Answered(Record):
+    """The current question was answered, or `failure` says why it was not."""
+
+    kind: Literal["answered"] = "answered"
+    candidate: Candidate | None
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+class PreparedAnswer(Record):
+    """The answer to a waiting question, by its number; None: it was asked with others and got no answer."""
+
+    number: int
+    candidate: Candidate | None
+
+
+class Prepared(Record):
+    """Several waiting questions were answered in one request."""
+
+    kind: Literal["prepared"] = "prepared"
+    answers: tuple[PreparedAnswer, ...]
+    calls: tuple[CallSummary, ...] = ()
+
+
+class BlindAnswered(Record):
+    """The validator answered several questions in one request, without seeing their answers; None: one got no answer there."""
+
+    kind: Literal["blind_answered"] = "blind_answered"
+    answers: dict[str, JudgingAnswer | None]  # by question
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Reanswered(Record):
+    """The answerer corrected a candidate that the validator refused; without a grade where the evidence check refused it again."""
+
+    kind: Literal["reanswered"] = "reanswered"
+    mended: Mended
+    grade: AnswerGrade | None = None
+
+    @property
+    def calls(self) -> tuple[CallSummary, ...]:
+        return self.mended.calls
+
+
+class AnswerGraded(Record):
+    """The newest answer was graded."""
+
+    kind: Literal["answer_graded"] = "answer_graded"
+    grade: AnswerGrade
+
+    @property
+    def calls(self) -> tuple[CallSummary, ...]:
+        return self.grade.calls
+
+
+BatchEvent = Annotated[
+    Carried
+    | Asked
+    | QuestionGraded
+    | Rewritten
+    | Answered
+    | Prepared
+    | AnswerGraded
+    | BlindAnswered
+    | Reanswered
+    | Proposed
+    | Compared
+    | Judged
+    | Controlled,
+    Field(discriminator="kind"),
+]
 
 
 class Version(Record):

@@ -1,5 +1,7 @@
 """The state machine of the batch strategy on one document: ask for many questions, then work them one by one.
 
+Questions that may be answered together share a request, so that the document is shown once for all of them.
+
 The order follows "QAGRedo Algorithm Report", sections 2.5, 2.6 and 3.4. A question with a finished answer then passes the checks of
 the agent strategy, whose state is part of the state here. Only `next_step` uses the target and the limits. `transition` accepts an
 event in every state that it fits, so a journal can be resumed with a higher target.
@@ -9,51 +11,147 @@ from __future__ import annotations
 
 from collections import Counter
 
+from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.reading import ROUNDS
-from qagen_dagster.loop.questions import state_machine
-from qagen_dagster.loop.questions.batch import together
-from qagen_dagster.loop.questions.batch.events import (
-    Answered,
-    AnswerGraded,
-    Asked,
-    BatchEvent,
-    BlindAnswered,
-    Draft,
-    Prepared,
-    QuestionGraded,
-    Reanswered,
-    Rewritten,
+from qagen_dagster.english.facts import (
+    facts,
+    missing_amounts,
+    missing_dates,
+    missing_names,
 )
-from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted, fault_of, rank_of
+from qagen_dagster.english.words import content_stems
+from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch.state import (
     Answer,
     AnswerBlind,
+    Answered,
+    AnswerGraded,
     Ask,
+    Asked,
+    BatchEvent,
+    BatchLimits,
     BatchState,
+    BlindAnswered,
     Current,
+    Draft,
     GradeAnswer,
     Graded,
     GradeQuestion,
     Prepare,
+    Prepared,
+    QuestionGraded,
+    Reanswered,
     Rewrite,
+    Rewritten,
     Settle,
     Step,
     Try,
     Version,
+    Wanted,
+    fault_of,
+    rank_of,
 )
-from qagen_dagster.loop.questions.events import (
+from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
     Controlled,
+    Dedupe,
+    Done,
     GenerationFailed,
     Judged,
+    Mend,
     Proposed,
+    Rejected,
+    Validate,
 )
-from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, Rejected, Validate
 from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
+
+MOST = 12  # questions of one request
+
+
+def waiting_drafts(state: BatchState) -> list[Draft]:
+    """The questions whose work has not begun."""
+    return [one for one in state.drafts if one.number not in state.taken]
+
+
+def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[Draft, ...]:
+    """The next waiting questions without an answer that saw the same parts of the document.
+
+    Of each type they are as many as are missing, and a few in reserve.
+    """
+    left = _with_reserve(missing)
+    found: list[Draft] = []
+    for one in waiting_drafts(state):
+        if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == MOST:
+            continue
+        if not found or one.parts == found[0].parts:
+            left[one.question_type] -= 1
+            found.append(one)
+    return tuple(found)
+
+
+def for_validator(
+    state: BatchState, candidate: Candidate, missing: dict[QuestionType, int]
+) -> tuple[str, ...]:
+    """The question of the candidate, and waiting questions with an answer, as many as `for_answerer` would take.
+
+    Beside a question that is checked again stand the others of this kind. No question of them names the answer of another one.
+    """
+    found = [candidate]
+    if state.qa.recheck:
+        for again in state.qa.recheck[1:]:
+            _join(found, again.candidate, state)
+        return tuple(one.question for one in found)
+    left = {kind.value: count for kind, count in _with_reserve(missing).items()}
+    left[candidate.question_type] = left.get(candidate.question_type, 0) - 1
+    for draft in waiting_drafts(state):
+        one = state.prepared.get(draft.number)
+        if one is None or one.gate is RejectionReason.UNANSWERABLE or left.get(one.question_type, 0) <= 0:
+            continue
+        left[one.question_type] -= _join(found, one, state)
+    return tuple(one.question for one in found)
+
+
+def _join(found: list[Candidate], one: Candidate, state: BatchState) -> bool:
+    """Add a candidate whose question can be asked with the others."""
+    known = one.question in state.blind or any(_share_chain(one, other) for other in found)
+    if not known and len(found) < MOST:
+        found.append(one)
+        return True
+    return False
+
+
+def _with_reserve(missing: dict[QuestionType, int]) -> dict[QuestionType, int]:
+    return {kind: count + questioner.reserve(count) for kind, count in missing.items()}
+
+
+def _share_chain(one: Candidate, other: Candidate) -> bool:
+    """Whether the question of either names the answer of the other."""
+    return _names_answer(one.question, other) or _names_answer(other.question, one)
+
+
+def _names_answer(question: str, asked: Candidate) -> bool:
+    """Whether `question` has half of the names, numbers and dates, or more than half of the words, that the answer adds to the
+    question asked. One name of a long list tells little.
+    """
+    added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
+    told = added & set(content_stems(question))
+    new = _new_facts(asked.answer, asked.question)
+    left = new & _new_facts(asked.answer, question)
+    return 2 * len(told) > len(added) or (bool(new) and 2 * len(left) <= len(new))
+
+
+def _new_facts(answer: str, question: str) -> set[str]:
+    """The names, numbers and dates of an answer, as written, that the question lacks."""
+    said, asked = facts(answer), facts(question)
+    return {
+        *missing_names(said, asked),
+        *(one.text for one in (*missing_amounts(said, asked), *missing_dates(said, asked))),
+    }
+
 
 NO_ANSWER = "the answerer gave no answer"
 
@@ -72,9 +170,9 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
     if state.qa.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.own_attempts} attempts")
-    waiting = next((one for one in together.waiting(state) if one.question_type in missing), None)
-    if waiting is not None:
-        return _begin(waiting, state, missing)
+    draft = next((one for one in waiting_drafts(state) if one.question_type in missing), None)
+    if draft is not None:
+        return _begin(draft, state, missing)
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
     if not open_types:
         return Done(
@@ -139,13 +237,13 @@ def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int]) ->
         raise ValueError("the candidate waits for no check")
     if not isinstance(step, Validate) or step.candidate.question in state.blind:
         return step
-    asked = together.for_validator(state, step.candidate, missing)
+    asked = for_validator(state, step.candidate, missing)
     return AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
 
 
 def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int]) -> Step:
     """Begin with a question, or first answer it together with others."""
-    asked = together.for_answerer(state, missing) if waiting.number not in state.prepared else ()
+    asked = for_answerer(state, missing) if waiting.number not in state.prepared else ()
     if len(asked) > 1:
         return Prepare(drafts=asked)
     return GradeQuestion(draft=waiting, question=waiting.question)
@@ -277,7 +375,7 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
     _expect(state.qa.current is None, event)
     current = state.current
     if current is None:
-        draft = next((one for one in together.waiting(state) if one.number == event.number), None)
+        draft = next((one for one in waiting_drafts(state) if one.number == event.number), None)
         if draft is None:
             raise ValueError(f"there is no question {event.number} waiting")
         first = Version(question=draft.question, grade=event.grade)

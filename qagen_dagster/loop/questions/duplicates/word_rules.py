@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from qagen_dagster.facts.amounts import unit_of
-from qagen_dagster.facts.polarity import negates
-from qagen_dagster.facts.statement import Facts, Kind, differences, facts, missing_amounts, missing_dates
-from qagen_dagster.facts.words import content_stems, plain, tokens
-from qagen_dagster.loop.answer_match import Match, clearly_different, match
-from qagen_dagster.loop.questions.duplicates.converse import same_exchange
+from qagen_dagster.english.amounts import unit_of
+from qagen_dagster.english.answers import Match, clearly_different, match
+from qagen_dagster.english.facts import (
+    Facts,
+    Kind,
+    differences,
+    facts,
+    missing_amounts,
+    missing_dates,
+)
+from qagen_dagster.english.polarity import negates
+from qagen_dagster.english.words import content_stems, plain, tokens
 from qagen_dagster.loop.questions.duplicates.question_form import (
     form,
+    same_exchange,
     same_roles,
     substitution,
     swapped,

@@ -1,18 +1,145 @@
-"""Exports a published set to formats of other programs, and writes the files to a store."""
+"""Exports a published set to formats of other programs: reads its questions with their passages and pictures, and writes the files."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.publication.exported_rows import ExportedRows
+from qagen_dagster.errors import ConfigError, DocumentError, StoreError
+from qagen_dagster.index.chunks import chunks_of
+from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.exported_set import ExportedSet, ExportFormat
-from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
+from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
+from qagen_dagster.publishing.questions.exported_set import (
+    ExportedDocument,
+    ExportedRow,
+    ExportedSet,
+    ExportFormat,
+    Passage,
+    Picture,
+    Place,
+)
+from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
+from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports, LatestVersion
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    LatestExports,
+    LatestVersion,
+    PublishedQuestion,
+    PublishedVisual,
+)
+from qagen_dagster.records.questions.results import Evidence
 from qagen_dagster.store import Store
+
+_PASSAGES = IndexOptions(overlap_characters=0)  # whole sentences, each in one passage
+
+
+class ExportedRows:
+    """The questions of a published set. `no_picture` names the visuals that could not be rendered, with the reason."""
+
+    def __init__(self, space: Workspace, combination: Combination) -> None:
+        self._space, self._combination = space, combination
+        self._pictures: dict[tuple[str, str], Picture | None] = {}
+        self._texts: dict[str, PassageText] = {}
+        self.no_picture: list[str] = []
+
+    def read(self, *, documents: bool) -> ExportedSet:
+        """The set; with `documents`, also all documents of the corpus.
+
+        Raises StoreError when nothing is published, and when documents have changed so that a quote is not in its document.
+        """
+        published = self._published()
+        rows = tuple(self._row(question) for question in published.questions)
+        card = self._space.store.read_bytes(CorpusGenerationResult.file_key(self._combination, CARD)).decode()
+        return ExportedSet(published, card, rows, tuple(self._documents()) if documents else ())
+
+    def _published(self) -> CorpusGenerationResult:
+        combination = self._combination
+        key = CorpusGenerationResult.key(combination)
+        found = self._space.store.find(key, CorpusGenerationResult)
+        if found is None:
+            raise StoreError(f"{combination.key} has no published set: `qagen run` makes it")
+        gone = [one.id for one in found.questions if one.document_id not in self._entries]
+        broken = gone or broken_evidence(self._space, combination.corpus, found.questions)
+        if broken:
+            raise StoreError(
+                f"{combination.key} is not exported: the evidence of {', '.join(broken[:5])} is not in its document; "
+                "`qagen run` brings the set up to date"
+            )
+        return found
+
+    @cached_property
+    def _entries(self) -> Mapping[str, IndexEntry]:
+        return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
+
+    def _documents(self) -> Iterator[ExportedDocument]:
+        for entry in self._entries.values():
+            if entry.outcome in USABLE:
+                key = Document.key(self._combination.corpus, entry.id)
+                title = self._space.store.read(key, Document).metadata.title or entry.source
+                yield ExportedDocument(entry.id, title, self._text(entry.id).passages)
+
+    def _text(self, document_id: str) -> PassageText:
+        if document_id not in self._texts:
+            text = stored_text(self._space.store, self._combination.corpus, self._entries[document_id])
+            self._texts[document_id] = PassageText(document_id, text)
+        return self._texts[document_id]
+
+    def _row(self, question: PublishedQuestion) -> ExportedRow:
+        text = self._text(question.document_id)
+        places = (text.place(one) for one in question.evidence)
+        pictures = (self._picture(question.document_id, visual) for visual in question.visuals)
+        return ExportedRow(
+            question,
+            tuple(one for one in places if one is not None),
+            tuple(one for one in pictures if one is not None),
+        )
+
+    def _picture(self, document_id: str, visual: PublishedVisual) -> Picture | None:
+        key = (document_id, visual.label)
+        if key not in self._pictures:
+            self._pictures[key] = self._rendered(document_id, visual)
+        return self._pictures[key]
+
+    def _rendered(self, document_id: str, visual: PublishedVisual) -> Picture | None:
+        corpus = self._space.corpus(self._combination.corpus)
+        try:
+            made = visual_image(corpus, self._entries[document_id], self._space.parsers(), visual)
+        except DocumentError as error:
+            self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
+            return None
+        return None if made is None else Picture(made.media_type, made.data)
+
+
+class PassageText:
+    """The text of a document, cut into passages."""
+
+    def __init__(self, document_id: str, text: str) -> None:
+        chunks = chunks_of(text, _PASSAGES)
+        self.passages = tuple(
+            Passage(f"{document_id}#{chunk.number}", text[chunk.start : chunk.end]) for chunk in chunks
+        )
+        self._lines = text.split("\n")
+        self._starts = [chunk.start for chunk in chunks]
+
+    def place(self, evidence: Evidence) -> Place | None:
+        """Where a quote stands; None if it is not in the text."""
+        if evidence.start_line is None:
+            return None
+        before = sum(len(line) + 1 for line in self._lines[: evidence.start_line - 1])
+        start = before + "\n".join(self._lines[evidence.start_line - 1 : evidence.end_line]).index(
+            evidence.quote
+        )
+        first = bisect_right(self._starts, start) - 1
+        after = bisect_left(self._starts, start + len(evidence.quote))
+        return Place(evidence.quote, start - self._starts[first], self.passages[first:after])
+
 
 FOLDER = "exports"  # beside corpus.json
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import groupby, islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
-from qagen_dagster.loop.grading.plan import is_graded
+from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.combination import (
     CombinationPlan,
     RunOptions,
@@ -17,17 +17,13 @@ from qagen_dagster.loop.questions.combination import (
     plan_without_documents,
 )
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
-from qagen_dagster.loop.questions.publication.rows import PublishedRows
-from qagen_dagster.loop.questions.publication.set_facts import set_facts
-from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
-from qagen_dagster.loop.review.agreement import review_facts
-from qagen_dagster.loop.review.decisions import decision_ids
+from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
+from qagen_dagster.loop.questions.validated_set import results_of
+from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.eval_set import EvalSet
-from qagen_dagster.publishing.questions.registry import SET_FILES
+from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus import Publish
-from qagen_dagster.records.display import counted
-from qagen_dagster.records.document import CorpusIndex, IndexEntry
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import (
@@ -36,12 +32,8 @@ from qagen_dagster.records.questions.published import (
     PublishedQuestion,
     content_id,
 )
-from qagen_dagster.records.questions.results import (
-    CandidateDocument,
-    CandidateSet,
-    QAPair,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
+from qagen_dagster.records.text import counted
 
 PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
@@ -268,3 +260,30 @@ def _published(workspace: Workspace, combination: Combination) -> Iterator[Publi
     store, key = workspace.store, CorpusGenerationResult.key(combination)
     if store.find_head(key, CorpusGenerationResult, PublishedQuestion) is not None:
         yield from store.rows(key, CorpusGenerationResult, PublishedQuestion)
+
+
+def broken_evidence(
+    workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
+) -> list[str]:
+    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
+    broken: list[str] = []
+    for document_id, pairs in groupby(questions, key=lambda pair: pair.document_id):
+        data = workspace.store.get(Document.text_key(corpus, document_id)) or b""
+        lines = data.decode("utf-8").split("\n") if data else []
+        broken += [
+            pair.id
+            for pair in pairs
+            if not pair.evidence
+            or not all(
+                _stands(place.quote, place.start_line, place.end_line, lines) for place in pair.evidence
+            )
+        ]
+    return broken
+
+
+def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:
+    if not quote.strip():
+        return False
+    if start is None or end is None:
+        return not lines  # a picture of a page without text: there is nothing to compare with
+    return quote in "\n".join(lines[start - 1 : end])

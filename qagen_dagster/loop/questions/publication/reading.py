@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.ingest.parsing import stored_text
+from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion, content_id

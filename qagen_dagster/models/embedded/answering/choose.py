@@ -18,7 +18,7 @@ from qagen_dagster.models.embedded.answering.question import Question, read_ques
 from qagen_dagster.models.embedded.answering.retrieval import encode
 from qagen_dagster.models.embedded.answering.sentence import Sentence, ready, word_vectors
 from qagen_dagster.models.embedded.answering.weights import Weights, weights
-from qagen_dagster.models.vectors.minilm import Vectors
+from qagen_dagster.models.vectors import Vectors
 
 LOOKED_AT = 5  # sentences whose spans become candidates
 LONGEST_LIST = 24  # sentences that are parsed: those most similar to the question

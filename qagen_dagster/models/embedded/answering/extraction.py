@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.answering.retrieval import Query
 from qagen_dagster.models.embedded.answering.units import Unit
 from qagen_dagster.models.embedded.text.values import terms
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 ABBREVIATION = re.compile(r"(\S{2,12}) stand for\?$")
 DEFINED = re.compile(r"(?:what|who) (?:is|are|was|were) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)

@@ -17,7 +17,7 @@ from qagen_dagster.models.embedded.answering.candidates import LABELS, OWN, Numb
 from qagen_dagster.models.embedded.answering.match import Match, Wanted, match, share_of
 from qagen_dagster.models.embedded.answering.question import Question
 from qagen_dagster.models.embedded.answering.sentence import Sentence, unit
-from qagen_dagster.models.vectors.minilm import Vectors
+from qagen_dagster.models.vectors import Vectors
 
 SENTENCE = (
     "s_share", "s_cosine", "s_late", "s_share_gap", "s_cosine_gap", "s_late_gap", "s_rank", "s_before", "s_after", "s_joint",

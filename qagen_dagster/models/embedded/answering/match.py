@@ -12,7 +12,7 @@ import numpy as np
 from qagen_dagster.models.embedded.answering.candidates import Numbers
 from qagen_dagster.models.embedded.answering.question import Question, keys
 from qagen_dagster.models.embedded.answering.sentence import Sentence
-from qagen_dagster.models.vectors.minilm import Vectors
+from qagen_dagster.models.vectors import Vectors
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 from spacy.tokens import Token
 
+from qagen_dagster.english.polarity import opposites_of
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.answering.question import Question, keys
 from qagen_dagster.models.embedded.answering.sentence import Sentence
-from qagen_dagster.models.embedded.text.opposites import opposites_of
-from qagen_dagster.models.embedded.text.vocabulary import word_set
-from qagen_dagster.models.vectors.minilm import Vectors
+from qagen_dagster.models.vectors import Vectors
 
 _KINDS = ("name", "number", "noun", "verb", "quality")
 _FAR = ("name", "number", "noun", "quality")

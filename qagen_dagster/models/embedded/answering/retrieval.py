@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.answering.units import Unit
 from qagen_dagster.models.embedded.text.frame import split_frame
 from qagen_dagster.models.embedded.text.values import terms
-from qagen_dagster.models.embedded.text.vocabulary import word_set
-from qagen_dagster.models.vectors.minilm import Vectors, shared
+from qagen_dagster.models.vectors import Vectors, shared
 
 _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"

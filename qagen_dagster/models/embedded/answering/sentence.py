@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from qagen_dagster.models.embedded.answering.candidates import Spans, spans_of
 from qagen_dagster.models.embedded.answering.question import is_content, keys
 from qagen_dagster.models.embedded.text.language import parse
-from qagen_dagster.models.vectors.minilm import DIMENSIONS, Vectors, shared
+from qagen_dagster.models.vectors import DIMENSIONS, Vectors, shared
 
 CACHED_SENTENCES = 2_000
 FAR = 20  # maximum distance in the tree; larger ones are cut to it

@@ -14,7 +14,7 @@ from qagen_dagster.latex.structure import (
     tikz_pictures,
 )
 from qagen_dagster.models.embedded.problems.terms import CONCEPTS, TECHNIQUES, TOPICS, counted, found_in
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.problems.item import (
     DIAGRAM_MARK,
     ClassificationResult,

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Card, Line
 from qagen_dagster.models.embedded.text.frame import quoted
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.questions.candidate import Candidate
 from qagen_dagster.models.embedded.questions.context import Context
 from qagen_dagster.models.embedded.text.sentences import balanced
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(

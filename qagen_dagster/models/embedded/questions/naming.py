@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.questions.context import Context
-from qagen_dagster.models.embedded.text.vocabulary import ATTRIBUTES, HEAD_NOUNS, word_set
+from qagen_dagster.models.embedded.text.vocabulary import ATTRIBUTES, HEAD_NOUNS
 
 _CODE_KIND = word_set("option flag parameter setting field key argument property variable command")
 _CODE = re.compile(r"^--?\w|^\w+[_.]\w+$|^`")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.questions.candidate import Candidate
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _DESCRIPTION = re.compile(
     r"^What the questions are for\n-+\n(.*?)^(?:Write the kind|A good question)", re.M | re.S

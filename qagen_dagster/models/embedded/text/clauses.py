@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spacy.tokens import Doc, Token
 
-from qagen_dagster.models.embedded.text.vocabulary import word_set
+from qagen_dagster.english.words import word_set
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LOOSE = frozenset({"relcl", "appos", "acl"})

@@ -9,7 +9,7 @@ import re
 
 from spacy.tokens import Token
 
-from qagen_dagster.models.embedded.text.vocabulary import word_set
+from qagen_dagster.english.words import word_set
 
 _UNITS = word_set(
     "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "

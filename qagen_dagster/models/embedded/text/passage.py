@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.conversation import Line
-from qagen_dagster.records.html_tags import TAG, shown_for
+from qagen_dagster.records.text import TAG, shown_for
 
 Place = tuple[int, int]  # line number, column
 

@@ -9,16 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qagen_dagster.english.sentences import ABBREVIATIONS
 from qagen_dagster.models.embedded.text.passage import Passage
 
 _END = re.compile(
     r"[.!?][\"'”\u2019)\]]{0,2}(?=\s+[\"'“\u2018(\[]?[A-Z0-9§])|[.!?][\"'”\u2019)\]]{0,2}$|;(?=\s)"
-)
-# Words that end in a full stop without ending a sentence, except single letters and letters with dots.
-ABBREVIATIONS = (
-    "Mr|Mrs|Ms|Dr|Prof|Hon|Sgt|Lt|Col|Gen|Rep|Sen|Gov|St|No|Nos|Art|Sec|Ch|Fig|Figs|Tab|Eq|Eqs|Vol|vol|p|pp|"
-    "v|vs|cf|al|viz|etc|approx|ca|Inc|Corp|Co|Ltd|Bros|Jr|Sr|ft|in|lb|oz|Jan|Feb|Mar|Apr|Jun|"
-    "Jul|Aug|Sep|Sept|Oct|Nov|Dec|Cir|Supp|Stat|App|Ct|Dist|Cal|Mass|Conn|Id|Rev|ed|eds|Ph"
 )
 _ABBREVIATION = re.compile(rf"(?:^|[\s(\[\"“])(?:[A-Z]|{ABBREVIATIONS}|[A-Z]\.[A-Z]|U\.S|[a-z]\.[a-z])\.$")
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]+(?:['\u2019-][A-Za-zÀ-ÿ]+)*")

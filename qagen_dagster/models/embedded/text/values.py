@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from qagen_dagster.models.embedded.text.vocabulary import word_set
+from qagen_dagster.english.words import word_set
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NUMBER = re.compile(

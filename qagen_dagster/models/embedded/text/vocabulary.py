@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-
-def word_set(words: str) -> frozenset[str]:
-    """The words of a blank-separated list."""
-    return frozenset(words.split())
-
+from qagen_dagster.english.words import word_set
 
 # Nouns that name a property, so that "what is the <noun> of X" is idiomatic.
 ATTRIBUTES = word_set(

@@ -12,8 +12,8 @@ from qagen_dagster.agents.questions.batch.answerer import (
 )
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.reading import Reading
-from qagen_dagster.models.capabilities import shared_text
 from qagen_dagster.models.messages import AssistantMessage
+from qagen_dagster.models.wires.capabilities import shared_text
 from qagen_dagster.records.corpus import QuestionType
 from tests.support.documents import context_of
 from tests.support.models import FakeModel, Turn, call, say, told

@@ -1,18 +1,34 @@
-"""What becomes of questions that are asked for again: repeats, refusals, empty replies."""
+"""What becomes of questions that are asked for again: repeats, refusals, empty replies.
+
+An answer of a batch that the validator refused may be corrected once.
+
+What the answerer and the judge of a batch are shown.
+"""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
-from qagen_dagster.loop.questions.batch.events import Draft, QuestionGraded
+from qagen_dagster.grounding import judge as grounding_judge
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quoted_lines
+from qagen_dagster.loop.questions.batch import run_document as run_document_module
 from qagen_dagster.loop.questions.batch.run_document import DocumentRun
-from qagen_dagster.loop.questions.batch.state import BatchState, GradeQuestion
+from qagen_dagster.loop.questions.batch.state import BatchState, Draft, GradeQuestion, QuestionGraded
 from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.document import Metadata
-from tests.support.batches.play import LINES, BatchPlay, Fate, question
-from tests.support.batches.run import COMBINATION, limits_of, run
+from qagen_dagster.records.grading import Method
+from qagen_dagster.records.ids import question_id
+from qagen_dagster.records.questions.results import RejectionReason
+from tests.support.batches.play import LINES, BatchPlay, Fate, Round, question
+from tests.support.batches.run import COMBINATION, fresh, limits_of, run
 from tests.support.documents import context_of, view_of
+from tests.support.models import FakeModel, call, told
 
 WHY = QuestionType.CAUSAL
 
@@ -86,3 +102,136 @@ def test_a_question_may_name_the_date_of_its_document(year: str, may_be_named: b
     graded = document_run.perform(GradeQuestion(draft=draft, question=asked), BatchState())
     assert isinstance(graded, QuestionGraded)
     assert graded.grade.is_grounded is may_be_named
+
+
+LONG = "\n".join(
+    (*LINES, *(f"Chapter {number} is about the keepers of lighthouse {number}." for number in range(1_500)))
+)
+PIECE: list[Round] = [[("causal", Fate.MENDED), ("causal", Fate.GOOD), ("causal", Fate.WRONG)]]
+
+
+def test_a_refused_answer_is_corrected_graded_and_judged_again() -> None:
+    seen: list[str] = []
+
+    def before(role: str, request: Request) -> None:
+        if role == "answerer":
+            seen.append(told(request))
+
+    play = BatchPlay(PIECE, before)
+    result = run(play, limits=limits_of({WHY: 2}))
+    assert [(one.question, one.answer) for one in result.accepted] == [
+        (question(Fate.MENDED, 1), LINES[3]),
+        (question(Fate.GOOD, 2), LINES[3]),
+    ]
+    assert result.rejected == ()
+    assert [(one.attempt, one.passed) for one in result.verdicts] == [(1, True), (2, True)]
+    mended = question_id(COMBINATION, result.document_id, question(Fate.MENDED, 1), LINES[3])
+    assert result.grades[mended].is_grounded
+    assert f"- {LINES[2]}\n  another reader of the document came to another answer" in seen[1]
+    assert play.asked("answerer") == 2
+
+
+@pytest.mark.parametrize(("kind", "whole"), [("causal", False), ("aggregation", True)])
+def test_a_refused_answer_is_asked_for_again_from_passages_but_a_count_from_the_whole_document(
+    kind: str, whole: bool
+) -> None:
+    play = BatchPlay([[(kind, Fate.MENDED), (kind, Fate.GOOD)]])
+    assert len(run(play, limits=limits_of({QuestionType(kind): 2}), text=LONG).accepted) == 2
+    first, again = (request for role, request in play.log if role == "answerer")
+    assert f"The whole document, lines 1-{len(LONG.splitlines())}." in first
+    assert ("The whole document" in again) is whole
+    assert LINES[2] in again
+    assert (len(again) < len(first) / 2) is not whole
+
+
+def test_the_same_answer_again_corrects_nothing() -> None:
+    play = BatchPlay([[("causal", Fate.WRONG)]])
+    result = run(play, limits=limits_of({WHY: 1}))
+    assert [one.rejection_reason for one in result.rejected][:1] == [RejectionReason.WRONG_ANSWER]
+    assert (play.asked("answerer"), play.asked("validator")) == (2, 2), "it is not judged again"
+
+
+def test_killed_anywhere_it_is_mended_once_and_the_blind_answer_holds() -> None:
+    class Killed(Exception):
+        pass
+
+    whole = BatchPlay(PIECE)
+    expected = run(whole, limits=limits_of({WHY: 3}))
+    assert len(expected.accepted) == 2
+    for at in range(len(whole.log)):
+        count, store = iter(range(1_000)), fresh()
+
+        def before(_role: str, _request: Request) -> None:
+            if next(count) == at:  # noqa: B023
+                raise Killed
+
+        with pytest.raises(Killed):
+            run(BatchPlay(PIECE, before), store, limits_of({WHY: 3}))
+        assert run(BatchPlay(PIECE), store, limits_of({WHY: 3})) == expected
+
+
+HOP = QuestionType.MULTI_HOP
+
+
+def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
+    play = BatchPlay([[("multi_hop", Fate.FALSE)]])
+    supports = call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="Line 2.")
+    play.models = replace(play.models, judge=FakeModel(lambda _: supports, "judge"))
+    result = run(play, limits=limits_of({HOP: 1}))
+    (pair,) = result.accepted
+    assert result.grades[pair.id].is_grounded
+    assert [one.attempt for one in result.calls if one.role == "judge"] == [1]
+
+
+def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grounding_judge, "BESIDE_QUOTES", 100)
+    play = BatchPlay([[("multi_hop", Fate.FALSE)]])
+    judge = FakeModel(
+        lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"
+    )
+    play.models = replace(play.models, judge=judge)
+    (pair,) = run(play, limits=limits_of({HOP: 1})).accepted
+    (asked,) = judge.requests
+    assert "passages that were quoted for it" in told(asked)
+    assert all(one.quote in told(asked) for one in pair.evidence)
+    again = AnswerToGrade(
+        pair.id,
+        pair.question,
+        pair.answer,
+        pair.generation_metadata.attempt_number,
+        quoted=quoted_lines(pair.evidence),
+    )
+    Grader(Method.HYBRID, judge).grade(Source("\n".join(context_of().view.lines)), pair.document_id, again)
+    assert judge.requests[1:] == [asked], "the report finds the verdict in the ledger"
+
+
+def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
+    """Answers that fail are asked for again alone, and so are questions that got none."""
+    kinds = [Fate.GOOD, Fate.LATE, Fate.SILENT, Fate.GOOD, Fate.GOOD]
+    play = BatchPlay([[("multi_hop", fate) for fate in kinds]])
+    result = run(play, limits=limits_of({HOP: 5}))
+    assert len(result.accepted) == 4
+    answering = [json.loads(request)["tools"][0]["name"] for role, request in play.log if role == "answerer"]
+    assert answering[0] == "submit_grounded_answers"
+    assert set(answering[1:]) == {"submit_grounded_answer"}
+    alone = [request for role, request in play.log if role == "answerer"][1:]
+    assert all(question(Fate.LATE, 2) in one or question(Fate.SILENT, 3) in one for one in alone)
+
+
+@pytest.mark.parametrize(("kind", "near"), [(HOP, True), (QuestionType.AGGREGATION, False)])
+def test_the_answerer_sees_what_is_near_the_lines_that_the_generator_names(
+    kind: QuestionType, near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A count needs the whole document. What a few passages do not answer is asked again alone."""
+    monkeypatch.setattr(run_document_module, "PASSAGE", 10)
+    play = BatchPlay([[(kind.value, Fate.GOOD), (kind.value, Fate.HONEST)]], server=True, lines=(4,))
+    result = run(play, limits=limits_of({kind: 2}))
+    assert len(result.accepted) == 1
+    shown = [json.loads(request) for role, request in play.log if role == "answerer"]
+    assert [one["tools"][0]["name"] for one in shown] == [
+        "submit_grounded_answers",
+        *(["submit_grounded_answer"] if near else []),
+    ]
+    text = json.dumps(shown[0]["messages"])
+    assert "5| Never open the cell" in text
+    assert ("| The probe measures" in text) is not near

@@ -7,36 +7,52 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.questions.batch.events import (
+from qagen_dagster.loop.questions.batch.state import (
+    Answer,
+    AnswerBlind,
     Answered,
     AnswerGraded,
+    Ask,
     Asked,
     BatchEvent,
+    BatchLimits,
+    BatchState,
     BlindAnswered,
     Draft,
     DuplicateDraft,
+    GradeAnswer,
+    GradeQuestion,
+    Prepare,
     Prepared,
     PreparedAnswer,
     QuestionGraded,
     Reanswered,
-    Rewritten,
-)
-from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
-from qagen_dagster.loop.questions.batch.state import (
-    Answer,
-    AnswerBlind,
-    Ask,
-    BatchState,
-    GradeAnswer,
-    GradeQuestion,
-    Prepare,
     Rewrite,
+    Rewritten,
     Settle,
     Step,
+    Wanted,
 )
-from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
-from qagen_dagster.loop.questions.events import Carried, Compared, Judged, Kept, Mended, Proposed, Recheck
-from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, Validate
+from qagen_dagster.loop.questions.batch.state_machine import (
+    ROUNDS,
+    missing_of,
+    next_step,
+    replay,
+    transition,
+)
+from qagen_dagster.loop.questions.state import (
+    Carried,
+    Compared,
+    Dedupe,
+    Done,
+    Judged,
+    Kept,
+    Mend,
+    Mended,
+    Proposed,
+    Recheck,
+    Validate,
+)
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible

@@ -7,12 +7,9 @@ import re
 
 import pytest
 
-from qagen_dagster.loop.questions.batch.events import BlindAnswered, Draft
-from qagen_dagster.loop.questions.batch.state import AnswerBlind, BatchState
-from qagen_dagster.loop.questions.batch.state_machine import next_step, transition
-from qagen_dagster.loop.questions.batch.together import for_validator
-from qagen_dagster.loop.questions.events import Carried, Recheck
-from qagen_dagster.loop.questions.state import Validate
+from qagen_dagster.loop.questions.batch.state import AnswerBlind, BatchState, BlindAnswered, Draft
+from qagen_dagster.loop.questions.batch.state_machine import for_validator, next_step, transition
+from qagen_dagster.loop.questions.state import Carried, Recheck, Validate
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.loop.questions.duplicates.word_rules import Known, Ruling, examine
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 QUESTIONS_ALONE = {
     "year": ("What was the revenue in 2022?", "What was the revenue in 2023?"),

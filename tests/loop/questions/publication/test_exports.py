@@ -7,8 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.questions.publication.exported_rows import ExportedRows, PassageText
 from qagen_dagster.loop.questions.publication.exports import (
+    ExportedRows,
+    PassageText,
     chosen_formats,
     export_set,
     exported_formats,

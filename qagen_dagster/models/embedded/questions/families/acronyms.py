@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.questions.candidate import Candidate
 from qagen_dagster.models.embedded.text.blocks import Block, Kind
 from qagen_dagster.models.embedded.text.sentences import split
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _VENUE = re.compile(
     r"\b(?:Proceedings|Conference on|Workshop on|Transactions|Symposium|Association for|In Advances)\b"

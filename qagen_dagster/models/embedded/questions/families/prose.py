@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.questions.families.amounts import how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid
 from qagen_dagster.models.embedded.text.nouns import is_named, is_plain_date
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _POINTING = word_set("this that these those")
 _PARTS = word_set("the all both every each any some")  # "the change" is known from the text before

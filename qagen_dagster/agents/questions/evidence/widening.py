@@ -1,0 +1,170 @@
+"""Widens a quote to the passage that it needs to be understood: its whole sentence or table row, the head of its table, and the
+sentence before a pronoun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from qagen_dagster.english.sentences import split
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import RenderOptions
+from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.ids import content_hash, fingerprint
+from qagen_dagster.records.questions.results import Evidence
+from qagen_dagster.toolkit.document_view import DocumentView
+
+WORDS = 40  # on each side of the quoted lines
+_LEAST = 1 / 3  # share of the words of a quote that a similar passage must have
+_WORD = re.compile(r"\w+")
+
+
+def surroundings(document: Document, lines: Sequence[str], place: Evidence) -> str:
+    """The headings above a quote, its lines, and the nearest words before and after. Empty for evidence without lines."""
+    if place.start_line is None or place.end_line is None:
+        return ""
+    first, last = place.start_line - 1, place.end_line
+    before, after = first, last
+    while before > 0 and _count(lines[before:first]) < WORDS:
+        before -= 1
+    while after < len(lines) and _count(lines[last:after]) < WORDS:
+        after += 1
+    words = [
+        *" ".join(lines[before:first]).split()[-WORDS:],
+        *" ".join(lines[first:last]).split(),
+        *" ".join(lines[last:after]).split()[:WORDS],
+    ]
+    return " ".join([*headings(document, place.start_line), *words])
+
+
+def look(view: DocumentView, visual: Visual) -> str:
+    """A hash of what a visual shows: its caption, its lines and its picture. Empty if the picture cannot be made."""
+    start = visual.start_line or 1
+    lines = view.lines[start - 1 : visual.end_line or visual.start_line or 0]
+    try:
+        picture = None if visual.page is None else view.render(visual.page, RenderOptions(crop=visual.box))
+    except DocumentError:
+        return ""
+    return fingerprint([visual.caption, *lines, "" if picture is None else content_hash(picture.data)])
+
+
+def similar_passage(lines: Sequence[str], quote: str) -> str:
+    """The lines that share most words with a quote that is no longer there; empty if none share enough."""
+    wanted = _words(quote)
+    each = [_words(line) for line in lines]
+    height = quote.count("\n") + 1
+    best, where = 0.0, 0
+    for start in range(max(1, len(lines) - height + 1)):
+        found = set[str]().union(*each[start : start + height])
+        share = len(found & wanted) / len(found | wanted) if found else 0.0
+        if share > best:
+            best, where = share, start
+    passage = "\n".join(lines[where : where + height])
+    return passage if wanted and len(_words(passage) & wanted) >= _LEAST * len(wanted) else ""
+
+
+def headings(document: Document, line: int) -> list[str]:
+    """The titles of the sections that contain a line, the outermost first."""
+    titles: list[str] = []
+    level = 0
+    above = [one for one in document.sections if one.start_line <= line and line <= (one.end_line or line)]
+    for section in reversed(above):
+        if not titles or section.level < level:
+            titles.insert(0, f"{section.title} /")
+            level = section.level
+    return titles
+
+
+def _count(lines: Sequence[str]) -> int:
+    return sum(len(line.split()) for line in lines)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+MOST_WORDS = 80  # a longer sentence is probably not one
+_AROUND = 30  # lines before and after the quote that may belong to its sentence
+_MOST_HEADS = 3  # rows at the beginning of a table
+_AMOUNT = re.compile(r"(?!(?:19|20)\d\d\Z)[-\u2013(]*\s?[$\u20ac\u00a3]?\s?\(?\d[\d,.]*\s?[%)]*")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_PRONOUN = re.compile(
+    r"(?:It|They|He|She|Its|Their|His|Her)\s|(?:This|These|Those)\s(?:is|are|was|were|has|have|had|can|could|may|will|would)\s"
+)
+_RULE = re.compile(r"[-:|\s=+]*")
+_VALUE = re.compile(r"(?<!\S)[-(]?[$€£]?\d[\d,.]*[%)]*(?!\S)")
+
+
+def widened(lines: Sequence[str], place: Evidence) -> Evidence:
+    """The sentence or the table row of the evidence; the evidence as it is if it has no lines or the sentence is too long."""
+    if place.start_line is None or place.end_line is None:
+        return place
+    before, last = place.start_line - 1, place.end_line
+    if any(map(_is_row, lines[before:last])):
+        return _lines(lines, place, before, last)
+    first = before
+    while first > max(0, before - _AROUND) and lines[first - 1].strip():
+        first -= 1
+    end = last
+    while end < min(len(lines), last + _AROUND) and lines[end].strip():
+        end += 1
+    text = "\n".join(lines[first:end])
+    start = text.find(place.quote, len("\n".join([*lines[first:before], ""])))
+    sentences = list(split(text))
+    within = [one for one in sentences if one.start < start + len(place.quote) and one.end > start]
+    if start < 0 or not within:
+        return place
+    if _PRONOUN.match(within[0].text) and within[0] != sentences[0]:
+        within.insert(0, sentences[sentences.index(within[0]) - 1])
+    whole = text[within[0].start : within[-1].end]
+    longest = max(MOST_WORDS, len(place.quote.split()))
+    if len(whole.split()) > longest or place.quote not in whole or _bare(whole) == _bare(place.quote):
+        return place
+    above = first + text.count("\n", 0, within[0].start) + 1
+    return place.model_copy(
+        update={"quote": whole, "start_line": above, "end_line": above + whole.count("\n")}
+    )
+
+
+def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
+    """The first and the last row (1-based) of the head of the table with cells that contains a line; None if the line is in no
+    such table, or in the head.
+
+    After the first row, rows with years or without a name belong to the head, and the rule that ends it.
+    """
+    first = line - 1
+    while first > 0 and "|" in lines[first] and "|" in lines[first - 1]:
+        first -= 1
+    last = first
+    while last + 1 < min(line, first + _MOST_HEADS) and _belongs_to_head(lines[last + 1]):
+        last += 1
+        if _RULE.fullmatch(lines[last]):
+            break
+    return (first + 1, last + 1) if "|" in lines[first] and last + 1 < line else None
+
+
+def _belongs_to_head(row: str) -> bool:
+    """Whether a row is a rule, or has no amounts and no name, or years."""
+    name, *cells = (cell.strip() for cell in row.strip().strip("|").split("|"))
+    if any(map(_AMOUNT.fullmatch, cells)):
+        return False
+    return _RULE.fullmatch(row) is not None or (any(cells) and (not name or any(map(_YEAR.search, cells))))
+
+
+def _lines(lines: Sequence[str], place: Evidence, first: int, last: int) -> Evidence:
+    whole = "\n".join(lines[first:last]).strip()
+    if place.quote not in whole or _bare(whole) == _bare(place.quote):
+        return place
+    return place.model_copy(update={"quote": whole})
+
+
+def _bare(text: str) -> str:
+    """The text without spaces and punctuation."""
+    return "".join(filter(str.isalnum, text))
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line is a row of a table: with cells, or with several values among few words."""
+    values = len(_VALUE.findall(line))
+    return line.count("|") > 1 or "\t" in line.strip() or (values > 1 and 3 * values >= len(line.split()))

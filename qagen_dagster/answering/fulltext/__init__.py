@@ -1,1 +1,0 @@
-"""Finds a document's full text on the network, fetches it safely and stores it."""

@@ -1,0 +1,224 @@
+"""Reads landing pages: links to the PDF, and whether the page is a login page. Untrusted bytes are read in linear time.
+
+Sources of a paper's PDF. Each class is one source and gives URLs to try; `download` fetches them.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+from urllib.parse import quote, urljoin, urlsplit
+
+from qagen_dagster.answering.safe_http import Fault, FetchError, Page, Web
+from qagen_dagster.records.corpus import FulltextOptions
+
+# "<" also ends an unclosed tag, so that no text is read twice.
+_TAG = re.compile(r"<(meta|link|base|input|form)\s([^<>]{0,4000})>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([a-zA-Z:_-]{1,40})\s{0,4}=\s{0,4}("[^"]*"|'[^']*'|[^\s"'<>]{1,2000})""")
+_PDF_NAMES = ("citation_pdf_url", "bepress_citation_pdf_url", "eprints.document_url", "wkhealth_pdf_url")
+_LOGIN_PATH = re.compile(
+    r"(?:^|[/._-])(?:login|log-in|signin|sign-in|sso|wayf|saml2?|shibboleth|openathens|authenticate|idp)(?:$|[/._?-])",
+    re.IGNORECASE,
+)
+MAX_LINKS = 5
+MAX_URLS = 4  # from one source
+
+
+def pdf_links(page: str, url: str) -> list[str]:
+    """The absolute URLs of the PDF that the page names, best first, without duplicates."""
+    base, named, linked = url, list[str](), list[str]()
+    for tag, said in _tags(page):
+        if tag == "base" and said.get("href"):
+            base = _join(url, said["href"]) or url
+        elif tag == "meta" and _name(said) in _PDF_NAMES:
+            named.append(said.get("content", ""))
+        elif tag == "link" and _is_pdf_link(said):
+            linked.append(said.get("href", ""))
+    found = [_join(base, one.strip()) for one in (*named, *linked) if one.strip()]
+    return list(dict.fromkeys(one for one in found if one))[:MAX_LINKS]
+
+
+def asks_for_login(page: str, url: str) -> bool:
+    """Whether the page asks for a password or redirects to a login page."""
+    if _LOGIN_PATH.search(urlsplit(url).path):
+        return True
+    for tag, said in _tags(page):
+        if tag == "input" and said.get("type", "").lower() == "password":
+            return True
+        if tag == "form" and _LOGIN_PATH.search(said.get("action", "")):
+            return True
+    return False
+
+
+def _tags(page: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for match in _TAG.finditer(page):
+        said = {
+            name.lower(): html.unescape(value.strip("\"'"))
+            for name, value in _ATTRIBUTE.findall(match.group(2))
+        }
+        yield match.group(1).lower(), said
+
+
+def _name(said: dict[str, str]) -> str:
+    return (said.get("name") or said.get("property") or "").lower()
+
+
+def _is_pdf_link(said: dict[str, str]) -> bool:
+    rel = said.get("rel", "").lower().split()
+    return said.get("type", "").lower() == "application/pdf" and bool({"alternate", "item"} & set(rel))
+
+
+def _join(base: str, link: str) -> str | None:
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What is known about the document whose full text is missing."""
+
+    doi: str | None = None
+    url: str | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a DOI or a URL to search by."""
+        return self.doi is not None or self.url is not None
+
+
+class FulltextResolver(Protocol):
+    """One source."""
+
+    @property
+    def name(self) -> str: ...
+
+    def urls(self, paper: Paper, web: Web) -> list[str]:
+        """URLs of the PDF, best first; empty when the source does not know it. Raises FetchError."""
+        ...
+
+
+@dataclass(frozen=True)
+class MetadataUrl:
+    """The URL that the document's own metadata gives: a PDF, or a page that names one."""
+
+    name: str = "url"
+
+    def urls(self, paper: Paper, web: Web) -> list[str]:
+        return [paper.url] if paper.url else []
+
+
+@dataclass(frozen=True)
+class DoiLanding:
+    """The page that the DOI leads to, or the PDF itself."""
+
+    template: str
+    name: str = "doi"
+
+    def urls(self, paper: Paper, web: Web) -> list[str]:
+        return [_filled(self.template, paper.doi)] if paper.doi else []
+
+
+@dataclass(frozen=True)
+class Unpaywall:
+    """A service that lists open copies as Unpaywall does: `best_oa_location` and `oa_locations`."""
+
+    template: str
+    email: str
+    name: str = "unpaywall"
+
+    def urls(self, paper: Paper, web: Web) -> list[str]:
+        if not paper.doi:
+            return []
+        reply = _object(web.get(_filled(self.template, paper.doi).replace("{email}", quote(self.email))))
+        places = [reply.get("best_oa_location"), *_list(reply.get("oa_locations"))]
+        found = [_text(_dict(place), name) for name in ("url_for_pdf", "url") for place in places]
+        return list(dict.fromkeys(filter(None, found)))[:MAX_URLS]
+
+
+@dataclass(frozen=True)
+class EuropePmc:
+    """A service that answers as Europe PMC does: `resultList.result[].fullTextUrlList.fullTextUrl[]`."""
+
+    template: str
+    name: str = "europe_pmc"
+
+    def urls(self, paper: Paper, web: Web) -> list[str]:
+        if not paper.doi:
+            return []
+        reply = _object(web.get(_filled(self.template, paper.doi)))
+        found: list[str] = []
+        for result in _list(_dict(reply.get("resultList")).get("result")):
+            one = _dict(result)
+            if (_text(one, "doi") or "").casefold() not in ("", paper.doi.casefold()):
+                continue  # the search may return other papers
+            for link in _list(_dict(one.get("fullTextUrlList")).get("fullTextUrl")):
+                url = _text(_dict(link), "url")
+                open_pdf = _text(_dict(link), "documentStyle") == "pdf" and _is_open(_dict(link))
+                if url and open_pdf:
+                    found.append(url)
+        return list(dict.fromkeys(found))[:MAX_URLS]
+
+
+def resolvers(options: FulltextOptions) -> tuple[FulltextResolver, ...]:
+    """All sources that the configuration allows, in the order in which they are tried."""
+    found: list[FulltextResolver] = [MetadataUrl()]
+    if options.doi_url:
+        found.append(DoiLanding(options.doi_url))
+    if options.unpaywall_url and (options.email or "{email}" not in options.unpaywall_url):
+        found.append(Unpaywall(options.unpaywall_url, options.email or ""))
+    if options.europe_pmc_url:
+        found.append(EuropePmc(options.europe_pmc_url))
+    return tuple(found)
+
+
+def through_proxy(options: FulltextOptions) -> tuple[FulltextResolver, ...]:
+    """The sources for which a proxy makes a difference."""
+    landing = (DoiLanding(options.doi_url),) if options.doi_url else ()
+    return (MetadataUrl(), *landing)
+
+
+def named_pdfs(page: Page) -> list[str]:
+    """The PDFs that a fetched page names. Raises FetchError: `login`, or `wrong_type` when it names none."""
+    links = pdf_links(page.text, page.url)
+    if links:
+        return links
+    if asks_for_login(page.text, page.url):
+        raise FetchError(Fault.LOGIN, "a page that asks for a login")
+    raise FetchError(
+        Fault.WRONG_TYPE, f"{page.media_type or 'something'} that names no PDF, in place of a PDF"
+    )
+
+
+def _filled(template: str, doi: str | None) -> str:
+    return template.replace("{doi}", quote(doi or "", safe="/"))
+
+
+def _object(page: Page) -> dict[str, Any]:
+    try:
+        value: object = json.loads(page.body)
+    except (ValueError, RecursionError):
+        raise FetchError(Fault.WRONG_TYPE, "the reply is no JSON") from None
+    return _dict(value)
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value)[:50] if isinstance(value, list) else []
+
+
+def _text(value: dict[str, Any], name: str) -> str | None:
+    found = value.get(name)
+    return found if isinstance(found, str) and found else None
+
+
+def _is_open(link: dict[str, Any]) -> bool:
+    return (_text(link, "availability") or "Open access").casefold() in ("open access", "free")

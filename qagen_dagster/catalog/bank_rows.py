@@ -1,0 +1,145 @@
+"""Turns slots of exams and banks of physics problems into flat rows of the catalog's tables; `sql/load.sql` turns those into the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from qagen_dagster.catalog.rows import (
+    Row,
+    TableRow,
+    call_rows,
+    utc,
+)
+from qagen_dagster.catalog.source import CatalogSource, ExamRow, ProblemRow, ProblemTaskRow
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE
+from qagen_dagster.records.exams.result import Attempt, SlotEnd, SlotResult, Stage
+
+REPEATED = "repeated"
+
+
+def exam_rows(source: CatalogSource) -> Iterator[TableRow]:
+    """Every row with the name of its table: items, attempts and calls of each slot."""
+    for slot in source.exams:
+        result = slot.result
+        keys = {**dict(result.part), "slot": result.slot}
+        yield "exam_items", {**keys, **_item(slot)}
+        for attempt in result.attempts:
+            row = {"attempt": attempt.number, **_seen(attempt), **_caught(result, attempt)}
+            yield "exam_attempts", {**keys, **row}
+        for _, call in call_rows(result.calls, {**keys, "run_id": result.run_id}):
+            yield "exam_calls", call
+
+
+def _item(row: ExamRow) -> Row:
+    result, rejected = row.result, row.result.rejected
+    last = result.attempts[-1] if result.attempts else Attempt(number=0)
+    made: Row = {
+        "schema_title": row.schema_title,
+        "outcome": result.end,
+        "item_id": None if result.item is None else result.item.id,
+        "detail": result.end_detail or None,
+        "options": None if last.package is None else dict(last.package.question.options),
+        "attempts": last.number,
+        "models": row.models,
+        "fingerprint": result.fingerprint,
+        "run_id": result.run_id,
+        "finished": utc(datetime.fromisoformat(result.finished)) if result.finished else None,
+        **_seen(last),
+    }
+    if row.left_out is not None:
+        outcome = REPEATED if row.left_out.stage == DUPLICATE_STAGE else SlotEnd.REJECTED
+        found = {
+            "outcome": outcome,
+            "caught_by": row.left_out.stage,
+            "failure_type": row.left_out.failure_type,
+        }
+        return made | found | {"detail": "; ".join(row.left_out.reasons)}
+    if rejected is None:
+        return made
+    return made | {
+        "caught_by": rejected.stage,
+        "failure_type": rejected.failure_type,
+        "severity": rejected.severity,
+        "detail": "; ".join(rejected.reasons) or None,
+    }
+
+
+def _seen(attempt: Attempt) -> Row:
+    """What the steps of an attempt that were done found."""
+    package, blind, style = attempt.package, attempt.blind, attempt.style
+    return {
+        "stem": None if package is None else package.question.stem,
+        "key_option": None if package is None else package.question.correct_option,
+        "key_proof": None if attempt.examination is None else attempt.examination.proof.status.value,
+        "blind_option": None if blind is None else blind.chosen_option,
+        "style_mean": None if style is None else style.scores.mean,
+        "style_least": None if style is None else min(style.scores.values),
+    }
+
+
+def _caught(result: SlotResult, attempt: Attempt) -> Row:
+    """The step at which the attempt failed. Its detail in the log is `<failure type> (<severity>)`."""
+    for step in result.log:
+        if step.attempt == attempt.number and not step.ok and step.stage is not Stage.DESIGNER:
+            return {"caught_by": step.stage.value, "failure_type": step.detail.partition(" (")[0]}
+    return {}
+
+
+def problem_rows(source: CatalogSource) -> Iterator[TableRow]:
+    """Every row with the name of its table: problems, tasks and calls."""
+    for problem in source.problems:
+        yield "problem_items", _problem(problem)
+    for task in source.problem_tasks:
+        yield from _task(task)
+
+
+def _problem(row: ProblemRow) -> Row:
+    one, found = row.record, row.record.classification
+    return {
+        **({} if found is None else dict(found)),
+        "problem_set": row.problem_set,
+        "problem_id": one.id,
+        "position": row.position,
+        "outcome": one.end,
+        "detail": one.detail or None,
+        "source_path": one.problem.source_path,
+        "latex": one.latex or None,
+        "tikz_code": None if one.tikz is None else one.tikz.tikz_code,
+        "alternates": len(one.alternates),
+        "variants": one.variants,
+        "conversions": one.conversions,
+        "breaches": [str(breach) for breach in one.breaches],
+        "flagged": one.flagged,
+        "compiled": None if one.compiled is None else one.compiled.outcome,
+        "models": one.models,
+    }
+
+
+def _task(row: ProblemTaskRow) -> Iterator[TableRow]:
+    result = row.result
+    keys: Row = {
+        "problem_set": row.problem_set,
+        "problem_id": row.problem_id,
+        "task": result.task.key,
+        "fingerprint": result.fingerprint,
+        "current": row.current,
+    }
+    yield (
+        "problem_tasks",
+        {
+            **keys,
+            "stage": result.task.stage,
+            "outcome": result.end,
+            "detail": result.detail or None,
+            "breaches": [str(one) for one in result.breaches],
+            "repaired": [str(one) for one in result.repaired],
+            "warnings": result.warnings,
+            "compiled": None if result.compiled is None else result.compiled.outcome,
+            "model": result.model or None,
+            "prompt": result.prompt or None,
+            "finished": utc(datetime.fromisoformat(result.at)) if result.at else None,
+        },
+    )
+    for _, call in call_rows(result.calls, keys):
+        yield "problem_calls", call

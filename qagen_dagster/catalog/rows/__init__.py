@@ -1,1 +1,0 @@
-"""Turns records into flat rows of the catalog's tables, one module per product."""

@@ -1,0 +1,68 @@
+"""`qagen catalog`: describes the tables of the catalog database from the comments in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+import click
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from qagen_dagster.catalog.comments import Relation, dictionary
+from qagen_dagster.catalog.database import snapshot
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.options import json_option
+from qagen_dagster.cli.output import Terminal, print_json
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.catalog import catalog_file
+from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
+
+
+@click.group()
+def catalog() -> None:
+    """Describe the tables of the catalog database."""
+
+
+@catalog.command()
+@click.argument("table", required=False)
+@json_option
+@click.pass_obj
+def describe(settings: Settings, table: str | None, as_json: bool) -> None:
+    """Show what the catalog holds: all tables and views, or the columns of TABLE.
+
+    The texts are the comments in the catalog database.
+    """
+    with catalog_file(Store(settings.assets)) as file, snapshot(file) as connection:
+        found = dictionary(connection)
+    if table is None:
+        _show_all(found.values(), as_json)
+    elif table in found:
+        _show_one(found[table], as_json)
+    else:
+        raise ConfigError(f"there is no table {table!r} in the catalog (there are: {', '.join(found)})")
+
+
+def _show_all(relations: Iterable[Relation], as_json: bool) -> None:
+    if as_json:
+        print_json([asdict(one) for one in relations])
+        return
+    for one in relations:
+        echo(f"{one.kind:<5}  {one.name:<20}  {one.comment}")
+
+
+def _show_one(relation: Relation, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(relation))
+        return
+    echo(f"{relation.kind} {relation.name}: {relation.comment}")
+    if not relation.columns:
+        return
+    columns = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("column", "type", "meaning"):
+        columns.add_column(heading, overflow="fold")
+    for one in relation.columns:
+        columns.add_row(one.name, one.type, escape(one.comment))
+    Terminal().print(columns)

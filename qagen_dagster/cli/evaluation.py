@@ -1,0 +1,290 @@
+"""The commands `qagen evaluate`, which evaluates published sets, and `qagen score`, which scores another system on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.options import (
+    OneOf,
+    asset_config,
+    budget_options,
+    combination_options,
+    json_option,
+    profile_option,
+)
+from qagen_dagster.cli.output import (
+    OUTPUT,
+    Terminal,
+    fail,
+    file_to_write,
+    print_json,
+    slashed,
+    warn,
+    write_output,
+)
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, Evaluation, open_evaluation
+from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
+from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.index.build import is_indexed
+from qagen_dagster.loop.questions.publication.reading import read_published
+from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.publishing.score_markdown import score_markdown, shown_measure
+from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.settings import Settings
+
+_COLUMNS = (
+    ("leaked", Kind.CLOSED_BOOK, "leaked_share"),
+    ("document\n@5", Kind.RETRIEVAL, "fused_document_recall_at_5"),
+    ("untitled\n@5", Kind.RETRIEVAL, "untitled_fused_document_recall_at_5"),
+    ("evidence\n@5", Kind.RETRIEVAL, "fused_evidence_recall_at_5"),
+    ("exact", Kind.ANSWERS, "exact_match"),
+    ("F1", Kind.ANSWERS, "token_f1"),
+    ("grounded", Kind.ANSWERS, "grounded_share"),
+)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the command line asks for beyond the configuration."""
+
+    kinds: tuple[Kind, ...]
+    profile: str | None
+    budget: Allowance | None
+    force: bool
+
+
+@click.command()
+@combination_options
+@click.option(
+    "--only",
+    type=OneOf(Kind),
+    multiple=True,
+    help="Only this evaluation. Can be repeated. Default: all three.",
+)
+@click.option("--force", is_flag=True, help="Also repeat evaluations that are up to date.")
+@budget_options
+@profile_option
+@json_option
+@click.pass_obj
+def evaluate(
+    settings: Settings,
+    corpus: str | None,
+    scenario: str | None,
+    mode: Mode | None,
+    only: tuple[Kind, ...],
+    force: bool,
+    budget: Allowance | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    """Evaluate published question sets.
+
+    There are three evaluations. closed_book: can a model answer the questions without the documents? retrieval: does a
+    search of the corpus find the document and the evidence? answers: can a model answer from the document? Questions
+    that were evaluated before are not evaluated again. Every report is kept.
+    """
+    space = Workspace(settings)
+    combinations = space.corpora.combinations(corpus, scenario, mode)
+    published = [one for one in combinations if space.store.exists(CorpusGenerationResult.key(one))]
+    if not published:
+        raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
+    kinds = only or tuple(Kind)
+    wishes = Wishes(kinds, profile, budget, force)
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
+        failures = _materialize(space, published, wishes, progress)
+    _print_evaluations(space, published, kinds, failures, as_json)
+    return fail(failures)
+
+
+def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
+    """A combination's evaluations in the store: their numbers, and where the whole reports are."""
+    told: dict[str, Any] = {"combination": combination.key}
+    for kind in kinds:
+        found = latest_of(space.store, combination, kind)
+        if found is None:
+            continue
+        key = EvaluationReport.key(combination, kind)
+        told[kind.value] = found.model_dump(mode="json", exclude={"questions"}) | {
+            "questions": len(found.questions),
+            "failed": found.failed,
+            "asked_again": found.unheard,
+            "report": space.store.path(key),
+        }
+        if kind is Kind.CLOSED_BOOK:
+            guessed = [one for one in found.questions if isinstance(one, ClosedBookAnswer)]
+            told[kind.value]["leaked_questions"] = [one.question_id for one in guessed if one.leaked]
+    return told
+
+
+def _materialize(
+    space: Workspace, combinations: list[Combination], wishes: Wishes, progress: Progress
+) -> list[str]:
+    failures: list[str] = []
+    due: dict[Combination, tuple[Kind, ...]] = {}
+    for one in combinations:
+        try:
+            due[one] = _due(_opened(space, one, wishes), wishes)
+        except StoreError as error:
+            failures.append(f"{one.key}: {error}")
+    due = {one: kinds for one, kinds in due.items() if kinds}
+    if not due:
+        progress.note("nothing can be evaluated" if failures else "everything is up to date")
+        return failures
+    searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
+    fields = asset_config(wishes.profile, wishes.budget)
+    indexes = [key for key in searched if not is_indexed(space, key)]
+    with open_quietly(space, progress) as graph:
+        progress.begin(len(indexes) + len(due) + 1)
+        for key in indexes:
+            failures += graph.make(Product.INDEX, partition=key, fields=fields)
+        for one, kinds in due.items():
+            failures += graph.make(*map(Product, kinds), partition=one.key, fields=fields)
+        failures += graph.catalog()
+    return failures
+
+
+def _opened(space: Workspace, combination: Combination, wishes: Wishes) -> Evaluation:
+    return open_evaluation(space, combination, RunMark("", ""), wishes.profile, wishes.budget)
+
+
+def _due(found: Evaluation, wishes: Wishes) -> tuple[Kind, ...]:
+    return tuple(kind for kind in wishes.kinds if wishes.force or not is_evaluated(found, kind))
+
+
+def _print_evaluations(
+    space: Workspace,
+    combinations: list[Combination],
+    kinds: tuple[Kind, ...],
+    failures: list[str],
+    as_json: bool,
+) -> None:
+    reports = [report(space, one, kinds) for one in combinations]
+    if as_json:
+        print_json({"ok": not failures, "failures": failures, "combinations": reports})
+        return
+    shown = [column for column in _COLUMNS if column[1] in kinds]
+    table = Table(title="Evaluations", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("combination", overflow="fold")
+    for name, _, _ in shown:
+        table.add_column(name, justify="right")
+    for one in reports:
+        table.add_row(slashed(one["combination"]), *(_cell(one, kind, metric) for _, kind, metric in shown))
+    Terminal().print(table)
+
+
+def _cell(told: dict[str, Any], kind: Kind, metric: str) -> str:
+    value = told.get(kind.value, {}).get("metrics", {}).get(metric)
+    return "-" if value is None else f"{value:.3f}"
+
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--answers",
+    type=_FILE,
+    required=True,
+    help="JSON Lines file; each line has the id of a question and answer, passages or both.",
+)
+@click.option(
+    "--set",
+    "keys",
+    metavar="CORPUS/SCENARIO/MODE",
+    multiple=True,
+    required=True,
+    help="The published set with the questions. Can be repeated.",
+)
+@click.option("--against", type=_FILE, help="The same file of a second system, to compare it with the first.")
+@click.option(
+    "--output", type=OUTPUT, callback=file_to_write, help="Write the report as Markdown to this file, too."
+)
+@budget_options
+@profile_option
+@json_option
+@click.pass_obj
+def score(
+    settings: Settings,
+    answers: Path,
+    keys: tuple[str, ...],
+    against: Path | None,
+    output: Path | None,
+    budget: Allowance | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    """Score another system on published questions.
+
+    Code compares each answer with the published one. The profile's judge compares where code cannot decide; without a judge
+    such answers stay undecided. Passages are compared with the evidence. A row that cannot be used is reported and left out.
+    """
+    space = Workspace(settings)
+    judge = profile_judge(space, profile or settings.profile, budget)
+    sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
+    known = [question.id for one in sets for question in one]
+    files = [answers] if against is None else [answers, against]
+    report = score_systems(sets, [read_output(file, known) for file in files], judge)
+    if output is not None:
+        write_output(output, score_markdown(report).encode())
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_score(report)
+    warn(_undecided(report))
+    faults = fail(fault for one in report.systems for fault in one.faults)
+    return faults or int(not all(one.overall.measures for one in report.systems))
+
+
+def _combination(key: str) -> Combination:
+    """Raises ConfigError."""
+    try:
+        return Combination.from_key(key)
+    except ValueError:
+        raise ConfigError(f"{key!r} is not corpus/scenario/mode (--set)") from None
+
+
+def _undecided(report: ScoreReport) -> list[str]:
+    """A line for each system with undecided answers, with the reason of the first."""
+    found = [(one, [each for each in one.answers if each.failure]) for one in report.systems]
+    return [
+        f"{one.system}: {len(left):,} answers are undecided: {left[0].failure}" for one, left in found if left
+    ]
+
+
+def _print_score(report: ScoreReport) -> None:
+    table = Table(title="Scores")
+    table.add_column("measure", overflow="fold")
+    for one in report.systems:
+        table.add_column(escape(one.system), justify="right")
+    overall = [one.overall for one in report.systems]
+    for name in dict.fromkeys(name for one in overall for name in one.counts):
+        table.add_row(name, *(str(one.counts.get(name, "-")) for one in overall))
+    for name in dict.fromkeys(name for one in overall for name in one.measures):
+        table.add_row(name, *(shown_measure(one.measures.get(name)) for one in overall))
+    for by in ("type", "mode", "hops"):
+        for group in report.systems[0].groups[by]:
+            found = [one.groups[by][group].measures.get("correct") for one in report.systems]
+            if any(found):
+                table.add_row(escape(f"correct, {by} {group}"), *map(shown_measure, found))
+    Terminal().print(table)
+    for one in report.comparisons:
+        echo(
+            f"{one.measure}: only {report.systems[0].system} {len(one.only_first)}, only {report.systems[1].system} "
+            f"{len(one.only_second)}, both {one.both}, neither {one.neither}; p = {one.p_value:.4f} (McNemar, exact)"
+        )

@@ -1,0 +1,347 @@
+"""The commands `qagen grade`, which grades the answers of another system, and `qagen summary`, which shows the grades of a run."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import click
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
+from qagen_dagster.cli.output import (
+    OUTPUT,
+    Terminal,
+    fail,
+    file_to_write,
+    output_store,
+    slashed,
+    warn,
+    write_output,
+)
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.loop.grading.answer_file import (
+    FileGrades,
+    FileGrading,
+    Reader,
+    find_documents,
+    read_answers,
+)
+from qagen_dagster.loop.grading.grade_answers import Grader, command_judge, coverage_lines
+from qagen_dagster.loop.grading.report import judge_spec
+from qagen_dagster.loop.grading.run_summary import (
+    DocumentSummary,
+    RunSummary,
+    described_outputs,
+    latest_reports,
+    reports_of,
+    summarize,
+)
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.corpus import DocumentOptions
+from qagen_dagster.records.grading import Grade, Highlight, Method
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
+
+MOST_HIGHLIGHTS = 10
+_COLOURS = {Grade.A: "green", Grade.B: "green", Grade.C: "yellow", Grade.D: "red", Grade.F: "red"}
+
+
+class Graded(Protocol):
+    """What a row of the table shows."""
+
+    @property
+    def overall_grade(self) -> Grade | None: ...
+
+    @property
+    def overall_confidence(self) -> float | None: ...
+
+
+GradedT = TypeVar("GradedT", bound=Graded)
+
+
+def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
+    """A table of documents, with the totals of all in its footer. `counts`: grounded, ungrounded, not measured."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_footer=True)
+    table.add_column(title, "all documents", overflow="fold")
+    names = ("grade", "confidence", "grounded", "ungrounded", "not\nmeasured")
+    for name, total in zip(names, _cells(whole, counts), strict=True):
+        table.add_column(name, total, justify="right", no_wrap=True)
+    return table
+
+
+def add_grades(table: Table, name: str, one: Graded, counts: Sequence[int]) -> None:
+    table.add_row(escape(name), *_cells(one, counts))
+
+
+def least_first(documents: Sequence[GradedT]) -> list[GradedT]:
+    """The documents by confidence, the lowest first and those without one last."""
+    return sorted(
+        documents, key=lambda one: 2.0 if one.overall_confidence is None else one.overall_confidence
+    )
+
+
+def _cells(one: Graded, counts: Sequence[int]) -> list[str]:
+    return [_letter(one.overall_grade), _number(one.overall_confidence), *(f"{count:,}" for count in counts)]
+
+
+def _letter(grade: Grade | None) -> str:
+    """A grade in its colour; `-` for no grade."""
+    return "-" if grade is None else f"[{_COLOURS[grade]}]{grade.value}[/]"
+
+
+def _number(value: float | None) -> str:
+    """A confidence; `-` for none."""
+    return "-" if value is None else f"{value:.2f}"
+
+
+def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
+    """The first ungrounded answers with their reasons."""
+    for one in highlights[:MOST_HIGHLIGHTS]:
+        place = f"{one.document_id} (confidence {_number(one.confidence)})"
+        console.print(f"\n[bold]{escape(one.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
+        console.print(f"  {escape(one.answer)}", highlight=False)
+        for reason in one.reasons:
+            console.print(f"  [red]{escape(reason)}[/red]", highlight=False)
+    if len(highlights) > MOST_HIGHLIGHTS:
+        console.print(
+            f"\n... and {len(highlights) - MOST_HIGHLIGHTS:,} more ungrounded answers; the JSON lists all"
+        )
+
+
+MOST_DOCUMENTS = 40  # rows on a terminal; the report lists all
+STEPS = 20  # lines of progress without a terminal
+_PLACE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--answers",
+    type=_PLACE,
+    required=True,
+    help="JSON Lines file; each line has document, question, answer and optionally id.",
+)
+@click.option("--documents", type=_PLACE, required=True, help="A document file, or a folder of documents.")
+@click.option(
+    "--method",
+    type=OneOf(Method),
+    default=Method.HYBRID.value,
+    show_default=True,
+    help="How to grade. semantic and keyword call no model. llm calls the profile's judge for every answer. hybrid "
+    "calls the judge only for answers that semantic does not find grounded.",
+)
+@click.option(
+    "--output", type=OUTPUT, callback=file_to_write, help="Write the whole report as JSON to this file, too."
+)
+@budget_options
+@profile_option
+@json_option
+@click.pass_obj
+def grade(
+    settings: Settings,
+    answers: Path,
+    documents: Path,
+    method: Method,
+    output: Path | None,
+    budget: Allowance | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    """Grade the answers of another system.
+
+    A grade says how well the document supports the answer. A row that cannot be used is skipped and reported with its
+    line number.
+    """
+    space = Workspace(settings)
+    judge, unlimited = _judge(space, profile, method, budget)
+    workers = worker_count(judge, settings.document_workers, unlimited=unlimited)
+    grader = Grader(method, judge, workers)
+    with tempfile.TemporaryFile() as spool:
+        rows = read_answers(answers)
+        reader = Reader(space.parsers(), parse_options(DocumentOptions()))
+        with Progress(Terminal(stderr=True), quiet=as_json) as progress:
+            progress.step("finding the documents")
+            found = find_documents(documents, rows.documents, reader)
+            total = sum(len(places) for places in rows.documents.values())
+            work = FileGrading(rows, found, grader, spool)
+            told = _Told(progress, total)
+            grades = work.grade(documents.name, "" if judge is None else judge.spec.name, told)
+        if output is not None:
+            _write(work, grades, output)
+        if as_json:
+            work.write(grades, sys.stdout.buffer)
+        else:
+            _show_grades(Terminal(), grades)
+    fail(f"{answers}:{fault.line}: {fault.reason}" for fault in grades.faults)
+    if judge is not None and grades.unjudged:
+        warn([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
+    return 1 if grades.faults or not grades.graded else 0
+
+
+def _judge(
+    space: Workspace, profile: str | None, method: Method, wished: Allowance | None
+) -> tuple[Model | None, bool]:
+    """The judge that `method` asks, held to the budget, and whether its calls are unlimited. Raises ConfigError for a missing judge."""
+    name = profile or space.settings.profile
+    chosen = space.profile(name)
+    if judge_spec(chosen, method, Mode.TEXTUAL) is None:
+        if method is Method.LLM:
+            raise ConfigError(f"--method llm needs a judge, but the profile {name!r} has none")
+        if method is Method.HYBRID:
+            echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
+        return None, True
+    return command_judge(space, name, wished)
+
+
+class _Told:
+    """Progress in answers. Without a terminal it is about STEPS lines."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+        progress.begin(total)
+        progress.step(f"grading {total:,} answers")
+
+    def __call__(self, answers: int, document: str) -> None:
+        before, self._done = self._done, self._done + answers
+        self._progress.done(answers)
+        self._progress.say(document)
+        step = max(1, self._total // STEPS)
+        if before // step != self._done // step:
+            self._progress.line(f"graded {self._done:,} of {self._total:,} answers")
+
+
+def _write(work: FileGrading, grades: FileGrades, output: Path) -> None:
+    """Write the report atomically."""
+    store, folder = output_store(output), output.absolute().parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{output.name}.") as scratch:
+        draft = Path(scratch) / output.name
+        with draft.open("wb") as file:
+            work.write(grades, file)
+        store.publish_file(output.name, draft)
+
+
+def _show_grades(console: Console, grades: FileGrades) -> None:
+    heads = grades.heads
+    table = grade_table("document", heads, (heads.grounded, heads.ungrounded, heads.not_measured))
+    shown = least_first(grades.documents)[:MOST_DOCUMENTS]
+    for one in shown:
+        add_grades(table, one.document_id, one, (one.grounded, one.ungrounded, one.not_measured))
+    console.print(table)
+    for line in coverage_lines(heads.decided, heads.error_rates):
+        console.print(escape(line), highlight=False)
+    if len(grades.documents) > len(shown):
+        console.print(f"... and {len(grades.documents) - len(shown):,} more documents with higher grades")
+    show_highlights(console, heads.ungrounded_highlights)
+
+
+SECONDS = 19  # characters of a time down to its seconds
+
+
+@click.command()
+@click.option(
+    "--latest", is_flag=True, help="Show the last command or backfill that made grades. This is the default."
+)
+@click.option(
+    "--run",
+    "run_id",
+    help="Show an earlier run: its id in Dagster, or the id that `qagen summary` printed for it.",
+)
+@click.option("--output", type=OUTPUT, callback=file_to_write, help="Write the JSON to this file, too.")
+@click.option(
+    "--documents",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a JSON file for each document to this folder, with its text, answers and grades.",
+)
+@json_option
+@click.pass_obj
+def summary(
+    settings: Settings,
+    latest: bool,
+    run_id: str | None,
+    output: Path | None,
+    documents: Path | None,
+    as_json: bool,
+) -> None:
+    """Show the grades of a run by document.
+
+    Also shows the first ungrounded answers with reasons. The complete list is in run_summary.json, which is kept in
+    the store.
+    """
+    if latest and run_id is not None:
+        raise ConfigError("--latest and --run exclude each other")
+    store = Store(settings.assets)
+    reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
+    found = summarize(reports, run_id or reports[0].launch)
+    data = (found.model_dump_json(indent=1) + "\n").encode()
+    key = RunSummary.key(found.run_id)
+    store.write_if_changed(key, data)
+    if output is not None:
+        write_output(output, data)
+    if documents is not None:
+        folder = Store(documents)
+        for name, value in described_outputs(store, reports):
+            folder.write_bytes(name, json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n")
+    if as_json:
+        echo(data.decode(), nl=False)
+        return
+    _show_summary(Terminal(), found)
+    echo(f"\n{store.path(key)}")
+
+
+def _show_summary(console: Console, found: RunSummary) -> None:
+    console.print(_heads(found))
+    for line in coverage_lines(found.decided, found.error_rates):
+        console.print(escape(line), highlight=False)
+    console.print(_documents(found))
+    if len(found.documents) > MOST_DOCUMENTS:
+        console.print(
+            f"... and {len(found.documents) - MOST_DOCUMENTS} more documents with higher grades; --json lists all"
+        )
+    show_highlights(console, found.ungrounded_highlights)
+
+
+def _heads(found: RunSummary) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, value in (
+        ("run", found.run_id),
+        ("graded (UTC)", found.timestamp[:SECONDS]),
+        ("generator", found.generator_model or "-"),
+        ("judge", found.judge_model or "none"),
+        ("provider", found.provider or "-"),
+        ("grading method", found.grading_method),
+    ):
+        table.add_row(name, escape(value))
+    return table
+
+
+def _documents(found: RunSummary) -> Table:
+    counts = (found.grounded_count, found.ungrounded_count, found.not_measured_count)
+    table = grade_table("combination\ndocument", found, counts)
+    last = ""
+    for one in _least_first(found):
+        if one.combination != last:
+            table.add_section()
+            table.add_row(f"[bold]{escape(slashed(one.combination))}[/bold]")
+            last = one.combination
+        counts = (one.grounded_count, one.ungrounded_count, one.not_measured_count)
+        add_grades(table, f"  {one.id}", one, counts)
+    return table
+
+
+def _least_first(found: RunSummary) -> list[DocumentSummary]:
+    """The documents to show: those with the lowest confidence, by combination."""
+    return sorted(least_first(found.documents)[:MOST_DOCUMENTS], key=lambda one: one.combination)

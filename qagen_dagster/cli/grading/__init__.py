@@ -1,1 +1,0 @@
-"""The commands that grade answers and report grades."""

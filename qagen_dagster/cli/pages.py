@@ -1,0 +1,126 @@
+"""The commands that show pages: `qagen ui` (the Dagster UI), `qagen review` (the review page) and `qagen report` (the same page as one file).
+
+Servers listen on a port of this machine that no other machine can reach.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import runpy
+import socket
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.options import combination_options
+from qagen_dagster.cli.output import OUTPUT, file_to_write, write_output
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.instance_home import open_home
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.review import PAGE_PORT
+from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
+from qagen_dagster.store import Store
+from qagen_dagster.web.page import report_page
+from qagen_dagster.web.reviews import Reviews
+from qagen_dagster.web.server import ReviewServer
+from qagen_dagster.web.sets import chosen_sets
+
+HOST = "127.0.0.1"
+
+
+def listen(port: int) -> socket.socket:
+    """A socket bound to the port. Raises ConfigError when the port is in use."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((HOST, port))
+    except OSError as error:
+        bound.close()
+        raise ConfigError(
+            f"port {port} cannot be used ({error.strerror}): choose another with --port"
+        ) from None
+    return bound
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), default=3000, show_default=True, help="Port of the UI."
+)
+@click.pass_obj
+def ui(settings: Settings, port: int) -> None:
+    """Open the Dagster UI on the store.
+
+    The UI shows the runs of this command line and starts runs itself. Ctrl-C ends it.
+    """
+    home = open_home(settings)
+    listen(port).close()
+    echo(f"Dagster UI: http://{HOST}:{port} (store {settings.assets})", err=True)
+    local = Store(settings.assets).local_path("")
+    assets = settings.assets if local is None else str(local)
+    apply({**export(replace(settings, assets=assets)), "DAGSTER_HOME": str(home)})
+    os.chdir(home)  # in another folder, Dagster would read a file .env, whose DAGSTER_HOME wins
+    warnings.filterwarnings(
+        "ignore", "Function `dev_command` is superseded"
+    )  # Dagster's advice to its developers
+    workspace = str(PROJECT_ROOT / "workspace.yaml")
+    sys.argv = ["dagster", "dev", "-w", workspace, "-h", HOST, "-p", str(port)]
+    runpy.run_module("dagster", run_name="__main__")
+
+
+@click.command()
+@combination_options
+@click.option("--read-only", is_flag=True, help="Show the questions; nothing can be decided.")
+@click.option("--reviewer", help="Name under which decisions are stored. Default: the name of the user.")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), default=PAGE_PORT, show_default=True, help="Port of the page."
+)
+@click.pass_obj
+def review(
+    settings: Settings,
+    corpus: str | None,
+    scenario: str | None,
+    mode: Mode | None,
+    read_only: bool,
+    reviewer: str | None,
+    port: int,
+) -> None:
+    """Review published questions, exam items and problems in the browser.
+
+    The page shows each question beside its evidence. With --corpus, --scenario or --mode it shows only question sets. Accept, edit, reject, flag and comment with the keyboard; the key ? lists
+    the keys. Decisions are stored at once. Only this machine can reach the page. Ctrl-C ends the command.
+    """
+    space = Workspace(settings)
+    sets = chosen_sets(space, corpus, scenario, mode)
+    with listen(port) as listening:
+        if not [one.rows for one in sets.all()]:  # they are read now, so that the page opens at once
+            raise StoreError("nothing is published yet: `qagen run` makes question sets")
+        server = ReviewServer(sets, reviewer=reviewer or getpass.getuser(), port=port, read_only=read_only)
+        echo(f"Review page: http://{HOST}:{port} (store {settings.assets}); Ctrl-C ends it", err=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(listening)
+
+
+@click.command()
+@combination_options
+@click.option("--output", type=OUTPUT, required=True, callback=file_to_write, help="The HTML file to write.")
+@click.pass_obj
+def report(
+    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, output: Path
+) -> None:
+    """Write the review page as one HTML file.
+
+    The file has all questions, their evidence and the decisions on them. It opens without a server, and can only be read.
+    """
+    space = Workspace(settings)
+    found = list(chosen_sets(space, corpus, scenario, mode).all())
+    if not found:
+        raise StoreError("nothing is published yet: `qagen run` makes question sets")
+    write_output(output, report_page(found, Reviews(space)).encode())
+    echo(f"{sum(len(one.rows) for one in found)} questions: {output}", err=True)

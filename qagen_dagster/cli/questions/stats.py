@@ -1,0 +1,114 @@
+"""`qagen stats`: questions of each combination, and their cost by role and per accepted question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from qagen_dagster.catalog import stats as queries
+from qagen_dagster.cli.options import combination_options, json_option
+from qagen_dagster.cli.output import Terminal, print_json, slashed
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.catalog import catalog_file
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
+
+
+@click.command()
+@combination_options
+@json_option
+@click.pass_obj
+def stats(
+    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, as_json: bool
+) -> None:
+    """Show counts, tokens and cost of each combination.
+
+    The cost is split by role and also given per accepted question.
+    """
+    with catalog_file(Store(settings.assets)) as file:
+        every = queries.combinations(file)
+    chosen = [
+        one
+        for one in every
+        if corpus in (None, one.corpus) and scenario in (None, one.scenario) and mode in (None, one.mode)
+    ]
+    if not chosen and (every or corpus or scenario or mode):
+        known = ", ".join(one.combination for one in every) or "none"
+        raise ConfigError(f"no combination of the catalog matches (there are: {known})")
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in chosen])
+        return
+    console = Terminal()
+    console.print(_questions(chosen))
+    console.print(_costs(chosen))
+
+
+def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
+    table = Table(title="Questions", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("combination", "accepted", "pass rate", "rejected by reason"):
+        table.add_column(name, overflow="fold")
+    for one in chosen:
+        table.add_row(
+            slashed(one.combination),
+            str(one.accepted),
+            "-" if one.pass_rate is None else f"{one.pass_rate:.0%}",
+            ", ".join(f"{name} {count}" for name, count in one.rejected_by_reason.items()) or "-",
+        )
+    return table
+
+
+def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
+    """A row for each combination, and below it one for each role. Each row has two lines, to fit a terminal."""
+    table = Table(
+        title="Cost\n",
+        caption="A replayed request counts once. Seconds are model time of all parallel calls.\n"
+        "The last column divides all spending and tokens by the accepted questions.",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("combination\nrole, model", overflow="fold")
+    for name in (
+        "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "per\nquestion",
+    ):  # fmt: skip
+        table.add_column(name, justify="right")
+    for one in chosen:
+        each = "-" if one.usd is not None and not one.accepted else _exact(one.usd_per_accepted)
+        tokens = "-" if one.tokens_per_accepted is None else f"{one.tokens_per_accepted:,.0f}"
+        unknown = one.unknown_price_share if one.calls else 0.0
+        table.add_row(
+            f"[bold]{slashed(one.combination)}[/bold]",
+            *_spent(one, one.model_seconds),
+            _money(one.usd, unknown),
+            f"{each}\n{tokens}",
+        )
+        for role in one.roles:
+            unknown = role.unknown_price_calls / role.calls if role.calls else 0.0
+            name = f"  {role.role}\n  {escape(role.model)}"
+            table.add_row(name, *_spent(role, role.seconds), _money(role.usd, unknown))
+        table.add_section()
+    return table
+
+
+def _spent(one: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
+    return [
+        f"{one.calls:,}",
+        f"{one.input_tokens:,}\n{one.cached_tokens:,}",
+        f"{one.output_tokens:,}\n{one.reasoning_tokens:,}",
+        f"{seconds:,.1f}\n{one.retries:,}",
+    ]
+
+
+def _money(usd: float | None, unknown_share: float) -> str:
+    if usd is None:
+        return "unknown"
+    return f"{_exact(usd)} + {unknown_share:.0%} unknown" if unknown_share else _exact(usd)
+
+
+def _exact(usd: float | None) -> str:
+    return "unknown" if usd is None else f"${usd:.4f}"

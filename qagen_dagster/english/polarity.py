@@ -1,0 +1,174 @@
+"""Polarity of a text: words that deny, and pairs of opposite words such as "increase" and "decrease".
+
+Words and their opposites: from a list (the antonyms of WordNet 3.0, `opposites.txt`), or by a denying prefix.
+
+Detection of a word in a claim whose opposite by form ("efficient", "inefficient") is at the same place in the evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
+from importlib import resources
+
+from qagen_dagster.english.words import is_content, listed, plain, stem, tokens
+
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\?\s*$|\bwhether\b|\bhypothes|\b(?:aim|objective|purpose|goal)s?\b[^.]{0,60}\b(?:was|is|were|are) to\b|\b(?:aims?|aimed|sought) to\b|^\W*to (?:determin|assess|"
+    r"investigat|examin|evaluat|test|explor|study|clarif|establish|compar|identif|analy|describ|estimat|report|find out)",
+    re.IGNORECASE,
+)
+_DENYING_VERBS = ("fail", "lack", "unable", "refus", "den")
+_NO_DENIAL = re.compile(
+    r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE
+)
+_CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
+SCOPE = 4  # content words in the scope of a denial
+
+_PAIRS = (
+    "increase,rise,rose,grow,growth,gain,climb,higher,up/decrease,fall,fell,drop,decline,shrink,lower,reduce,reduction,down "
+    "more,greater,larger,bigger/less,fewer,smaller before,prior,earlier/after,later,following above,over/below,under,beneath "
+    "maximum,max,highest,largest,most,greatest,biggest/minimum,min,lowest,smallest,least first/last north,northern/south,southern "
+    "east,eastern/west,western left/right open,opened/close,closed begin,began,start,started/end,ended,finish,finished,stop,stopped "
+    "win,won/lose,lost,defeat buy,bought,purchase/sell,sold accept,accepted/reject,rejected,refuse "
+    "import/export include,including/exclude,excluding approve,approved,allow,allowed,permit/deny,denied,forbid,forbidden,ban,banned,prohibit "
+    "always/never,sometimes,rarely profit/loss early,earliest/late,latest upper,uppermost/lower,lowermost top/bottom inner,innermost/outer,outermost "
+    "enable,enabled/disable,disabled positive/negative success,successful/failure,unsuccessful,fail "
+    "hot,warm,warmer/cold,cool,cooler old,older,oldest/young,younger,youngest,new,newer long,longer,longest/short,shorter,shortest "
+    "strong,stronger/weak,weaker fast,faster/slow,slower good,better,best/bad,worse,worst high/low "
+    "male,man,men,boy,he,his,him,father,son,brother,husband/female,woman,women,girl,she,her,mother,daughter,sister,wife "
+    "public/private internal/external inside/outside improve,improved,improvement/worsen,worsened,deteriorate "
+    "support,supported/oppose,opposed agree,agreed/disagree,disagreed true/false all,every/none add,added/remove,removed "
+    "majority/minority major/minor arrive,arrived/depart,departed,leave,left create,created/destroy,destroyed "
+    "known/unknown safe/dangerous,unsafe legal/illegal possible/impossible likely/unlikely able/unable common/rare,uncommon "
+    "significant,significantly/insignificant,insignificantly,nonsignificant necessary/unnecessary dependent/independent "
+    "expensive/cheap ancient/modern heavy,heavier/light,lighter wide,wider/narrow,narrower deep,deeper/shallow "
+    "expand,expanded,expansion/contract,contracted,contraction strengthen,strengthened/weaken,weakened "
+    "hire,hired/fire,fired,dismissed attack/defend birth,born/death,died,dead live,alive/dead"
+)
+_POLES: dict[str, set[tuple[int, int]]] = {}
+for _axis, _pair in enumerate(_PAIRS.split()):
+    for _side, _members in enumerate(_pair.split("/")):
+        for _member in _members.split(","):
+            _POLES.setdefault(_member, set()).add((_axis, _side))
+            _POLES.setdefault(stem(_member), set()).add((_axis, _side))
+
+
+def polarities(text: str) -> dict[tuple[int, int], str]:
+    """The polarity of `text` on each axis (axis and side), with the word that shows it."""
+    found: dict[tuple[int, int], str] = {}
+    for token in tokens(text):
+        for key in _POLES.get(token) or _POLES.get(stem(token)) or ():
+            found.setdefault(key, token)
+    return found
+
+
+def _denials(text: str) -> Iterator[re.Match[str]]:
+    exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
+    return (match for match in _DENIAL.finditer(text) if match.start() not in exempt)
+
+
+@lru_cache(maxsize=50_000)
+def negates(text: str) -> bool:
+    """Whether grammar denies something ("not", "without"); a negative verb ("failed") does not count."""
+    return any(not match.group().lower().startswith(_DENYING_VERBS) for match in _denials(plain(text)))
+
+
+def leaves_open(sentence: str) -> bool:
+    """Whether a sentence asks or states an aim, so that it neither affirms nor denies its content."""
+    return _OPEN.search(sentence) is not None
+
+
+def denied(text: str) -> frozenset[str] | None:
+    """Stems in the scope of a denial; None without a denial (an empty set: the scope is unclear)."""
+    text = plain(text)
+    found: set[str] | None = None
+    for match in _denials(text):
+        end = _CLAUSE_END.search(text, match.end())
+        scope = text[match.end() : end.start() if end else len(text)]
+        stems = [stem(token) for token in tokens(scope) if is_content(token)]
+        found = {*(found or ()), *stems[:SCOPE]}
+    return None if found is None else frozenset(found)
+
+
+OPPOSITES_FILE = "opposites.txt"
+_REMOVED_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti")
+
+
+@lru_cache(maxsize=1)
+def listed_opposites() -> dict[str, frozenset[str]]:
+    """The list: words, each with its opposites."""
+    found: dict[str, set[str]] = {}
+    text = resources.files("qagen_dagster.english").joinpath(OPPOSITES_FILE).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            left, right = line.split()
+            found.setdefault(left, set()).add(right)
+            found.setdefault(right, set()).add(left)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@lru_cache(maxsize=20_000)
+def opposites_of(word: str) -> frozenset[str]:
+    """The opposites of a word in lower case; some of those by prefix are no words."""
+    made = {prefix + word for prefix in _REMOVED_PREFIXES} | {
+        word.removeprefix(prefix) for prefix in _REMOVED_PREFIXES
+    }
+    return listed_opposites().get(word, frozenset()) | {other for other in made - {word} if len(other) > 3}
+
+
+BESIDE = 2  # content words of the claim on each side of the word
+AROUND = 3  # content words of the evidence on each side of the opposite
+_REST = 4  # minimum letters of a word without its prefix
+_DENYING = listed("un in im ir il non dis mis anti counter de")
+_PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
+_EXCHANGED = [
+    (one, other)
+    for one in _PREFIXES
+    for other in _PREFIXES
+    if (one or other in _DENYING) and (other or one in _DENYING)
+]
+
+
+def opposite_in(
+    stems: Sequence[str], given: Container[str], windows: Sequence[Sequence[str]]
+) -> tuple[str, str] | None:
+    """The first word of a claim with an opposite in the windows, and that opposite; words and windows are stems.
+
+    No window may contain the word itself, the claim must not contain the opposite, and both must share a neighbouring
+    word. `given` holds words of the question, which are not the claim's own.
+    """
+    held = {word for window in windows for word in window}
+    for place, word in enumerate(stems):
+        if word in held or word in given:
+            continue
+        beside = {*stems[max(0, place - BESIDE) : place], *stems[place + 1 : place + 1 + BESIDE]}
+        for other in sorted(by_form(word) & held - {*stems}):
+            if _beside(other, beside, windows):
+                return word, other
+    return None
+
+
+def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bool:
+    return any(
+        beside & {*window[max(0, at - AROUND) : at], *window[at + 1 : at + 1 + AROUND]}
+        for window in windows
+        for at, one in enumerate(window)
+        if one == word
+    )
+
+
+@lru_cache(maxsize=20_000)
+def by_form(word: str) -> frozenset[str]:
+    """The stems that differ from this one only in a prefix; most are not words."""
+    found = (
+        other + word.removeprefix(one)
+        for one, other in _EXCHANGED
+        if word.startswith(one) and len(word) - len(one) >= _REST
+    )
+    return frozenset(found) - {word}

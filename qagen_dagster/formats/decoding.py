@@ -1,0 +1,316 @@
+"""Bytes as lines of text: the kind of content that bytes show, their encoding, and the lines and pages of the decoded text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from qagen_dagster.records.document import PageSpan
+
+HEAD_BYTES = 4_096
+
+# Signatures at the start of a file, with their description for messages.
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
+    (b"PK\x03\x04", "a ZIP archive (or an office document)"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\x1f\x8b", "gzip-compressed data"),
+    (b"BZh", "bzip2-compressed data"),
+    (b"\xfd7zXZ\x00", "xz-compressed data"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
+    (b"{\\rtf", "rich text (RTF)"),
+    (b"%!PS", "PostScript"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90\x00", "a program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"OggS", "Ogg audio or video"),
+    (b"ID3", "MP3 audio"),
+    (b"version https://git-lfs.github.com/spec", "a Git LFS pointer instead of the file itself"),
+)
+_PDF_WITHIN = 1_024  # readers accept leading junk before %PDF-, within the first kilobyte
+_HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|title|script)\b", re.I)
+_WHITE = b" \t\r\n\x0b\x0c"
+_MAX_CONTROL_SHARE = 0.05
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 200_000
+_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_HIGH = re.compile(rb"[\x80-\xff]")
+_ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
+_SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+_CENTRAL = ("cp1250", "iso8859_2")
+_IN_WORD_MARKS = frozenset("'\u2019\u2018\u00b7\u00ad-\u2013")
+_MAX_ODD_SHARE = 0.2
+_MIN_FOREIGN_SHARE = 0.3
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def content_kind(head: bytes) -> str:
+    """A description of what the first bytes show ("an HTML page"); empty when nothing is recognised."""
+    for signature, words in _SIGNATURES:
+        if head.startswith(signature):
+            return words
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "a WebP image"
+    if is_pdf(head):
+        return "a PDF"
+    start = without_bom(head)
+    if _HTML.match(start):
+        return "an HTML page"
+    if start.startswith((b"<?xml", b"<!DOCTYPE")):
+        return "XML"
+    return ""
+
+
+def is_pdf(head: bytes) -> bool:
+    """Whether the bytes have a PDF header within the range in which readers look for it."""
+    return b"%PDF-" in head[:_PDF_WITHIN]
+
+
+def without_bom(head: bytes) -> bytes:
+    """The bytes without a leading UTF-8 byte order mark and white space."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(_WHITE)
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether the first 64 KB hold too many control characters to be text in any encoding.
+
+    UTF-16 and UTF-32 count as text, with or without a byte order mark, although they are full of NUL.
+    """
+    sample = data[:65_536]
+    if sample.startswith(_WIDE_BOMS) or sample.startswith(b"\x00\x00\xfe\xff"):
+        return False
+    if wide_encoding(sample):
+        return False
+    return control_share(sample) > _MAX_CONTROL_SHARE
+
+
+def control_share(sample: bytes) -> float:
+    """Share of bytes that are control characters which text does not use (0 for no bytes)."""
+    if not sample:
+        return 0.0
+    text_controls = b"\t\n\r\x0b\x0c\x1b\x08\x1a"
+    controls = bytes(range(32)) + b"\x7f"
+    kept = sample.translate(None, bytes(set(controls) - set(text_controls)))
+    return (len(sample) - len(kept)) / len(sample)
+
+
+def wide_encoding(sample: bytes) -> str:
+    """The UTF-16 or UTF-32 variant whose pattern of NUL bytes the sample shows; empty when none.
+
+    Mostly-Latin text has its NUL bytes at fixed positions of each two- or four-byte unit.
+    """
+    if len(sample) < 4 or 0 not in sample:
+        return ""
+    sample = sample[: len(sample) - len(sample) % 4][:8_192]
+    nul = [sample[at::4].count(0) / (len(sample) / 4) for at in range(4)]
+    if min(nul[1:]) > 0.9 and nul[0] < 0.1:
+        return "utf-32-le"
+    if min(nul[:3]) > 0.9 and nul[3] < 0.1:
+        return "utf-32-be"
+    if min(nul[1], nul[3]) > 0.5 and max(nul[0], nul[2]) < 0.05:
+        return "utf-16-le"
+    if min(nul[0], nul[2]) > 0.5 and max(nul[1], nul[3]) < 0.05:
+        return "utf-16-be"
+    return ""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Text and its encoding. `note` describes any problem; it is empty for valid UTF-8."""
+
+    text: str
+    encoding: str
+    note: str = ""
+
+
+def decode(data: bytes) -> Decoded:
+    """Decode by the byte order mark, else as UTF-8, else by the likeliest legacy encoding.
+
+    Bytes that are invalid in the encoding become U+FFFD; the note counts them.
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return _lenient(data[len(mark) :], encoding)
+    wide = wide_encoding(data)
+    if wide:
+        return _lenient(data, wide)
+    if any(escape in data for escape in _ISO_2022_JP):
+        try:
+            return Decoded(data.decode("iso2022_jp"), "iso2022_jp", "read as iso2022_jp")
+        except UnicodeDecodeError:
+            pass
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        encoding = "utf-8" if _is_damaged_utf8(data) else _legacy(data)
+        return _lenient(data, encoding)
+
+
+def _lenient(data: bytes, encoding: str) -> Decoded:
+    text = data.decode(encoding, "replace")
+    bad = text.count("\ufffd")
+    notes = [] if encoding == "utf-8" else [f"read as {encoding}"]
+    if bad:
+        places = "place" if bad == 1 else "places"
+        notes.append(f"bytes that are not {encoding} in {bad:,} {places}, shown as U+FFFD")
+    return Decoded(text, encoding, "; ".join(notes))
+
+
+def _is_damaged_utf8(data: bytes) -> bool:
+    # Valid UTF-8 sequences hardly ever occur in a legacy encoding of an alphabet, and long ones do not occur by
+    # chance. East Asian encodings contain some, among many more invalid ones.
+    sound = sum(len(found) - 1 for found in _MULTIBYTE.findall(data))
+    unsound = len(_HIGH.findall(_MULTIBYTE.sub(b"", data)))
+    rare = len(_HIGH.findall(data)) < 0.01 * len(data)
+    return sound >= max(1, unsound) or (rare and sound * 5 >= unsound and sound > 0)
+
+
+def _legacy(data: bytes) -> str:
+    from charset_normalizer import from_bytes  # few files need it
+
+    # The detector recognises scripts but confuses the Latin code pages with each other. Its result counts only for
+    # other scripts, or when the Western decoding puts signs into the middle of words.
+    best = from_bytes(data[:_SAMPLE]).best()
+    if best and len(_HALF_WIDTH.findall(str(best))) > _MIN_FOREIGN_SHARE * len(str(best)):
+        # Nobody writes in half-width kana: this is Cyrillic text mistaken for Shift JIS.
+        best = from_bytes(data[:_SAMPLE], cp_exclusion=_SHIFT_JIS).best()
+    western = _western(data)
+    if best is None:
+        return western
+    sample = data[:_SAMPLE].decode(best.encoding, "replace")
+    if _foreign_share(sample) >= _MIN_FOREIGN_SHARE:
+        return best.encoding
+    candidates = (western, *_CENTRAL, best.encoding)
+    odd = [_odd_share(data[:_SAMPLE].decode(one, "replace")) for one in candidates]
+    return western if odd[0] <= _MAX_ODD_SHARE else candidates[odd.index(min(odd))]
+
+
+def _western(data: bytes) -> str:
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1" if not re.search(rb"[\x80-\x9f]", data) else "cp1252"
+    return "cp1252" if re.search(rb"[\x80-\x9f]", data) else "latin-1"
+
+
+def _foreign_share(text: str) -> float:
+    letters = [char for char in text if char.isalpha()]
+    foreign = [char for char in letters if ord(char) > 0x7F and not _is_latin(char)]
+    return len(foreign) / len(letters) if letters else 0.0
+
+
+def _is_latin(char: str) -> bool:
+    return unicodedata.name(char, "").startswith(("LATIN", "FEMININE", "MASCULINE", "MICRO"))
+
+
+def _odd_share(text: str) -> float:
+    """Share of the non-ASCII characters that stand inside a word without being letters."""
+    high = odd = 0
+    for before, char, after in zip(text, text[1:], text[2:], strict=False):
+        if ord(char) > 0x7F:
+            high += 1
+            inside = before.isalpha() and after.isalpha()
+            odd += inside and not char.isalpha() and char not in _IN_WORD_MARKS
+    return odd / high if high else 0.0
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines without line ends, their pages (none without form feeds), and a note on repairs."""
+
+    lines: tuple[str, ...]
+    pages: tuple[PageSpan, ...] = ()
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The document's text, without a newline at the end."""
+        return "\n".join(self.lines)
+
+    @property
+    def page_count(self) -> int | None:
+        """Number of pages; None when the document has no page breaks."""
+        return len(self.pages) or None
+
+
+def split_lines(text: str) -> Lines:
+    """Lines and pages of any text. CR LF, CR and LF end lines; a form feed ends a page (and a line).
+
+    NUL and lone surrogates cannot be stored: NUL is removed, surrogates become U+FFFD, and the note says so. Blank
+    lines at the end are dropped. Those at the start stay, so that line numbers match the file.
+    """
+    clean, note = _storable(text)
+    clean = clean.replace("\r\n", "\n").replace("\r", "\n")
+    if "\f" not in clean:
+        return Lines(tuple(_without_blank_end(clean.split("\n"))), (), note)
+    lines: list[str] = []
+    ends: list[int] = []
+    for page in _page_texts(clean):
+        own = page.removesuffix("\n").split("\n") if page else []
+        lines.extend(own)
+        ends.append(len(lines))
+    kept = _without_blank_end(lines)
+    return Lines(tuple(kept), _spans(ends, len(kept)), note)
+
+
+def join_notes(*notes: str) -> str:
+    """The non-empty notes on one line."""
+    return "; ".join(note for note in notes if note)
+
+
+def collapse(text: str) -> str:
+    """Text on one line with single spaces."""
+    return " ".join(text.split())
+
+
+def _storable(text: str) -> tuple[str, str]:
+    notes: list[str] = []
+    nuls = text.count("\0")
+    if nuls:
+        text = text.replace("\0", "")
+        notes.append(f"{nuls:,} NUL character{'s' if nuls > 1 else ''} removed")
+    text, surrogates = _SURROGATE.subn("\ufffd", text)
+    if surrogates:
+        notes.append(f"{surrogates:,} lone surrogate{'s' if surrogates > 1 else ''} shown as U+FFFD")
+    return text, "; ".join(notes)
+
+
+def _page_texts(text: str) -> list[str]:
+    pages = text.split("\f")
+    # A form feed after the last page does not begin another page.
+    return pages[:-1] if not pages[-1].strip() else pages
+
+
+def _without_blank_end(lines: list[str]) -> list[str]:
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end]
+
+
+def _spans(ends: list[int], count: int) -> tuple[PageSpan, ...]:
+    spans: list[PageSpan] = []
+    start = 1
+    for number, end in enumerate(ends, start=1):
+        spans.append(PageSpan(page=number, start_line=min(start, count + 1), end_line=min(end, count)))
+        start = end + 1
+    return tuple(spans)

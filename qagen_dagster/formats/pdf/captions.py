@@ -1,0 +1,391 @@
+"""The layout of a page's text: pieces of lines with boxes, in points as displayed, and which of them are prose.
+
+Captions on a PDF page: their lines, the visual's name, and the whole paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import mean
+
+from qagen_dagster.formats.pdf.fragments import Fragments
+from qagen_dagster.formats.pdf.mupdf import Rect
+from qagen_dagster.formats.pdf.reading_order import Line
+
+_TENTH = 0.1
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_PROSE_CHARS = 26  # average characters that lines of prose have at least
+_LONE_CHARS = 45  # minimum characters of a single line of prose
+_CELL_CHARS = 40  # maximum characters of a cell that has neighbours
+MAX_CAPTION = 500  # characters
+_MAX_LINES = 14
+_TABLES = {
+    "table": "Table",
+    "tab.": "Table",
+    "tabelle": "Tabelle",
+    "tableau": "Tableau",
+    "tabla": "Tabla",
+    "tabela": "Tabela",
+}
+_FIGURES = {
+    "figure": "Figure",
+    "fig.": "Figure",
+    "fig": "Figure",
+    "chart": "Chart",
+    "scheme": "Scheme",
+    "plate": "Plate",
+    "diagram": "Diagram",
+    "abbildung": "Abbildung",
+    "abb.": "Abbildung",
+    "figura": "Figura",
+}
+_CAPTION = re.compile(
+    r"(?P<word>"
+    + "|".join(re.escape(word) for word in sorted([*_TABLES, *_FIGURES], key=len, reverse=True))
+    + r")(?:\s{1,3}|(?<=\.)\s{0,3})(?P<number>(?:[A-Z][.-]?)?\d{1,4}(?:[.\u2010-\u2013-]\d{1,3}){0,3}[a-z]?|[IVXLC]{1,6})"
+    r"(?P<rest>(?![\w%/(,;]).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
+_LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A separate part of one line. `line` is 1-based in the document's text."""
+
+    text: str
+    box: Rect
+    size: float
+    bold: bool
+    line: int
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the text runs up or down the page."""
+        x0, y0, x1, y1 = self.box
+        return len(self.text) > 2 and y1 - y0 > 1.5 * (x1 - x0)
+
+
+@dataclass
+class Text:
+    """The text of one page. `prose` holds the pieces of paragraphs, without labels, cells and headings."""
+
+    width: float
+    height: float
+    pieces: list[Piece]
+    body: float  # the document's ordinary letter size
+    prose: set[Piece] = field(default_factory=set["Piece"])
+
+
+def union(boxes: Iterable[Rect]) -> Rect:
+    """The smallest box around all boxes, of which there is at least one."""
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return (min(x0), min(y0), max(x1), max(y1))
+
+
+def area(box: Rect) -> float:
+    """Area in square points; zero for a line."""
+    return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
+
+
+def intersection(a: Rect, b: Rect) -> Rect:
+    """The intersection; its edges are reversed if the boxes do not meet."""
+    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
+
+
+def shared_width(a: Rect, b: Rect) -> float:
+    """Width in points that both share; if negative, the horizontal distance between them."""
+    return min(a[2], b[2]) - max(a[0], b[0])
+
+
+def shared_height(a: Rect, b: Rect) -> float:
+    """Height in points that both share; if negative, the vertical distance between them."""
+    return min(a[3], b[3]) - max(a[1], b[1])
+
+
+def expanded(box: Rect, by: float, up: float | None = None) -> Rect:
+    """The box with a margin of `by` points at the sides and `up` points (default: `by`) above and below."""
+    up = by if up is None else up
+    return (box[0] - by, box[1] - up, box[2] + by, box[3] + up)
+
+
+def contains(outer: Rect, inner: Rect) -> bool:
+    """Whether the centre of `inner` lies in `outer`."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def touch(a: Rect, b: Rect) -> bool:
+    """Whether the boxes share any point."""
+    return shared_width(a, b) >= 0 and shared_height(a, b) >= 0
+
+
+def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
+    """The pieces of a page's lines; `first` is the number of the first line in the document's text."""
+    pieces: list[Piece] = []
+    for number, (_, row) in enumerate(lines, first):
+        part: list[int] = []
+        for n in row:
+            if part and _apart(f, part[-1], n):
+                pieces.append(_piece(f, part, number))
+                part = []
+            part.append(n)
+        if part:
+            pieces.append(_piece(f, part, number))
+    return pieces
+
+
+def _apart(f: Fragments, last: int, n: int) -> bool:
+    gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+    return (
+        gap * 10 >= 11 * max(f.size[last], f.size[n])
+        or f.y0[n] >= f.y1[last]  # lettering of a figure is one line wherever it stands
+        or f.y0[last] >= f.y1[n]
+    )
+
+
+def _piece(f: Fragments, part: list[int], number: int) -> Piece:
+    box = union((f.x0[n] * _TENTH, f.y0[n] * _TENTH, f.x1[n] * _TENTH, f.y1[n] * _TENTH) for n in part)
+    first = part[0]
+    text = f.text[first]
+    for last, n in pairwise(part):
+        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        text += (" " if gap * 8 > f.size[last] else "") + f.text[n]
+    longest = max(part, key=lambda n: len(f.text[n]))
+    return Piece(text, box, f.size[longest] * _TENTH, f.font[first].bold, number)
+
+
+def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Text:
+    """The page's text with its prose marked."""
+    text = Text(width, height, pieces, body)
+    shared = Counter(piece.line for piece in pieces)
+    for block in _blocks(pieces):
+        if _is_prose(block, text, shared):
+            text.prose.update(block)
+    return text
+
+
+def continues_paragraph(above: Piece, below: Piece) -> bool:
+    """Whether `below` can be the next line of the same paragraph."""
+    gap = below.box[1] - above.box[3]
+    tall = min(above.size, below.size)
+    return (
+        same_size(above, below)
+        and -0.6 * tall < gap < 0.75 * tall
+        and below.box[1] > above.box[1] + 0.5 * tall
+        and shared_width(above.box, below.box) > 0
+        and not below.is_turned
+    )
+
+
+def same_size(a: Piece, b: Piece) -> bool:
+    """Whether two lines have the same size; initial small capitals are ignored."""
+    high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
+    return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
+
+
+def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
+    blocks: list[list[Piece]] = []
+    for piece in pieces:
+        for block in reversed(blocks[-6:]):
+            if continues_paragraph(block[-1], piece):
+                block.append(piece)
+                break
+        else:
+            blocks.append([piece])
+    return blocks
+
+
+def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
+    high = block[0].box[3] - block[0].box[1]
+    if block[0].is_turned or high > 2 * block[0].size:  # such as slanted labels of an axis
+        return False
+    words = sum(len(_WORD.findall(piece.text)) for piece in block)
+    chars = mean(len(piece.text) for piece in block)
+    if words * 9 < chars * len(block):  # figures and symbols instead of words
+        return False
+    wide = max(piece.box[2] - piece.box[0] for piece in block)
+    alone = 1 if chars < _CELL_CHARS else 2  # a long line may have a neighbour, as in columns
+    cells = sum(shared[piece.line] > alone for piece in block)
+    if wide < 0.2 * text.width or cells * 2 > len(block):
+        return False
+    if len(block) < 3:
+        near = abs(block[0].size - text.body) < 0.12 * text.body
+        return chars >= _LONE_CHARS and near and wide > 0.3 * text.width
+    full = sum(piece.box[2] - piece.box[0] > 0.7 * wide for piece in block)
+    return chars >= _PROSE_CHARS and full * 10 >= 6 * len(block)
+
+
+def lettering_line(text: Text, box: Rect, caption: int) -> int:
+    """The first line of the lettering right above the caption's line, or the caption's line if there is none."""
+    line = caption
+    while above := [one for one in text.pieces if one.line == line - 1]:
+        if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
+            break
+        line -= 1
+    return line
+
+
+@dataclass(frozen=True, eq=False)
+class Caption:
+    """One caption. `name` is the visual's full name: "Figure 3"."""
+
+    name: str
+    is_table: bool
+    text: str
+    box: Rect
+    pieces: tuple[Piece, ...]
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the text runs up or down the page."""
+        return self.pieces[0].is_turned
+
+
+def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
+    """The captions of a page in reading order, without entries of lists of figures and mentions in prose."""
+    named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
+    starts = list(named)
+    if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
+        return []
+    taken = {text.pieces[n] for n in starts}
+    return [_caption(text, n, match, taken, rules) for n, match in named.items()]
+
+
+def _starts(text: Text, n: int) -> re.Match[str] | None:
+    """The match of a caption's beginning in this piece, or None."""
+    piece = text.pieces[n]
+    match = _CAPTION.match(piece.text)
+    if match is None:
+        return None
+    rest = match["rest"]
+    opens = _opens(text, n)
+    first = rest.lstrip()[:1]
+    if _MARKED.match(rest):
+        fits = opens or first in (":", "|") or piece.bold
+    else:
+        fits = opens and (piece.bold or first.isupper() or first.isdigit())
+    return match if fits else None
+
+
+def _opens(text: Text, n: int) -> bool:
+    """Whether the piece does not continue the line before it."""
+    piece = text.pieces[n]
+    for other in text.pieces[max(0, n - 8) : n]:
+        if not continues_paragraph(other, piece):
+            continue
+        if abs(other.size - piece.size) > 0.3:
+            continue
+        ended = other.text.rstrip().endswith((".", ":", "!", "?"))
+        if not ended:
+            return False
+    return True
+
+
+def _is_listing(pieces: list[Piece], text: Text) -> bool:
+    """Whether these are entries of a list of figures: most end in page numbers or dots."""
+    ends = 0
+    for piece in pieces:
+        row = " ".join(one.text for one in text.pieces if one.line in (piece.line, piece.line + 1))
+        ends += bool(_LEADERS.search(row.rstrip()))
+    return ends * 10 >= 6 * len(pieces)
+
+
+def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece], rules: list[Rect]) -> Caption:
+    first = text.pieces[n]
+    word = match["word"].lower()
+    number = re.sub("[\u2010-\u2013]", "-", match["number"]).rstrip(".")
+    name = f"{(_TABLES | _FIGURES)[word]} {number}"
+    pieces = [first]
+    if first.is_turned:
+        pieces += [one for one in text.pieces[n + 1 : n + 4] if one.is_turned and one not in taken]
+    else:
+        _gather(text, n, pieces, taken, rules)
+    return Caption(name, word in _TABLES, joined(pieces), union(one.box for one in pieces), tuple(pieces))
+
+
+def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: list[Rect]) -> None:
+    """Add the pieces to the right and below that continue the caption."""
+    row_end = pieces[0]
+    below: list[Piece] = []
+    for one in text.pieces[n + 1 : n + 60]:
+        if one in taken:
+            if shared_width(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
+                break
+            continue
+        if one.line == row_end.line and one.box[0] >= row_end.box[2] - 1:
+            if one.box[0] - row_end.box[2] < 3 * one.size and abs(one.size - row_end.size) < 1.5:
+                pieces.append(one)
+                row_end = one
+            continue
+        below.append(one)
+    for one in below:
+        cells = [] if one in text.prose else below
+        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells, rules):
+            if shared_width(one.box, union(p.box for p in pieces)) > 0:
+                break
+            continue
+        pieces.append(one)
+
+
+def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece], rules: list[Rect]) -> bool:
+    last = pieces[-1]
+    box = union(piece.box for piece in pieces)
+    if one.is_turned or not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
+        return False
+    gap = one.box[1] - last.box[3]
+    lead = _leading(pieces)
+    if not (-0.6 * one.size < gap < min(lead, 0.7 * one.size)) or one.box[1] <= last.box[1] + 2:
+        return False
+    if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
+        return False
+    if any(
+        other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
+        for other in cells
+    ):
+        return False  # part of a row of cells
+    if any(
+        last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and shared_width(rule, one.box) > 0
+        for rule in rules
+    ):
+        return False
+    return not _ended(pieces, one)
+
+
+def _leading(pieces: list[Piece]) -> float:
+    """The maximum gap between two lines of this caption."""
+    if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
+        return pieces[-1].size
+    gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
+    return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
+
+
+def _ended(pieces: list[Piece], one: Piece) -> bool:
+    """Whether the last line clearly ends its paragraph."""
+    last, box = pieces[-1], union(piece.box for piece in pieces)
+    if not last.text.rstrip().endswith((".", ")", ":")):
+        return False
+    short = last.box[2] < max(box[2], one.box[2]) - 0.2 * (max(box[2], one.box[2]) - box[0])
+    centred = (
+        abs((last.box[0] + last.box[2]) / 2 - (one.box[0] + one.box[2]) / 2) < 3 and last.box[0] > box[0] + 6
+    )
+    return short and not centred and one.text[:1].isupper()
+
+
+def joined(pieces: list[Piece]) -> str:
+    """The pieces as one paragraph, with hyphenated words rejoined, cut at a word."""
+    text = ""
+    for piece in pieces:
+        part = " ".join(piece.text.split())
+        if text.endswith("-") and text[-2:-1].isalpha() and part[:1].isalpha():
+            text = (text[:-1] if part[0].islower() else text) + part
+        else:
+            text = f"{text} {part}" if text else part
+    if len(text) <= MAX_CAPTION:
+        return text
+    return text[: MAX_CAPTION - 3].rsplit(" ", 1)[0] + "..."

@@ -1,0 +1,421 @@
+"""Cells of several lines: whether a line goes on with the cell above it.
+
+Empty cells of tables on a page: rows that lack cells are filled up, so that columns stay under their heads.
+
+The cells of lines of text without ruling lines, and lines that go on with the cells of the row above them.
+
+Tables that a program printed in letters of one width: a column of blanks parts the cells of all their rows.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from qagen_dagster.formats.pdf.fragments import Font, Fragments
+from qagen_dagster.formats.pdf.reading_order import Line, Row
+
+SAME = 25  # tenths of a point between edges or lines that count as one
+BAR = " | "
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # these belong to the next number, at any distance
+_MIN_CELLS = 3  # of a row that shows the columns
+_MIN_BETWEEN = 4  # of a row that shows an empty cell between others
+_PROSE = 40  # maximum characters of a line of one piece that does not end a table
+_Span = tuple[int, int]  # left and right edge of a cell
+Cells = list[list[int]]  # the fragments of each cell
+_HEADING_NUMBER = re.compile(r"[\d.]+")
+_DOTS = re.compile(r"[. …·]+")
+_WIDE = 18  # tenths of the letter size between two cells
+_CLOSE = 10  # the same if a line has several cells
+_EXACT = 5  # tenths of a point between left edges of close cells
+_NEAR = 7  # tenths of the height of a line that the next line of a cell is below it at most
+_CELLS = 12  # above a single cell, of which one shows its column
+_VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
+_NUMBER = re.compile(r"(?<!\S)[-+<]?[\dN.]")  # begins a value
+_DIGIT = re.compile(r"\d")
+_FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
+_PITCH_PARTS = 5  # of this many parts of a letter, the width of a fragment may differ by one
+_LONG = 8  # letters of a fragment that shows their width
+_FEW = 3  # such fragments show that a font has letters of one width
+
+
+def breadth(f: Fragments, line: Sequence[int]) -> int:
+    """The width of fragments that stand side by side."""
+    if len(line) == 1:
+        return f.x1[line[0]] - f.x0[line[0]]
+    return max([f.x1[n] for n in line]) - min([f.x0[n] for n in line])
+
+
+def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
+    """Whether a line is the next one of a cell: its first word had no room after the words above it.
+
+    `width` is that of the widest line of the column.
+    """
+    return (
+        abs(f.x0[below[0]] - f.x0[above[0]]) < SAME
+        and not has_room(f, above, below, width)
+        and has_words(f, above)
+    )
+
+
+def has_room(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
+    """Whether the first word of a line had room in the line above it."""
+    first = min(below, key=f.x0.__getitem__)
+    text = f.text[first]
+    word = (f.x1[first] - f.x0[first]) * len(text.partition(" ")[0]) // len(text)
+    return breadth(f, above) + word + f.size[first] // 2 < width
+
+
+def has_words(f: Fragments, line: Sequence[int]) -> bool:
+    """Whether a line of a cell has several words."""
+    words = " ".join(f.text[n] for n in line).split()
+    return sum(sum(map(str.isalpha, word)) > 1 for word in words) > 1
+
+
+def begins_within(f: Fragments, line: Sequence[int]) -> bool:
+    """Whether a line begins within a sentence: in lower case or with a bracket. Names of rows seldom do."""
+    first = f.text[line[0]][:1]
+    return first.islower() or first == "("
+
+
+def unbroken(lines: Iterable[str]) -> str:
+    """The lines of a cell as one, with hyphenated words rejoined."""
+    parts: list[str] = []
+    for line in lines:
+        last = parts[-1] if parts else ""
+        if last.endswith("-") and last[-2:-1].isalpha() and line[:1].islower():
+            parts[-1] = last[:-1]
+        elif parts:
+            parts.append(" ")
+        parts.append(line)
+    return "".join(parts)
+
+
+def with_empty_cells(f: Fragments, lines: list[Line]) -> None:
+    """Add missing cells before or between others, according to the nearby row with the most cells."""
+    wide: list[_Span] = []
+    last: list[_Span] = []
+    before, said = -1, ""  # number and original text of the last row of cells
+    for n, (text, row) in enumerate(lines):
+        if len(row) < 2 and len(text) <= _PROSE:
+            continue
+        cells = _spans(f, row)
+        if len(cells) < 2 or text.count(BAR) != len(cells) - 1:
+            wide, before = [], -1
+            continue
+        if len(cells) > len(wide):
+            if before >= 0 and len(cells) >= _MIN_CELLS:
+                _fill(lines, before, said, last, cells, between=False)
+            wide = cells
+        elif len(cells) < len(wide) and len(wide) >= _MIN_CELLS:
+            _fill(lines, n, text, cells, wide, between=len(wide) >= _MIN_BETWEEN)
+        last, before, said = cells, n, text
+
+
+def _spans(f: Fragments, row: Row) -> list[_Span]:
+    """The edges of a row's pieces; each sign is joined with its number."""
+    cells: list[_Span] = []
+    start = -1
+    for one in row:
+        left = f.x0[one] if start < 0 else start
+        if f.text[one] in SIGNS:
+            start = left
+        else:
+            cells.append((left, f.x1[one]))
+            start = -1
+    return cells
+
+
+def _fill(
+    lines: list[Line], n: int, text: str, cells: Sequence[_Span], wide: Sequence[_Span], *, between: bool
+) -> None:
+    """Add the missing cells to row `n` with the text `text`, if each of its cells stands in one column of `wide`."""
+    places: list[int] = []
+    for left, right in cells:
+        columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]
+        if len(columns) != 1 or (places and columns[0] <= places[-1]):
+            return
+        places.append(columns[0])
+    if places[-1] == len(places) - 1 or (places[-1] - places[0] >= len(places) and not between):
+        return
+    shown = dict(zip(places, text.split(BAR), strict=True))
+    filled = BAR.join(shown.get(place, "") for place in range(places[-1] + 1))
+    lines[n] = (filled.replace("  ", " ").strip(), lines[n][1])
+
+
+def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
+    """The fragments of a row, parted where they stand clearly apart, or where a cell begins above or below."""
+    row = rows[number]
+    wide = _CLOSE if len(row) > 2 else _WIDE
+    cells = [[row[0]]]
+    for last, n in pairwise(row):
+        gap = 10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        if gap < _CLOSE * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
+            cells[-1].append(n)
+        elif gap >= wide * f.size[last] or _is_below(f, rows, number, last, n):
+            cells.append([n])
+        else:
+            cells[-1].append(n)
+    return cells
+
+
+def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
+    """Whether a cell above or below a row begins at the left edge of a fragment, which follows a name or a value."""
+    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
+    return sum(_begins_cell(f, other, n) for other in beside) > _is_label(f.text[last], f.text[n])
+
+
+def _is_label(text: str, after: str) -> int:
+    """2 for the number of a heading, a bullet or a prompt, 1 for another number before words, else 0."""
+    if not any(map(str.isalnum, text)):
+        return 2
+    if not _HEADING_NUMBER.fullmatch(text) or after[:1].isdigit():
+        return 0
+    return 1 if text.isdecimal() and after[:1].isalpha() else 2
+
+
+def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
+    """Whether a cell of a line begins at the left edge of a fragment."""
+    return any(
+        abs(f.x0[one] - f.x0[n]) < _EXACT and (f.x0[one] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
+        for last, one in pairwise(row)
+    )
+
+
+def is_dotted(f: Fragments, last: int, n: int) -> bool:
+    """Whether one of two fragments is a row of dots."""
+    return bool(_DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last]))
+
+
+def joined(f: Fragments, cells: Cells) -> str:
+    """The text of a line with bars between its cells."""
+    return BAR.join([f.text[cell[0]] if len(cell) == 1 else _text(f, cell) for cell in cells])
+
+
+def _text(f: Fragments, cell: Sequence[int]) -> str:
+    parts = [f.text[cell[0]]]
+    for last, n in pairwise(cell):
+        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        if gap * 8 > f.size[last] or is_dotted(f, last, n):
+            parts.append(" ")
+        parts.append(f.text[n])
+    return "".join(parts)
+
+
+class _Part(NamedTuple):
+    """A line of a run of lines with cells."""
+
+    number: int
+    cells: Cells
+    top: int
+    bottom: int
+
+
+def join_wrapped(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> dict[int, int]:
+    """Join lines with the cells above that they go on with: the row gets their text.
+
+    Returns for the number of each line that is joined that of its row.
+    """
+    joins: dict[int, int] = {}
+    number = 0
+    for start in cells:
+        if start < number:
+            continue
+        run: list[_Part] = []
+        lefts: list[int] = []  # of the cells in the run that are no first cells
+        for number in range(start, len(lines)):
+            row = lines[number][1]
+            if not row:
+                continue
+            first = row[0]
+            parted = cells.get(number)
+            if parted:
+                lefts += [f.x0[cell[0]] for cell in parted[1:]]
+            elif not any(abs(left - f.x0[first]) < SAME for left in reversed(lefts[-_CELLS:])):
+                break
+            run.append(_Part(number, parted or [row], f.y0[first], f.y1[first]))
+        if len(run) > 1:
+            _join(f, run, lines, joins)
+    return joins
+
+
+def _join(f: Fragments, run: Sequence[_Part], lines: list[Line], joins: dict[int, int]) -> None:
+    widths: defaultdict[int, int] = defaultdict(int)  # of the widest cells, by their left edges
+    for part in run:
+        for cell in part.cells:
+            place = f.x0[cell[0]] // SAME
+            widths[place] = max(widths[place], breadth(f, cell))
+    base = run[0].number
+    rows: dict[int, list[Cells]] = {}  # by the number of their first line: the lines of each cell
+    columns: list[Cells] = []
+    for last, part in pairwise([run[0], *run]):
+        is_near = 10 * (part.top - last.bottom) < _NEAR * (part.bottom - part.top)
+        places = _places(f, columns, part.cells, widths) if is_near else []
+        if places:
+            for place, cell in zip(places, part.cells, strict=True):
+                columns[place].append(cell)
+            joins[part.number] = base
+            rows[base] = columns
+        else:
+            base, columns = part.number, [[cell] for cell in part.cells] if len(part.cells) > 1 else []
+    for base, columns in rows.items():
+        text = BAR.join(unbroken(_text(f, cell) for cell in column) for column in columns)
+        lines[base] = (text, lines[base][1])
+
+
+def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mapping[int, int]) -> list[int]:
+    """The columns of a row with whose cells all cells of the next line go on, if so."""
+    places: list[int] = []
+    for cell in cells:
+        at = f.x0[cell[0]] // SAME
+        width = max(widths.get(place, 0) for place in (at - 1, at, at + 1))
+        for place, column in enumerate(columns):
+            if goes_on(f, column[-1], cell, width) and place not in places:
+                places.append(place)
+                break
+        else:
+            return []
+    if 0 in places and not (1 < len(cells) < len(columns) and begins_within(f, cells[0])):
+        return []
+    return places
+
+
+class _Word(NamedTuple):
+    """A word and where it begins and ends, in letters from the left; `apart`: more than one blank is before it."""
+
+    start: int
+    end: int
+    text: str
+    apart: bool
+
+
+def part_printed(f: Fragments, lines: list[Line], cells: Collection[int], joined: set[int]) -> None:
+    """Part the rows of values among the lines, and those above them, beside lines with `cells`, but not those `joined`."""
+    letters: dict[Font, float] = {}
+    end = 0
+    for number in cells:
+        if number < end or number in joined:
+            continue
+        first, end = number, number + 1
+        while first and lines[first - 1][1] and first - 1 not in joined:
+            first -= 1
+        while end < len(lines) and lines[end][1] and end not in joined:
+            end += 1
+        block = [n for n in range(number, end) if n in cells] if end > first + 1 else []
+        if any(_pitch(f, lines[n][1], letters) for n in block):
+            _part_lines(f, lines, range(first, end), letters)
+
+
+def _part_lines(f: Fragments, lines: list[Line], numbers: range, letters: dict[Font, float]) -> None:
+    """Part blocks of rows of values among lines without space between them."""
+    block: list[Row] = []
+    width = 0.0
+    count = 0  # values of the last row
+    end = numbers.start  # of the block before
+    for number in range(numbers.start, numbers.stop + 1):
+        text, row = lines[number] if number < numbers.stop else ("", [])
+        values = len(_NUMBER.findall(text))
+        if values > 1:
+            values = sum([_VALUE.fullmatch(word) is not None for word in text.split()])
+        now = _width(f, row, letters) if values > 1 else 0.0
+        if block and (now != width or 2 * values < count):
+            first = number - len(block)
+            above = lines[first - 1][1] if first > end else []
+            head = above if above and _width(f, above, letters) == width else []
+            for place, shown in enumerate(_parted(f, [head, *block], width), first - 1):
+                if shown:
+                    lines[place] = (shown, lines[place][1])
+            block, end = [], number
+        if now:
+            width, count = now, values
+            block.append(row)
+
+
+def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
+    """The width of a line's letters if it is the same for all, else 0."""
+    width = _pitch(f, row, letters)
+    return width if width and all(f.font[n] == f.font[row[0]] and _fits(f, n, width) for n in row) else 0.0
+
+
+def _pitch(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
+    """The width of the letters of a line's first font if it is the same for all, else 0."""
+    font = f.font[row[0]] if row else Font()
+    if font not in letters:
+        letters[font] = _width_of_letters(f, font)
+    return letters[font]
+
+
+def _width_of_letters(f: Fragments, font: Font) -> float:
+    """The width of a font's letters if most of its long fragments show the same, else 0. By its name, all show it."""
+    named = _FONT.search(font.name)
+    own = [n for n, one in enumerate(f.font) if one is font]  # most equal fonts are one object
+    long = [n for n in own if len(f.text[n]) >= _LONG] or (own if named else [])
+    width = median((f.x1[n] - f.x0[n]) / len(f.text[n]) for n in long) if long else 0.0
+    same = [n for n in long if _fits(f, n, width)]
+    several = named or len({_DIGIT.sub("0", f.text[n]) for n in same}) >= _FEW
+    return width if several and 3 * len(same) >= 2 * len(long) else 0.0
+
+
+def _fits(f: Fragments, n: int, width: float) -> bool:
+    return _PITCH_PARTS * abs(f.x1[n] - f.x0[n] - len(f.text[n]) * width) <= width
+
+
+def _parted(f: Fragments, block: Sequence[Row], width: float) -> list[str]:
+    """The text of rows and of the head before them, empty where it stays as it is."""
+    left = min(f.x0[n] for row in block for n in row)
+    head, *rows = [_words(f, row, left, width) for row in block]
+    ends = _ends(rows, head)
+    heads = len({word.end for word in head}.intersection(ends[1:])) / max(len(ends) - 1, 1)
+    if len(ends) < 2 or (len(rows) < 2 and heads < 1):
+        return []
+    shown = [_shown(_by_column(words, ends)) for words in rows]
+    return [_shown(_by_column(head, ends)) if 2 * heads >= 1 else "", *shown]
+
+
+def _words(f: Fragments, row: Row, left: int, width: float) -> list[_Word]:
+    return [
+        _Word(start + one.start(), start + one.end(), one[0], n != row[0] and not one.start())
+        for n in row
+        for start in [round((f.x0[n] - left) / width)]
+        for one in re.finditer(r"\S+", f.text[n])
+        if one[0] != "|"
+    ]
+
+
+def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
+    """Where columns end, if half of them have only values. Words one blank apart are one column without a head between."""
+    heads = {word.end for word in head}
+    columns: list[list[_Word]] = []
+    end = -1
+    for word in sorted(word for words in rows for word in words):
+        if word.start > end:
+            columns.append([])
+        columns[-1].append(word)
+        end = max(end, word.end)
+    values = [all(_VALUE.fullmatch(word.text) for word in column) for column in columns]
+    ends = [max(word.end for word in column) for column in columns]
+    found: list[int] = []
+    for n, column in enumerate(columns):
+        words = n and not (values[n - 1] or values[n] or ends[n - 1] in heads)
+        if words and not any(word.apart for word in column):
+            found.pop()
+        found.append(ends[n])
+    return found if 2 * sum(values) >= len(found) - 1 else []
+
+
+def _by_column(words: Sequence[_Word], ends: Sequence[int]) -> list[list[str]]:
+    """The words of a line by the column in which they end: values and their heads stand at its right."""
+    cells: list[list[str]] = [[] for _ in ends]
+    for word in words:
+        cells[min(bisect_left(ends, word.end), len(ends) - 1)].append(word.text)
+    return cells
+
+
+def _shown(cells: Sequence[Sequence[str]]) -> str:
+    last = max((n for n, cell in enumerate(cells) if cell), default=0)
+    return BAR.join(map(" ".join, cells[: last + 1])).replace("  ", " ").strip()

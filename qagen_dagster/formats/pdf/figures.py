@@ -1,0 +1,469 @@
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures.
+
+Panels of drawings and pictures without a caption that stand in rows and grids.
+
+Shapes on a PDF page, split by the captions beside each other that they belong to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from qagen_dagster.formats.pdf.captions import (
+    Piece,
+    Text,
+    area,
+    contains,
+    continues_paragraph,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    touch,
+    union,
+)
+from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect
+
+_MIN_SIDE = 16.0  # points, of a shape
+_LONG = 100.0  # points, of a shape that may be half as high, such as a number line
+_WHOLE = 0.8  # share of the page from which a shape is its background
+_JOINED = 9.0  # points between parts of one drawing
+_RULE = 2.6  # points, thickness of a separating line
+_PARAGRAPH = 3  # lines of prose that make a box a frame
+_BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
+_LABEL_CHARS = 60
+_LARGE_CHARS = 12  # of a label in the size of the prose
+_LEGEND_CHARS = 24
+_LABEL_GAP = 13.0  # points between a drawing and its labels
+_LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
+_LEGEND = 0.5  # share of the drawing's width that a legend may have
+_EDGE = 4.0  # points between a frame and what is drawn in it
+_DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
+_FRAME = 8  # paths of a frame around a program
+_TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
+_MARGIN = 0.08  # share of the page's height that running heads and feet take
+_BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
+_PART = re.compile(r"\([a-z]\) \w")  # of a figure
+_NEAR = 30.0  # points between a caption and its shape
+
+
+@dataclass(eq=False)
+class Shape:
+    """Pictures and drawings that stand together.
+
+    `items` counts its pictures and drawings; `boxes` are the boxes of all, `parts` the straight paths among them.
+    """
+
+    box: Rect
+    items: int = 0
+    pictures: int = 0
+    curves: int = 0
+    boxes: list[Rect] = field(default_factory=list[Rect])
+    parts: list[Drawing] = field(default_factory=list[Drawing])
+
+
+@dataclass
+class Shown:
+    """The content of a page besides text."""
+
+    shapes: list[Shape] = field(default_factory=list[Shape])
+    bits: list[Rect] = field(default_factory=list[Rect])  # too small for a shape, but possibly part of one
+    rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
+
+
+class Repeats:
+    """Marks at the same place on many pages: logos, rules and backgrounds of running heads."""
+
+    def __init__(self) -> None:
+        self._pictures: Counter[tuple[int, ...]] = Counter()
+        self._drawings: Counter[tuple[int, ...]] = Counter()
+        self._pages = 0
+
+    def add(self, pictures: Iterable[Picture], drawings: Iterable[Drawing]) -> None:
+        """Count one page."""
+        self._pages += 1
+        self._pictures.update({_place(one.box) for one in pictures})
+        self._drawings.update({_place(one.box) for one in drawings})
+
+    def has_picture(self, one: Picture) -> bool:
+        """Whether this picture is repeated."""
+        return self._pictures[_place(one.box)] >= max(3, 0.12 * self._pages)
+
+    def has_drawing(self, one: Drawing) -> bool:
+        """Whether this path is repeated."""
+        return self._drawings[_place(one.box)] >= max(3, 0.3 * self._pages)
+
+
+def _place(box: Rect) -> tuple[int, ...]:
+    return tuple(round(side / 2) for side in box)
+
+
+def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
+    """The shapes and rules of a page, without its background and repeated marks."""
+    page = (0.0, 0.0, text.width, text.height)
+    shown = Shown()
+    parts: list[tuple[Rect, Drawing | None]] = []
+    for one in pictures:
+        box = intersection(one.box, page)
+        on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
+        if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
+            thin = min(box[2] - box[0], box[3] - box[1]) <= _RULE
+            parts.append((box, Drawing(box, 1, curved=False, white=False) if thin else None))
+    for path in drawings:
+        box = intersection(path.box, page)
+        if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
+            continue
+        if repeats.has_drawing(path):
+            continue
+        if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
+            shown.rules.append(box)
+        if _covers_prose(box, text):
+            shown.shapes.append(Shape(box, boxes=[box]))  # it does not connect what stands in it
+        else:
+            parts.append((box, path))
+    _gather(text, parts, shown)
+    return shown
+
+
+def _covers_prose(box: Rect, text: Text) -> bool:
+    """Whether the box contains paragraphs: it is a frame or a background, or it is displayed smaller than stated."""
+    if area(box) < 2_000:
+        return False
+    return (
+        sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
+        >= _PARAGRAPH
+    )
+
+
+def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
+    """Group parts that touch or nearly touch, on a coarse grid, which is cheap for thousands of parts."""
+    cell = max(_JOINED / 2, max(text.width, text.height) / 300)
+    rows = [0] * (int(text.height / cell) + 3)
+    cells = [_cells(part[0], cell) for part in parts]
+    for left, top, right, bottom in cells:
+        mask = ((1 << (right - left + 1)) - 1) << left
+        for y in range(top, min(bottom, len(rows) - 1) + 1):
+            rows[y] |= mask
+    label = _Labels(rows)
+    shapes: dict[int, Shape] = {}
+    for (box, path), (left, top, _, _) in zip(parts, cells, strict=True):
+        key = label.of(left, top)
+        if key not in shapes:
+            shapes[key] = Shape(box)
+        _add(shapes[key], box, path)
+    for one in sorted(shapes.values(), key=lambda one: (one.box[1], one.box[0])):
+        if _is_shape(one):
+            shown.shapes.append(one)
+        else:
+            shown.bits.append(one.box)
+
+
+def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
+    shape.box = union((shape.box, box))
+    shape.boxes.append(box)
+    if path is None:
+        shape.pictures += 1
+        return
+    shape.items += path.items
+    shape.curves += path.curved
+    if not path.curved:
+        shape.parts.append(path)
+
+
+def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
+    """The grid cells of a box, with one more to the right and below."""
+    left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
+    return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
+
+
+class _Labels:
+    """Connected groups of cells in a grid of bits."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self._parent: list[int] = []
+        self._runs: list[list[tuple[int, int, int]]] = []
+        before: list[tuple[int, int, int]] = []
+        for bits in rows:
+            runs = [(start, end, self._new()) for start, end in _runs(bits)]
+            for start, end, name in runs:
+                for left, right, other in before:
+                    if left <= end + 1 and right >= start - 1:
+                        self._parent[self._root(name)] = self._root(other)
+            self._runs.append(runs)
+            before = runs
+
+    def of(self, x: int, y: int) -> int:
+        """The label of the group that a set cell belongs to."""
+        for start, end, name in self._runs[min(y, len(self._runs) - 1)]:
+            if start <= x <= end:
+                return self._root(name)
+        return -1
+
+    def _new(self) -> int:
+        self._parent.append(len(self._parent))
+        return len(self._parent) - 1
+
+    def _root(self, name: int) -> int:
+        while self._parent[name] != name:
+            self._parent[name] = self._parent[self._parent[name]]
+            name = self._parent[name]
+        return name
+
+
+def _runs(bits: int) -> Iterable[tuple[int, int]]:
+    start = 0
+    while bits:
+        skip = (bits & -bits).bit_length() - 1
+        bits >>= skip
+        start += skip
+        length = (~bits & (bits + 1)).bit_length() - 1
+        yield start, start + length - 1
+        bits >>= length
+        start += length
+
+
+def _is_shape(one: Shape) -> bool:
+    wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
+    return min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
+
+
+def is_written(shape: Shape, text: Text) -> bool:
+    """Whether it is a box of text: a note, a listing, a form."""
+    wide = shape.box[2] - shape.box[0]
+    bands = [one.box for one in shape.parts if one.box[2] - one.box[0] > 0.9 * wide]
+    low = [box for box in bands if box[3] - box[1] < 2 * text.body]
+    if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
+        return True
+    inside = [one for one in text.pieces if contains(shape.box, one.box)]
+    if not shape.pictures and _is_frame(shape, inside):
+        return True
+    plain = len(shape.boxes) <= _FRAME
+    if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
+        return True
+    words = sum(area(one.box) for one in inside if len(one.text) > 18)
+    return words > 0.15 * area(shape.box)
+
+
+def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
+    """Whether little is drawn in a frame, and most lines begin at its left side."""
+    x0, y0, x1, y1 = shape.box
+    wide, high = x1 - x0, y1 - y0
+    inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
+    if not inner:
+        return True  # a side of a frame, or all sides in short lines
+    whole = [box for box in shape.boxes if box[2] - box[0] > 0.9 * wide or box[3] - box[1] > 0.9 * high]
+    sides = [box for box in whole if min(box[2] - box[0], box[3] - box[1]) <= _RULE]
+    drawn = [box for box in inner if box not in (sides if len(sides) > 3 else whole)]
+    framed = len(sides) > 3 or any(area(box) > 0.8 * area(shape.box) for box in inner)
+    if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
+        return False
+    starts: dict[int, float] = {}
+    for one in inside:
+        starts[one.line] = min(one.box[0], starts.get(one.line, x1))
+    left = sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
+    return left or any(one.box[2] - one.box[0] > 0.5 * wide for one in inside)
+
+
+def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
+    """Whether lines that begin at the left fill the box, as those of a program do: long ones, or in a plain frame."""
+    wide, high = box[2] - box[0], box[3] - box[1]
+    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide]
+    lines = {one.line: one for one in starts}.values()
+    long = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
+    return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
+
+
+def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
+    """The box of the panels of a drawing without a caption, with their labels, titles and legends."""
+    drawn = union(panels)
+    box = with_labels(drawn, text, expanded(drawn, 30), set())
+    wide = _with_legend(box, drawn, shown, text)
+    most = _LEGEND * (box[2] - box[0])
+    if box[0] - wide[0] < most and wide[2] - box[2] < most:
+        box = wide
+    return union((box, *titles(box, [box, drawn, *panels], text, text.pieces)))
+
+
+def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
+    """The box with the small shapes and short texts level with it, up to the next prose; unchanged beside a panel."""
+    shapes = [one.box for one in shown.shapes if shared_height(one.box, drawn) > 0]
+    if any(area(one) > 0.3 * area(drawn) and shared_width(one, drawn) < 0 for one in shapes):
+        return box
+    level = [one.box for one in text.prose if shared_height(one.box, box) > 0]
+    left = max((one[2] for one in level if one[2] <= box[0]), default=0.0)
+    right = min((one[0] for one in level if one[0] >= box[2]), default=text.width)
+    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LEGEND_CHARS]
+    parts = [*shapes, *shown.bits]
+    for near, gap in zip((parts, short, short), (*_LEGEND_GAP, _LABEL_GAP), strict=True):
+        reach = (max(box[0] - gap, left), drawn[1], min(box[2] + gap, right), drawn[3])
+        box = union((box, *(one for one in near if contains(reach, one))))
+    return box
+
+
+def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
+    """The texts centred right above or below a drawing, and narrower than that or one of its panels."""
+    near = [
+        one
+        for one in pieces
+        if one not in text.prose
+        and any(char.isalpha() for char in one.text)  # it is no page number
+        and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
+        and 0 <= -shared_height(one.box, box) < _TITLE * one.size
+    ]
+    listed = _listed(text)
+    titles = [
+        one for one in near if one.line not in listed and any(_is_centred(one, panel) for panel in panels)
+    ]
+    apart = [one for one in pieces if one not in titles and one not in text.prose]
+    return [
+        one.box
+        for one in titles
+        if not any(
+            shared_height(one.box, other.box) > 0 or continues_paragraph(other, one) for other in apart
+        )
+    ]
+
+
+def _listed(text: Text) -> set[int]:
+    """The lines that begin with a bullet."""
+    return {one.line for one in text.pieces if one.text.startswith(_BULLETS)}
+
+
+def _is_centred(title: Piece, panel: Rect) -> bool:
+    left, _, right, _ = title.box
+    wider = 4 * title.size if len(title.text) <= _LEGEND_CHARS else 0.0
+    return (
+        abs(left + right - panel[0] - panel[2]) < 2 * title.size
+        and right - left < panel[2] - panel[0] + wider
+    )
+
+
+def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
+    """The box with small texts in and around it that lie in `within`: axis labels, legends, titles."""
+    listed = _listed(text)
+    loose = [
+        one
+        for one in text.pieces
+        if one not in text.prose
+        and one not in skip
+        and one.line not in listed
+        and contains(within, one.box)
+        and union((box, one.box)) != box
+        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # not across the page
+    ]
+    for _ in range(4):
+        near = [one for one in loose if _is_label(one, box, text.body)]
+        if not near:
+            break
+        box = union((box, *(one.box for one in near)))
+        loose = [one for one in loose if one not in near]
+    return box
+
+
+def _is_label(piece: Piece, box: Rect, body: float) -> bool:
+    """Whether a text touches a drawing, or is short and right beside, above or below it."""
+    if not touch(expanded(box, _LABEL_GAP), piece.box):
+        return False
+    if shared_height(piece.box, box) > 0:
+        return True
+    middle = (piece.box[0] + piece.box[2]) / 2
+    inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
+    large = piece.size >= 0.95 * body
+    short = len(piece.text) < 5 and any(char.isalnum() for char in piece.text)
+    if large and piece.box[1] < box[1] and not short:
+        return False  # it is a title, or it is the line before the drawing
+    return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
+        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
+    )
+
+
+def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
+    """Rows and grids of shapes of one height, whose gaps are narrower than they are.
+
+    On pages where parts of figures have captions of their own, each shape is a row. A paragraph parts the rows of a grid.
+    """
+    rows: list[list[Shape]] = []
+    apart = any(_PART.match(piece.text) for piece in text.pieces)
+    for shape in sorted(shapes, key=lambda one: one.box[0]):
+        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box)), None)
+        if row is None:
+            rows.append([shape])
+        else:
+            row.append(shape)
+    grids: list[list[Shape]] = []
+    for row in sorted(rows, key=lambda row: row[0].box[1]):
+        above = next((grid for grid in grids if not apart and _is_below(grid, row, text)), None)
+        if above is None:
+            grids.append(row)
+        else:
+            above += row
+    return grids
+
+
+def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
+    """Whether a row of panels is as wide as those above it and close to them, without a paragraph between them."""
+    x0, _, x1, bottom = union(one.box for one in grid)
+    left, top, right, _ = union(one.box for one in row)
+    high = min(one.box[3] - one.box[1] for one in (*grid, *row))
+    level = max(abs(x0 - left), abs(x1 - right)) < 0.1 * (x1 - x0)
+    between = (x0, bottom, x1, top)
+    return (
+        min(len(grid), len(row)) > 1
+        and level
+        and 0 <= top - bottom < high
+        and not any(touch(piece.box, between) for piece in text.prose)
+    )
+
+
+def _is_next(left: Rect, right: Rect) -> bool:
+    """Whether two panels are of one height and stand close beside each other."""
+    gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
+    return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
+        left[2] - left[0], right[2] - right[0]
+    )
+
+
+def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
+    """The shape, split where captions stand side by side at it, without the parts that overlap a caption."""
+    across = [
+        box for box in captions if shared_height(box, shape.box) > 6 and shared_width(box, shape.box) > 0
+    ]
+    rest = _without(shape, across) if across else shape
+    if rest is None:
+        return []
+    near = sorted(
+        box
+        for box in captions
+        if -_NEAR < shared_height(box, rest.box) < 6 and shared_width(box, rest.box) > 0
+    )
+    if len(near) < 2 or any(shared_width(a, b) > -4 or shared_height(a, b) < 0 for a, b in pairwise(near)):
+        return [rest]
+    return _cut(rest, [box[0] - 4 for box in near[1:]])
+
+
+def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
+    """The parts left of the first edge, between the first and the second, and so on."""
+    pieces: list[Shape] = []
+    limits = [float("-inf"), *edges, float("inf")]
+    for left, right in pairwise(limits):
+        inside = [box for box in shape.boxes if left <= (box[0] + box[2]) / 2 < right]
+        if not inside:
+            continue
+        x0, y0, x1, y1 = union(inside)
+        box = (max(x0, left), y0, min(x1, right), y1)
+        pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
+    return pieces
+
+
+def _without(shape: Shape, across: Sequence[Rect]) -> Shape | None:
+    """The shape without the parts that overlap any of these boxes; None if nothing is left."""
+    kept = [
+        box
+        for box in shape.boxes
+        if not any(touch(box, one) and shared_height(box, one) > 2 for one in across)
+    ]
+    return replace(shape, box=union(kept), boxes=kept, parts=[]) if kept else None

@@ -1,0 +1,370 @@
+"""Loose lettering inside figures, moved out of the text flow to one line above the figure's caption.
+
+It is found by the lines alone, because looking at the drawings would cost as much as reading the page again.
+
+The lines of a PDF page: its rows in reading order, with cells parted, blank lines between paragraphs, and tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from qagen_dagster.formats.pdf.cells import (
+    BAR,
+    Cells,
+    cells_of,
+    join_wrapped,
+    joined,
+    part_printed,
+    unbroken,
+    with_empty_cells,
+)
+from qagen_dagster.formats.pdf.fragments import (
+    Fragments,
+    fragments_of,
+    has_symbols,
+    mark_checkboxes,
+    mark_scripts,
+    split,
+)
+from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
+from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
+from qagen_dagster.formats.pdf.ruled_tables import Box, Ruled, ruled_tables
+
+MARK = " \u00b7 "  # separates two pieces of lettering
+_FIGURE = re.compile(
+    r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
+)
+_CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
+_HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
+_WALL_CHARS = 25  # minimum characters of a line that is text and not lettering
+_WALL_WORDS = 4
+_LABEL_CHARS = 26  # average characters that pieces of lettering have at most
+_CODE_CHARS = 6  # average characters that lines of a listing have at least
+_HEAD = 900  # tenths of a point: a separate line above this height is a running head
+_MAX_LINE = 1_000  # characters of lettering on one line
+_ENDS = '.!?:;"\u201d'
+_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
+_FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
+_APART = 8  # tenths of the letter size between close columns
+_LINES_OF_CELLS = 3  # from which a page may have a ruled table
+_FAR = 1 << 30
+_BLANK: Line = ("", [])
+_ONE: Cells = []  # of a row that is no row of cells
+
+
+def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ()) -> list[Line]:
+    """The lines, with the loose lettering above each figure's caption merged into a line before the caption.
+
+    Fragments of tables, `cells`, are none.
+    """
+    captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
+    if not captions:
+        return lines
+    page = _page(f, lines)
+    found: list[Line] = []
+    done = 0
+    for caption in captions:
+        start = _start(f, lines, caption, done, page, cells)
+        run = [line for line in lines[start:caption] if line[1]]
+        if len(run) > 1 and _is_loose(f, run):
+            found += lines[done:start]
+            found += _joined(f, run)
+            done = caption
+    return found + lines[done:]
+
+
+class _Page(NamedTuple):
+    """The page's usual letter size and line starts, in tenths of a point."""
+
+    size: int
+    starts: frozenset[int]
+
+
+def _page(f: Fragments, lines: Sequence[Line]) -> _Page:
+    sizes: Counter[int] = Counter()
+    starts: Counter[int] = Counter()
+    for text, row in lines:
+        if row and len(text) >= _WALL_CHARS:
+            sizes[f.size[row[0]]] += len(text)
+            starts[f.x0[row[0]] // 10] += 1
+    usual = [start for start, count in starts.items() if count > 2]
+    near = frozenset(one for start in usual for one in range(start - 1, start + 2))
+    return _Page(sizes.most_common(1)[0][0] if sizes else 0, near)
+
+
+def _start(
+    f: Fragments, lines: Sequence[Line], caption: int, least: int, page: _Page, cells: Container[int]
+) -> int:
+    """The first line of the run of non-text lines above a caption."""
+    foot = f.y0[lines[caption][1][0]]
+    n = caption
+    while n > least:
+        text, row = lines[n - 1]
+        below = row and max(f.y1[one] for one in row) > foot + 30
+        if row and (below or row[0] in cells or _is_text(f, text, row, page)):
+            break
+        n -= 1
+    last = lines[n - 1][1] if n else []
+    while n < caption and last and _follows(f, last, lines[n][1]):
+        last = lines[n][1]
+        n += 1
+    if n == 0 and caption > 2 and not lines[1][1] and f.y1[lines[0][1][0]] < _HEAD:
+        n = 1
+    while n < caption and not lines[n][1]:
+        n += 1
+    return n
+
+
+def _is_text(f: Fragments, text: str, row: Row, page: _Page) -> bool:
+    """Whether a line belongs to a paragraph, a heading or a caption."""
+    if _CAPTION.match(text):
+        return True
+    size = max(f.size[one] for one in row)
+    if " | " in text or size * 100 < 88 * page.size:
+        return False
+    if len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS:
+        return True
+    if size * 100 < 97 * page.size:
+        return False
+    return _HEADING.match(text) is not None or (
+        f.x0[row[0]] // 10 in page.starts and sum(map(str.isalpha, text)) > _WALL_WORDS
+    )
+
+
+def _follows(f: Fragments, above: Row, below: Row) -> bool:
+    """Whether a line continues the paragraph or caption above it."""
+    if not below:
+        return False
+    a, b = above[0], below[0]
+    return (
+        abs(f.size[a] - f.size[b]) <= 4
+        and -f.size[a] < f.y0[b] - f.y1[a] < f.size[a] * 3 // 5
+        and f.y0[b] > f.y0[a]
+        and abs(f.x0[a] - f.x0[b]) <= 2 * f.size[a]
+    )
+
+
+def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
+    """Whether the lines are scattered short lettering, and neither a table nor a listing."""
+    cells = [text.split(" | ") for text, _ in run]
+    count = sum(map(len, cells))
+    if sum(len(text) for text, _ in run) > _LABEL_CHARS * count:
+        return False
+    widths = Counter(len(one) for one in cells if len(one) > 2)
+    common = widths.most_common(1)[0] if widths else (0, 0)
+    if common[1] > 2 and common[1] * 2 > len(run):
+        return False
+    return not _is_listing(f, run)
+
+
+def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
+    """Whether the lines begin at few positions and follow each other evenly, as code does."""
+    if len(run) < 3 or sum(len(text) for text, _ in run) < _CODE_CHARS * len(run):
+        return False
+    starts = Counter(f.x0[row[0]] // 10 for _, row in run)
+    steps = [f.y1[b[0]] - f.y1[a[0]] for (_, a), (_, b) in pairwise(run)]
+    usual = median(steps)
+    even = sum(abs(step - usual) * 10 <= usual for step in steps)
+    aligned = sum(count for _, count in starts.most_common(3))
+    return usual > 0 and even * 10 >= 7 * len(steps) and aligned * 3 >= 2 * len(run)
+
+
+def _joined(f: Fragments, run: Sequence[Line]) -> list[Line]:
+    """The lettering on one line, or on several if it is long."""
+    lines: list[Line] = []
+    for text, row in run:
+        part = text.replace(" | ", MARK)
+        if lines and len(lines[-1][0]) + len(part) < _MAX_LINE:
+            lines[-1] = (lines[-1][0] + MARK + part, lines[-1][1] + row)
+        else:
+            lines.append((part, list(row)))
+    return lines
+
+
+def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
+    """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
+    fragments = fragments_of(printed.json)
+    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
+    mark_checkboxes(fragments, printed.checkboxes)
+    return fragments
+
+
+class PageLines(NamedTuple):
+    """The lines of a page, their fragments, and the tables among them."""
+
+    fragments: Fragments
+    lines: list[Line]
+    tables: list[Ruled]
+
+
+def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
+    """The lines of a page; ruling lines are looked at only if some lines have cells."""
+    f, rows = rows_in_order(fragments)
+    flow = _flowing(f, rows)
+    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
+    tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
+    cuts = {n: places for table in tables for n, places in table.cuts.items()}
+    if cuts:
+        fragments = split(fragments, cuts)
+        f, rows = rows_in_order(fragments)
+        tables = _whole(ruled_tables(fragments, rules), rows)
+    lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
+    cells = {n for table in tables for row in table.rows for cell in row for n in cell}
+    return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
+
+
+def _has_cells(f: Fragments, flow: _Flow) -> bool:
+    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
+    if sum([len(row) > 1 for _, row in flow.lines]) < 2:  # most pages
+        return False
+    if len(flow.cells) >= _LINES_OF_CELLS:
+        return True
+    before = False
+    for _, row in flow.lines:
+        if row:
+            apart = len(row) > 1 and any(
+                10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
+                for last, n in pairwise(row)
+            )
+            if before and apart:
+                return True
+            before = apart
+    return False
+
+
+def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
+    """The tables that do not cut the lines of the page: lines under the sums of one column are no table."""
+    found: list[Ruled] = []
+    for table in tables:
+        inside = {n for row in table.rows for cell in row for n in cell}
+        cut = sum(not inside.isdisjoint(row) and not inside.issuperset(row) for row in rows)
+        if cut * _FEW_CUT <= len(table.rows):
+            found.append(table)
+    return found
+
+
+def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
+    """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
+    lines: list[Line] = []
+    for part in _parts(rows, tables):
+        found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
+        if lines and _is_below(f, lines[-1][1], found[0][1]):
+            lines.append(_BLANK)
+        lines += found
+    return lines
+
+
+def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
+    """The tables where their first fragment stands, and the rows of other fragments between them."""
+    owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
+    done: list[Ruled] = []
+    flow: list[Row] = []
+    for row in rows:
+        if own := [n for n in row if n not in owners]:
+            flow.append(own)
+        for table in [owners[n] for n in row if n in owners]:
+            if table in done:
+                continue
+            if flow:
+                yield flow
+            yield table
+            done.append(table)
+            flow = []
+    if flow:
+        yield flow
+
+
+class _Flow(NamedTuple):
+    """Lines one below the other: the cells of those that have several, and the numbers of needless blank lines."""
+
+    lines: list[Line]
+    cells: dict[int, Cells]
+    torn: set[int]
+
+
+def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
+    """The lines of rows, with blank lines where there is space between them."""
+    texts, tops, bottoms = f.text, f.y0, f.y1
+    lines: list[Line] = []
+    blanks: list[int] = []
+    cells: dict[int, Cells] = {}
+    limit = _FAR  # a line that begins lower gets a blank line before it
+    for number, row in enumerate(rows):
+        first = row[0]
+        top, bottom = tops[first], bottoms[first]
+        text = texts[first]
+        parted = _ONE
+        if len(row) > 1:
+            parted = cells_of(f, rows, number)
+            text = joined(f, parted)
+        if top > limit and not (
+            top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
+        ):
+            blanks.append(len(lines))
+            lines.append(_BLANK)
+        if len(parted) > 1:
+            cells[len(lines)] = parted
+        lines.append((text, row))
+        limit = bottom + (bottom - top) * 7 // 10
+    return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
+
+
+def _completed(f: Fragments, flow: _Flow) -> list[Line]:
+    """The lines, each with all lines of its cells, and with empty cells where cells show columns."""
+    lines, cells, torn = flow
+    joins: dict[int, int] = {}
+    if cells and not f.rtl:
+        joins = join_wrapped(f, lines, cells)
+        whole = {base: [*lines[base][1]] for base in joins.values()}
+        for n, base in joins.items():
+            whole[base] += lines[n][1]
+            lines[n] = _BLANK
+        if any(len(lines[n][1]) > 2 for n in cells):
+            with_empty_cells(f, lines)
+        part_printed(f, lines, cells, set(whole))
+        for base, row in whole.items():
+            lines[base] = (lines[base][0], row)
+    if not (joins or torn):
+        return lines
+    return [line for n, line in enumerate(lines) if n not in joins and n not in torn]
+
+
+def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
+    """Whether a line of cells and the one above it are rows of one table, whose last cells overlap."""
+    text, row = above
+    return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
+
+
+def _is_torn(before: Line, after: Line) -> bool:
+    """Whether a sentence goes on after the blank line between two lines, as in double-spaced text."""
+    above, below = before[0], after[0]
+    return (
+        len(above) >= _SENTENCE
+        and above[-1] not in _ENDS
+        and below[:1].islower()
+        and BAR not in above + below
+    )
+
+
+def _is_below(f: Fragments, above: Row, below: Row) -> bool:
+    """Whether there is a large gap between two lines."""
+    top, bottom = f.y0[above[0]], f.y1[above[0]]
+    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
+
+
+def _tabular(f: Fragments, table: Ruled) -> list[Line]:
+    """One line for each row of a table."""
+    lines: list[Line] = []
+    for row in table.rows:
+        cells = [unbroken(f.text[n] for n in cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
+    return lines

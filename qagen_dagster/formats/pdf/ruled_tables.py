@@ -1,0 +1,469 @@
+"""The rows and cells of a ruled table whose columns are known.
+
+Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect, bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from statistics import fmean
+
+from qagen_dagster.formats.pdf.cells import SAME, begins_within, breadth, goes_on, has_room, has_words
+from qagen_dagster.formats.pdf.fragments import Fragments
+
+TableRow = list[list[int]]  # the fragments of each cell
+
+_VALUE = 6  # average width of cells that are values, in letter sizes
+_LINES_OF_A_CELL = 6
+_NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
+_NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
+Box = tuple[int, int, int, int]  # tenths of a point
+_JOINT = 40  # between the pieces of one line
+_ENDS = 60  # between the ends of lines of one table
+_NARROW = 50  # between two upright lines without a column
+_SHORTEST = 400  # of a line that bounds a table
+_DOUBLE = 80  # height of the space between two lines without room for text
+_WORD = 3  # characters that a cell of every other row has at least; the grid of a chart has fewer
+_GUTTER = 45  # least width of the space between two columns; underscores that are drawn are narrower
+_CROSSING = 5  # of this many rows, one may cross the space between two columns
+_APART = 6  # tenths of the letter size between two cells; words of justified lines are nearer
+_PARAGRAPH = 30  # average characters of the shortest cell of a line, from which a part of many lines is prose
+_FAR = 1 << 30
+_HIGHEST = 4_500  # of a table between two lines; those of the head and foot of a page are further apart
+_LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
+_EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
+_HEADING = 4  # most height of a heading of rows, in letter sizes
+_CAPTION = 60  # characters of a line across the table that is more than a heading of rows
+
+
+def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
+    """The spaces at which fragments that hold several cells are to be cut: between numbers, and at columns."""
+    cuts: dict[int, list[int]] = {}
+    for line in lines:
+        spans = {n: _span(f, edges, n) for n in line}
+        full = sorted(column for a, b in spans.values() for column in range(a, b + 1)) == list(
+            range(len(edges) + 1)
+        )
+        for n, (first, last) in spans.items():
+            text = f.text[n]
+            spaces = [place for place, char in enumerate(text) if char == " "]
+            if _NUMBERS.fullmatch(text):
+                cuts[n] = spaces
+            elif full and spaces and not f.rtl:
+                step = (f.x1[n] - f.x0[n]) / len(text)
+                places = ((edge - f.x0[n]) / step for edge in edges[first:last])
+                cuts[n] = sorted({min(spaces, key=lambda space: abs(space - place)) for place in places})
+    return {n: places for n, places in cuts.items() if places}
+
+
+def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
+    """The first and the last column that a fragment reaches into."""
+    slack = f.size[n] // 2
+    first = bisect(edges, f.x0[n] + slack)
+    return first, max(first, bisect(edges, f.x1[n] - slack))
+
+
+class Rows:
+    """The rows of each part of a table."""
+
+    def __init__(
+        self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
+    ) -> None:
+        self._f = f
+        self._right = right
+        self._edges = edges
+        self._parts = parts
+        self._each = len(parts) >= each
+        self._spans = {n: _span(f, edges, n) for part in parts for line in part for n in line}
+        self._column = {
+            n: first if last > first else bisect(edges, f.x0[n] + f.x1[n] >> 1)
+            for n, (first, last) in self._spans.items()
+        }
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        """The width of the widest line in each column."""
+        widths = [0] * (len(self._edges) + 1)
+        for part in self._parts:
+            for line in part:
+                for column, cell in enumerate(self._row(line)):
+                    if cell and all(self._spans[n][0] == self._spans[n][1] for n in cell):
+                        widths[column] = max(widths[column], breadth(self._f, cell))
+        return widths
+
+    def all(self) -> list[list[TableRow]]:
+        """By part, its rows."""
+        return [
+            self._spread(part)
+            if len(self._parts) == 1 or self._is_many(part)
+            else [self._row([n for line in part for n in line])]
+            for part in self._parts
+        ]
+
+    def _is_many(self, part: list[list[int]]) -> bool:
+        """Whether the lines of a part are rows, and not the lines of one row's cells."""
+        counts = self._counts(part)
+        most = max(counts)
+        if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
+            return most > 1
+        if self._is_spaced(part) or any(
+            self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
+        ):
+            return True
+        if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
+            return True
+        full = [column for column, count in enumerate(counts) if count == most]
+        values = sum(self._width(part, column) <= _VALUE for column in full)
+        return (
+            values > 1
+            or len(full) == len(counts) > 2
+            or (self._is_listed(part) if self._each else len(full) > 1)
+        )
+
+    def _is_listed(self, part: list[list[int]]) -> bool:
+        """Whether most lines have several cells, and some of these had room for the next line, but none is wrapped."""
+        f = self._f
+        columns = [[cell for cell in lines if cell] for lines in zip(*map(self._row, part), strict=True)]
+        most = sum(4 * len(lines) >= 3 * len(part) for lines in columns)
+        listed = False
+        for lines, width in zip(columns, self._widths, strict=True):
+            room = [has_room(f, above, below, width) for above, below in pairwise(lines)]
+            if any(room):
+                listed = listed or 4 * len(lines) >= 3 * len(part)
+            elif any(has_words(f, above) for above in lines[:-1]):
+                return False
+        return listed and most > 1 and len(part) > 2
+
+    def _is_spaced(self, part: list[list[int]]) -> bool:
+        """Whether lines of the first column are too far apart for those of one cell."""
+        f = self._f
+        names = [n for line in part for n in line if self._column[n] == 0]
+        gaps = [f.y0[below] - f.y1[above] - f.size[below] for above, below in pairwise(names)]
+        return bool(gaps) and 10 * max(gaps) > -2 * f.size[names[0]]
+
+    def _numbers(self, part: list[list[int]], column: int) -> int:
+        """How many lines have a number in a column."""
+        shown = [" ".join([self._f.text[n] for n in line if self._column[n] == column]) for line in part]
+        return sum(_NUMBER.fullmatch(text) is not None for text in shown)
+
+    def _width(self, part: list[list[int]], column: int) -> float:
+        """The average width of the fragments in a column, in letter sizes."""
+        f = self._f
+        return fmean(
+            (f.x1[n] - f.x0[n]) / f.size[n] for line in part for n in line if self._column[n] == column
+        )
+
+    def _counts(self, part: list[list[int]]) -> list[int]:
+        counts = [0] * (len(self._edges) + 1)
+        for line in part:
+            for column in {self._column[n] for n in line}:
+                counts[column] += 1
+        return counts
+
+    def _row(self, inside: list[int]) -> TableRow:
+        row: TableRow = [[] for _ in range(len(self._edges) + 1)]
+        for n in inside:
+            column, last = self._column[n], self._spans[n][1]
+            beside = row[column] and self._f.x1[row[column][-1]] <= self._f.x0[n]
+            row[column + 1 if beside and column < last else column].append(n)
+        return row
+
+    def _spread(self, part: list[list[int]]) -> list[TableRow]:
+        """One row for each line, but a cell half-way between two rows and a wrapped line belong to the row above."""
+        rows: list[TableRow] = []
+        for before, line, after in zip([[], *part], part, [*part[1:], []], strict=False):
+            row = self._row(line)
+            if rows and (self._is_between(rows[-1], before, row, after) or self._is_wrapped(rows[-1], row)):
+                rows[-1] = [a + b for a, b in zip(rows[-1], row, strict=True)]
+            else:
+                rows.append(row)
+        return rows
+
+    def _is_between(self, last: TableRow, above: list[int], row: TableRow, below: list[int]) -> bool:
+        f = self._f
+        if not below or any(cell and up for cell, up in zip(row, last, strict=True)):
+            return False
+        step = min(f.y0[n] + f.y1[n] for n in below) - max(f.y0[n] + f.y1[n] for n in above)
+        return step < 4 * min(f.size[n] for n in (*above, *below))
+
+    def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
+        """Whether the row is only the next line of cells that reach the right edges of their columns.
+
+        If these are several, each is longer than a value. A first cell goes on in lower case with words that had no room above.
+        """
+        filled = [column for column, cell in enumerate(row) if cell]
+        if not all(above[column] for column in (0, *filled)):
+            return False
+        if filled[0] == 0:
+            fewer = len(filled) < sum(map(bool, above)) and begins_within(self._f, row[0])
+            return fewer and all(self._goes_on(above[column], row[column], column) for column in filled)
+        f = self._f
+        for column in filled:
+            last, first, start = above[column][-1], row[column][0], above[column][0]
+            left, right = ([*self._edges, self._right])[column - 1 : column + 1]
+            if (
+                abs(f.x0[first] - f.x0[start]) >= SAME
+                or f.x1[last] <= right - (right - left) // 4
+                or (len(filled) > 1 and f.x1[last] - f.x0[start] < 2 * _VALUE * f.size[start])
+            ):
+                return False
+        return True
+
+    def _goes_on(self, above: list[int], below: list[int], column: int) -> bool:
+        f = self._f
+        low = above[-1]
+        last = [n for n in above if f.y1[n] > f.y0[low] + f.size[low] // 2]
+        return goes_on(f, last, below, self._widths[column])
+
+
+@dataclass
+class Ruled:
+    """A table between ruling lines, and its rows from the top down."""
+
+    box: Box
+    rows: list[TableRow]  # cells in reading direction
+    cuts: dict[int, list[int]]  # where in the text of a fragment another cell begins
+
+
+@dataclass(frozen=True)
+class _Line:
+    at: int
+    start: int
+    end: int
+
+
+def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
+    """The tables of a page whose boxes of fragments are those of the page as displayed."""
+    level = _lines([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
+    groups = _groups(level)
+    if not groups:
+        return []
+    upright = _lines([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
+    tables: list[Ruled] = []
+    for group in groups:
+        tables += _Finder(f, group, upright).tables()
+    inside = [{n for row in one.rows for cell in row for n in cell} for one in tables]
+    return [
+        one
+        for one, own in zip(tables, inside, strict=True)
+        if not any(own < other or _holds(two.box, one.box) for two, other in zip(tables, inside, strict=True))
+    ]
+
+
+def _holds(outer: Box, inner: Box) -> bool:
+    return (
+        outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+    ) and outer != inner
+
+
+def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
+    """Lines from their pieces: position, start and end."""
+    found: list[_Line] = []
+    edges.sort()
+    following = 0
+    while following < len(edges):
+        first, following = following, bisect(edges, (edges[following][0] + SAME, _FAR, _FAR))
+        level = edges[first:following]
+        at, pieces = level[0][0], sorted((start, end) for _, start, end in level)
+        start, end = pieces[0]
+        for low, high in pieces[1:]:
+            if low > end + _JOINT:
+                found.append(_Line(at, start, end))
+                start, end = low, high
+            end = max(end, high)
+        found.append(_Line(at, start, end))
+    return found
+
+
+def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
+    """Lines with the same ends: more than two, or two with room for a short table."""
+    groups: list[list[_Line]] = []
+    for line in level:
+        if line.end - line.start < _SHORTEST:
+            continue
+        for group in groups:
+            if abs(group[0].start - line.start) < _ENDS and abs(group[0].end - line.end) < _ENDS:
+                group.append(line)
+                break
+        else:
+            groups.append([line])
+    return [one for one in groups if len(one) > 2 or (len(one) > 1 and one[1].at - one[0].at < _HIGHEST)]
+
+
+class _Finder:
+    """Tables between lines with the same ends."""
+
+    def __init__(self, f: Fragments, group: Sequence[_Line], upright: Sequence[_Line]) -> None:
+        self._f = f
+        self._left, self._right = group[0].start, group[0].end
+        self._upright = [line for line in upright if self._left + 80 < line.at < self._right - 80]
+        self._at = [line.at for line in self._upright]  # ascending
+        self._ruled = {line.at for line in group}
+        self._level = self._with_open_ends()
+        self._inside = sorted(
+            [
+                (top + bottom >> 1, n)
+                for n, (x0, top, x1, bottom) in enumerate(zip(f.x0, f.y0, f.x1, f.y1, strict=True))
+                if self._left - _ENDS <= x0 + x1 >> 1 <= self._right + _ENDS
+            ]
+        )
+
+    def _with_open_ends(self) -> list[int]:
+        """The positions of the lines, and where upright lines end between or beyond them, as in an open last row."""
+        found = set(self._ruled)
+        for above, below in pairwise(sorted({-_FAR, *self._ruled, _FAR})):
+            down = [line.end for line in self._upright if line.start <= above + _DOUBLE < line.end]
+            up = [line.start for line in self._upright if line.start < below - _DOUBLE <= line.end]
+            found |= {at for at in (max(down, default=below), min(up, default=above)) if above < at < below}
+        return sorted(found)
+
+    def tables(self) -> list[Ruled]:
+        """Runs of parts of rows and columns; long parts without upright lines do not join those that have them."""
+        found: list[Ruled] = []
+        run: list[list[list[int]]] = []  # by part: its lines of fragments
+        start = end = 0
+        was_ruled = False
+        for above, below in pairwise(self._level):
+            part = self._part(above, below)
+            if not part and below - above <= _DOUBLE:
+                continue
+            ruled = bool(self._columns_between(above, below))
+            changes = run and ruled != was_ruled and len(run[-1] if ruled else part) > _LINES_OF_A_HEAD
+            belongs = ruled or self._is_part(part, above, below)
+            if changes or not belongs:
+                found += self._table(run, start, end)
+                run = []
+            if belongs:
+                start = start if run else above
+                end = below
+                run.append(part)
+            was_ruled = ruled
+        return found + self._table(run, start, end)
+
+    def _part(self, top: int, bottom: int) -> list[list[int]]:
+        """The lines of fragments between two ruling lines."""
+        f = self._f
+        lines: list[list[int]] = []
+        middle = high = 0
+        for centre, n in self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]:
+            tall = f.y1[n] - f.y0[n]
+            if lines and 10 * (centre - middle) <= 4 * min(tall, high):
+                lines[-1].append(n)
+            else:
+                lines.append([n])
+                middle, high = centre, tall
+        for line in lines:
+            line.sort(key=f.x0.__getitem__, reverse=f.rtl)
+        return lines
+
+    def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:
+        """Whether it holds cells, or one heading of rows, and no prose."""
+        several = [shown for shown in map(self._apart, part) if len(shown) > 1]
+        if not several:
+            near = bool(part) and bottom - top < _HEADING * self._f.size[part[0][0]]
+            ruled = near and top in self._ruled and bottom in self._ruled
+            return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
+        chars = fmean(map(min, several))
+        alone = max((self._f.x1[n] - self._f.x0[n] for n, *rest in part if not rest), default=0)
+        narrow = 2 * alone < self._right - self._left  # empty cells stand beside these lines
+        return len(part) < 4 or (chars < _PARAGRAPH and (narrow or len(several) * 3 >= len(part)))
+
+    def _apart(self, line: Sequence[int]) -> list[int]:
+        """The number of characters of each text that stands apart from the others of a line."""
+        f = self._f
+        found = [0]
+        for last, n in pairwise([line[0], *line]):
+            gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+            if 10 * gap > _APART * f.size[n]:
+                found.append(0)
+            found[-1] += len(f.text[n])
+        return found
+
+    def _columns_between(self, top: int, bottom: int) -> list[int]:
+        """Positions of upright lines of which most of this height is covered."""
+        positions: list[int] = []
+        for at in dict.fromkeys(self._at):
+            near = self._upright[bisect_left(self._at, at - SAME) : bisect(self._at, at + SAME)]
+            covered = sum(max(0, min(one.end, bottom) - max(one.start, top)) for one in near)
+            if 10 * covered >= 6 * (bottom - top) and not any(
+                abs(other - at) <= _NARROW for other in positions
+            ):
+                positions.append(at)
+        return positions
+
+    def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
+        if not run:
+            return []
+        ruled = self._columns_between(top, bottom)
+        if not ruled and len(run) > 1 and len(run[0]) > _LINES_OF_A_HEAD:
+            return []
+        lines = [line for part in run for line in part]
+        shown = [
+            (a + b) // 2 for a, b in self._gutters(lines) if not any(a - SAME < at < b + SAME for at in ruled)
+        ]
+        edges = self._parting(shown, ruled, lines)
+        if not edges:
+            return []
+        rows = [
+            row for part in Rows(self._f, edges, self._right, run, _EACH - bool(ruled)).all() for row in part
+        ]
+        filled = sum(bool(cell) for row in rows for cell in row)
+        worded = sum(any(len(self._f.text[n]) >= _WORD for cell in row for n in cell) for row in rows)
+        if 2 * worded < len(rows) or len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):
+            return []
+        if len(run) == 1 and not self._is_list(rows):
+            return []
+        cuts = cuts_at(self._f, edges, lines)
+        rows = [row[::-1] for row in rows] if self._f.rtl else rows
+        return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
+
+    def _is_list(self, rows: Sequence[TableRow]) -> bool:
+        """Whether rows between two lines, without a head, are cells beside names and no listing."""
+        full = [row for row in rows if row[0] and sum(map(bool, row)) > 1]
+        numbered = all(self._f.text[n].isdecimal() for row in full for n in row[0])
+        return len(full) > 2 and 10 * len(full) >= 8 * len(rows) and (len(rows[0]) > 2 or not numbered)
+
+    def _parting(
+        self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]
+    ) -> list[int]:
+        """Ruled edges, and gaps with fragments on both sides in one line; others are only beside a wide head."""
+        middles = [[self._f.x0[n] + self._f.x1[n] >> 1 for n in line] for line in lines]
+        kept: list[int] = []
+        for edge, right in pairwise([*sorted([*gaps, *ruled]), self._right]):
+            left = kept[-1] if kept else self._left
+            if edge in ruled or any(
+                any(left < at < edge for at in line) and any(edge < at < right for at in line)
+                for line in middles
+            ):
+                kept.append(edge)
+        return kept
+
+    def _gutters(self, lines: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+        """The spaces between columns that almost no line crosses."""
+        f = self._f
+        several = [line for line in lines if len(line) > 1]
+        if len(several) < 2:
+            return []
+        changes: Counter[int] = Counter()  # of the number of lines that cover a position
+        for line in several:
+            for n in line:
+                changes[f.x0[n]] += 1
+                changes[f.x1[n]] -= 1
+        used: list[tuple[int, int]] = []
+        allowed = len(several) // _CROSSING
+        start, covering = 0, 0
+        for x in sorted(changes):
+            before, covering = covering, covering + changes[x]
+            if covering > allowed >= before:
+                start = x
+            elif before > allowed >= covering:
+                used.append((start, x))
+        alone = [(f.x0[n], f.x1[n]) for line in several for n in line]  # in a column with few cells
+        used += [(a, b) for a, b in alone if not any(a < right and left < b for left, right in used)]
+        return [(a[1], b[0]) for a, b in pairwise(sorted(used)) if b[0] - a[1] > _GUTTER]

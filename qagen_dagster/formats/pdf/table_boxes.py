@@ -1,0 +1,461 @@
+"""Boxes of tables on a PDF page, found by ruling lines, by horizontal rules alone, or by rows of cells.
+
+Tables without ruling on a PDF page: rows of numbers in aligned columns.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from qagen_dagster.formats.pdf.captions import (
+    Piece,
+    Text,
+    area,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    union,
+)
+from qagen_dagster.formats.pdf.figures import Shape, Shown
+from qagen_dagster.formats.pdf.mupdf import SCALE, Rect
+from qagen_dagster.formats.pdf.ruled_tables import Ruled
+
+_CROWD = 6  # pieces of text per cell from which it is a form and not a table
+_THIN = 2.5  # points; anything thinner is a line
+_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
+_LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
+_EDGE = 4.0  # points between the end of a table and its last line
+_HEAD = 0.1  # share of the page's height above which a line may belong to the running head
+_FOOT = 0.92  # share of the page's height below which a line may belong to the foot
+_LONG = 0.3  # share of a table's width or height from which lines at one place are a row or a column
+_APART = 0.2  # share of the parts of a drawing that are no such lines
+_SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
+
+
+_Edge = tuple[float, float, float]  # position, start and end
+_MAX_LONE = 7  # rows without numbers between rows of numbers
+_MAX_HEADS = 4
+_HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
+_NUMBER = re.compile(
+    r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
+)
+_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
+_NAME = re.compile(r"[^\W\d_]{2}")
+_CONTENTS = re.compile(r"(?:\.\s?){5,}")
+
+
+class Table(NamedTuple):
+    """A table found by its ruling lines."""
+
+    box: Rect
+    rows: int
+    columns: int
+    filled: int  # cells with text
+
+
+def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
+    """Tables with ruled or boxed cells, without drawings, frames around prose, page borders and empty forms.
+
+    `written` are those that the text shows as rows.
+    """
+    drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
+    tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
+    grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
+    return _distinct(
+        [
+            one
+            for one in (*tables, *grids)
+            if one and _is_table(one, text) and not _is_several(one.box, shown, text, captions)
+        ]
+    )
+
+
+def _as_table(one: Ruled) -> Table:
+    x0, y0, x1, y1 = (side / SCALE for side in one.box)
+    return Table(
+        (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
+    )
+
+
+def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
+    """Whether other content stands between the first and the last line: a caption, text between grids, the page's end."""
+    inner = expanded(box, 0, -2 * text.body)
+    if any(contains(inner, one) for one in captions):
+        return True
+    grids = [
+        one.box
+        for one in shown.shapes
+        if contains(box, one.box) and _wide(one.box) > 0.8 * _wide(box) and one.items > 3
+    ]
+    gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
+    if any(_has_lines(gap, text) for gap in gaps):
+        return True
+    if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
+        first = (box[0], box[1], box[2], grids[0][1])
+        return all(len(row) == 1 for row in rows_of([one for one in text.pieces if contains(first, one.box)]))
+    ends = [*shown.rules, *grids]
+    return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
+
+
+def _has_lines(gap: Rect, text: Text) -> bool:
+    """Whether at least two lines of text stand between two grids."""
+    rows = rows_of([one for one in text.pieces if contains(gap, one.box)])
+    return gap[3] - gap[1] > 2 * text.body and len(rows) > 1
+
+
+def _distinct(tables: list[Table]) -> list[Rect]:
+    """Their boxes from the top down, without inner boxes of overlapping ones."""
+    boxes: list[Rect] = []
+    for one in sorted(tables, key=lambda one: -area(one.box)):
+        if not any(area(intersection(one.box, box)) > 0.5 * area(one.box) for box in boxes):
+            boxes.append(one.box)
+    return sorted(boxes, key=lambda box: (box[1], box[0]))
+
+
+def _grid(shape: Shape, text: Text) -> Table | None:
+    """The shape as a table, if its lines and boxes form rows and columns."""
+    if len(shape.parts) < 4 or shape.pictures > 3:
+        return None
+    x0, y0, x1, y1 = shape.box
+    level, upright = _edges(shape)
+    rows = _levels(level, 0.8 * (x1 - x0))
+    columns = _levels(upright, 0.55 * (y1 - y0))
+    inner = [x for x in columns if x0 + 8 < x < x1 - 8]
+    if len(rows) < 3 or not inner:
+        return None
+    columns = sorted({x0, *inner, x1})
+    taken = {
+        (bisect(rows, middle_y), bisect(columns, middle_x))
+        for middle_x, middle_y in (
+            ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
+            for one in text.pieces
+            if contains(shape.box, one.box)
+        )
+    }
+    return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
+
+
+def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
+    """The level and the upright edges of its lines and boxes."""
+    level: list[_Edge] = []
+    upright: list[_Edge] = []
+    for part in shape.parts:
+        a, b, c, d = part.box
+        if d - b > _THIN and c - a > _THIN and part.items > 1:
+            continue  # a path of several lines whose course is unknown
+        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
+        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    return level, upright
+
+
+def _is_drawn(shape: Shape) -> bool:
+    """Whether many parts are neither rows nor columns of a table: bars, curves, points, marks of an axis."""
+    x0, y0, x1, y1 = shape.box
+    level, upright = _edges(shape)
+    rows = _levels(level, _LONG * (x1 - x0))
+    columns = _levels(upright, _LONG * (y1 - y0))
+    tall = [part.box for part in shape.parts if part.items == 1 and part.box[3] - part.box[1] > _THIN]
+    apart = [
+        (a, b, c, d)
+        for a, b, c, d in tall
+        if not (_is_near(a, columns) and _is_near(c, columns))
+        or not (c - a <= _THIN or (_is_near(b, rows) and _is_near(d, rows)))
+    ]
+    return shape.curves + len(apart) > _APART * (shape.curves + len(shape.parts))
+
+
+def _is_near(at: float, levels: Sequence[float]) -> bool:
+    place = bisect(levels, at)
+    return any(abs(at - one) < 1.3 * _THIN for one in levels[max(place - 1, 0) : place + 1])
+
+
+def _levels(edges: list[_Edge], least: float) -> list[float]:
+    """The positions at which collinear edges add up to at least that length."""
+    levels: list[float] = []
+    edges.sort()
+    start = 0
+    while start < len(edges):
+        end = start
+        while end < len(edges) and edges[end][0] - edges[start][0] < _THIN:
+            end += 1
+        covered, reach = 0.0, float("-inf")
+        for _, low, high in sorted(edges[start:end], key=lambda edge: edge[1]):
+            covered += max(0.0, high - max(low, reach))
+            reach = max(reach, high)
+        if covered >= least:
+            levels.append(edges[start][0])
+        start = end
+    return levels
+
+
+def _is_table(table: Table, text: Text) -> bool:
+    cells = table.rows * table.columns
+    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
+        return False
+    wide, high = table.box[2] - table.box[0], table.box[3] - table.box[1]
+    if wide < 50 or high < 16:
+        return False
+    whole = wide > 0.9 * text.width and high > 0.85 * text.height
+    if whole and table.filled < 0.6 * cells:
+        return False
+    inside = [one for one in text.pieces if contains(table.box, one.box)]
+    if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
+        return False
+    if _LISTING.match(inside[0].text) or high < table.rows * median(_SMALLEST * one.size for one in inside):
+        return False
+    broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
+    return broad * 2 < len(inside)
+
+
+def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
+    """The table between horizontal rules next to a caption, as books set it; None if there is none."""
+    rules = sorted(
+        (
+            rule
+            for rule in shown.rules
+            if shared_width(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))
+        ),
+        key=lambda rule: -rule[1] if up else rule[1],
+    )
+    rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
+    if not rules or _gap(caption, rules[0]) > 55:
+        return None
+    wide = max(rules[:2], key=_wide)
+    chosen = [rules[0]]
+    for rule in rules[1:]:
+        same = rule[0] > wide[0] - 6 and rule[2] < wide[2] + 6
+        part = union((chosen[-1], rule))
+        if not same or _is_parted(part, stops, text):
+            break
+        chosen.append(rule)
+    while len(chosen) > 1 and _wide(chosen[-1]) < 0.8 * _wide(wide):
+        chosen.pop()
+    box = union(chosen)
+    if len(chosen) < 2 or box[3] - box[1] < 12:
+        return None
+    inside = [one.box for one in text.pieces if contains(expanded(box, 2), one.box)]
+    return union((box, *inside)) if len(inside) >= 3 else None
+
+
+def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
+    """Whether a caption or a paragraph stands between two rules."""
+    if any(contains(part, stop) for stop in stops):
+        return True
+    prose = [one for one in text.prose if contains(part, one.box)]
+    broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
+    narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
+    rows = len({one.line for one in text.pieces if contains(part, one.box)})
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # only paragraphs
+    return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
+
+
+def _wide(box: Rect) -> float:
+    return box[2] - box[0]
+
+
+def _gap(a: Rect, b: Rect) -> float:
+    return -shared_height(a, b)
+
+
+def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Rows of pieces side by side, from the top down."""
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda one: one.box[1] + one.box[3]):
+        middle = (piece.box[1] + piece.box[3]) / 2
+        if rows and rows[-1][0].box[1] < middle < rows[-1][0].box[3]:
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    return rows
+
+
+def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
+    """The box of a ruled table with the rows of cells right above its first rule."""
+    above = (box[0] - 6, 0.0, box[2] + 6, box[1])
+    for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
+        head = union(one.box for one in row)
+        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # it is no numbered heading
+        if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
+            break
+        box = union((box, head))
+    return box
+
+
+def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
+    """The rows of short texts that begin right below (or end right above) a caption; None if there are none."""
+    rows = rows_of(pieces)
+    if up:
+        rows.reverse()
+    edge = caption[1] if up else caption[3]
+    taken: list[list[Piece]] = []
+    for row in rows:
+        box = union(one.box for one in row)
+        gap = edge - box[3] if up else box[1] - edge
+        if gap > (3.0 if taken else 4.0) * row[0].size:
+            break
+        taken.append(row)
+        edge = box[1] if up else box[3]
+    several = sum(len(row) > 1 for row in taken)
+    if len(taken) < 2 or several * 10 < 4 * len(taken):
+        return None
+    while len(taken[-1]) == 1 and len(taken) > 2:
+        taken.pop()
+    return union(one.box for row in taken for one in row)
+
+
+def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
+    """Tables without ruling: runs of rows with two or more numbers in aligned columns."""
+    found: list[Rect] = []
+    run: list[list[Piece]] = []
+    lone = 0
+    rows = rows_of(within)
+    for row, below in pairwise([*rows, [], []]):
+        numbers = _numbers(row)
+        near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
+        if row and len(row) >= 3 and numbers >= 2 and (near or not run):
+            run.append(row)
+            lone = 0
+            continue
+        if (
+            near
+            and lone < _MAX_LONE
+            and not (len(row) == 1 and _begins_another(run, row[0], below))
+            and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
+        ):
+            run.append(row)
+            lone += 1
+            continue
+        found += _closed(run, rows)
+        run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
+    return found
+
+
+def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
+    """Whether there is more space above the piece than between the rows of the run, and it is no heading of rows."""
+    gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
+    if gaps[-1] <= 1.5 * gaps[0]:
+        return False
+    return _is_head(below, run) or (len(below) == 1 and gaps[-1] > piece.size)
+
+
+def _is_head(row: Sequence[Piece], run: list[list[Piece]]) -> bool:
+    """Whether the row names the columns of another table than the run's."""
+    left, _, right, _ = union(one.box for above in run for one in above)
+    named = any(_NAME.search(one.text) for one in row)
+    if len(row) < 3:
+        named = (
+            named and row[0].box[0] > left + 2 * row[0].size and row[-1].box[2] > right - 0.2 * (right - left)
+        )
+    return named and not _numbers(row)
+
+
+def _numbers(row: Sequence[Piece]) -> int:
+    return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
+
+
+def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
+    """The box of a run of rows with its heads, if it is a table."""
+    run = list(run)
+    while run and len(run[-1]) < 3:
+        run.pop()
+    full = [row for row in run if _numbers(row) >= 2]
+    if len(full) < 3 or len(full) * 10 < 4 * len(run):
+        return []
+    if any(_CONTENTS.search(one.text) for row in run for one in row):
+        return []
+    rights = [one.box[2] for row in full for one in row if one.text != "$" and _NUMBER.fullmatch(one.text)]
+    aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
+    if aligned * 10 < 6 * len(rights):
+        return []
+    run += _rest(run, rows)
+    box, heads = _with_heads(run, rows)
+    if _is_part(box, rows):
+        return []
+    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
+    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
+    """Whether a row of cells right above or below shows that the table is longer."""
+    cells = [union(one.box for one in row) for row in rows if len(row) > 1]
+    return any(
+        not contains(box, one)
+        and -shared_height(one, box) < 0.8 * (one[3] - one[1])
+        and shared_width(one, box) > 0.5 * (one[2] - one[0])
+        for one in cells
+    )
+
+
+def is_printed(pieces: Sequence[Piece]) -> bool:
+    """Whether all letters are equally wide: this is the output of a program, which is text and often wrapped."""
+    words = [one for one in pieces if len(one.text) > 2]
+    longest = max(words, key=lambda one: (" " not in one.text, len(one.text)), default=None)
+    if longest is None:
+        return False
+    pitch = (longest.box[2] - longest.box[0]) / (len(longest.text) * longest.size)
+    equal = [one for one in words if _is_even(one, pitch)]
+    return len({_DIGITS.sub("0", one.text) for one in equal}) > 1 and len(equal) > 0.95 * len(words)
+
+
+def _is_even(piece: Piece, pitch: float) -> bool:
+    """Whether a text is as wide as its letters and a whole number of further spaces between its words."""
+    more = (piece.box[2] - piece.box[0]) / (pitch * piece.size) - len(piece.text)
+    spaces = max(round(more), 0) if " " in piece.text else 0
+    return abs(more - spaces) < 0.1 + 0.005 * len(piece.text)
+
+
+def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:
+    """The rows of cells that follow the run at the distance of its rows."""
+    if len(run) < 2:
+        return []
+    gap = max(below[0].box[1] - above[0].box[3] for above, below in pairwise(run[-3:]))
+    edges = [(one.box[0], one.box[2]) for row in run[-3:] for one in row]
+    found: list[list[Piece]] = []
+    last = run[-1]
+    for row in rows[rows.index(last) + 1 :]:
+        level = row[0].box[1] - last[0].box[3] < min(gap, row[0].size) + 1
+        aligned = all(
+            any(abs(one.box[0] - left) < 3 or abs(one.box[2] - right) < 3 for left, right in edges)
+            for one in row
+        )
+        if not level or not aligned or len(row) < 2:
+            break
+        found.append(row)
+        last = row
+    return found
+
+
+def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
+    """The box around the run and the rows of short texts above it, and how many of these name columns.
+
+    A heading of rows may stand between them and the run.
+    """
+    box = reach = union(one.box for row in run for one in row)
+    numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
+    left = max(numbers - 40, box[0] + 1)
+    before = rows.index(run[0])
+    heads = 0
+    for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
+        head = union(one.box for one in row)
+        if (
+            reach[1] - head[3] > 1.5 * row[0].size
+            or head[2] > box[2] + 30
+            or head[0] < box[0] - (40 if len(row) > 2 else 10)
+        ):
+            break
+        below, reach = reach, union((reach, head))
+        named = _NAME.search(row[0].text) is not None  # it is not a line of dashes
+        if head[0] < left and (below != box or (len(row) < 2 and named)):
+            if len(row) > 1 or len(row[0].text) > _HEADING:
+                break
+            continue
+        box = reach
+        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
+    return box, heads

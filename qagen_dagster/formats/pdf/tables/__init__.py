@@ -1,1 +1,0 @@
-"""Tables in the text of a PDF page."""

@@ -1,0 +1,284 @@
+"""The visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from qagen_dagster.formats.pdf.captions import (
+    Caption,
+    Piece,
+    Text,
+    area,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    touch,
+    union,
+)
+from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
+from qagen_dagster.formats.pdf.mupdf import Rect
+from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
+
+_FAR = 130.0  # points between a caption and its visual
+_BIT = 18.0  # points between a drawing and a stray line of it
+_MARGIN = 0.08  # share of the page's height that running heads and feet take
+_HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
+
+
+class Strength(IntEnum):
+    """How certain it is that a visual is there."""
+
+    TEXT = 1  # short lines, neither ruled nor drawn
+    DRAWN = 2
+    RULED = 3
+
+
+@dataclass
+class Choice:
+    """A possible visual of a caption, on one side of it."""
+
+    box: Rect
+    strength: Strength
+
+
+@dataclass
+class PageView:
+    """All findings on one page. `number` is 1-based."""
+
+    number: int
+    text: Text
+    shown: Shown
+    captions: list[Caption]
+    tables: list[Rect]
+    choices: dict[Caption, dict[str, Choice]] = field(default_factory=dict[Caption, dict[str, Choice]])
+
+
+def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
+    """The possible visuals above, below and beside each caption of a page."""
+    finder = _Finder(view)
+    for caption in sorted(view.captions, key=lambda one: not one.is_table):
+        if caption.is_turned:
+            yield caption, {"around": Choice(finder.content(), Strength.TEXT)}
+            continue
+        found: dict[str, Choice] = {}
+        for side in ("above", "below"):
+            choice = finder.beyond(caption, up=side == "above")
+            if choice is not None:
+                found[side] = choice
+        if not any(one.strength > Strength.TEXT for one in found.values()):
+            choice = finder.sideways(caption)
+            if choice is not None:
+                found["beside"] = choice
+        yield caption, found
+
+
+def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
+    """Where the paragraph of a line ends, if its last line is short."""
+    tall = line[3] - line[1]
+    ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
+    return max(ends, default=line[3])
+
+
+class _Finder:
+    def __init__(self, view: PageView) -> None:
+        self._view = view
+        self._text = view.text
+        self._own = {piece for caption in view.captions for piece in caption.pieces}
+        own = [caption.box for caption in view.captions]
+        self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
+        self._solid = [*(shape.box for shape in self._shapes), *view.tables]
+        self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
+        self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
+        self._stops = list(self._find_stops())
+
+    def content(self) -> Rect:
+        """The box around everything but running heads and feet."""
+        return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
+
+    def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
+        """The possible visual right above or below a caption."""
+        room = self._room(caption, up=up)
+        if caption.is_table:
+            table = self._ruled(caption, room, up=up)
+            if table is not None:
+                return table
+        drawn = self._drawn(caption, room)
+        if drawn is not None:
+            return drawn
+        return self._texts(caption, room, up=up)
+
+    def sideways(self, caption: Caption) -> Choice | None:
+        """A shape or table level with the caption, for captions without one above or below."""
+        boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
+        near = [
+            box
+            for box in boxes
+            if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
+            and -_FAR < shared_width(box, caption.box) <= 4
+            and area(box) > 2_500
+        ]
+        if not near:
+            return None
+        best = max(near, key=lambda box: shared_width(box, caption.box))
+        return Choice(best, Strength.DRAWN)
+
+    def _is_marginal(self, piece: Piece) -> bool:
+        high = self._text.height
+        return piece.box[3] < _MARGIN * high or piece.box[1] > (1 - _MARGIN) * high
+
+    def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
+        for caption in self._view.captions:
+            yield caption, caption.box
+        for piece in self._text.pieces:
+            if piece in self._own or any(contains(box, piece.box) for box in self._solid):
+                continue
+            if piece in self._text.prose or self._is_heading(piece):
+                yield piece, piece.box
+
+    def _is_heading(self, piece: Piece) -> bool:
+        if piece.is_turned or not any(char.isalpha() for char in piece.text):
+            return False
+        row = [one.box[0] for one in self._text.pieces if one.line == piece.line]
+        if len(row) > 2:  # a row of cells
+            return False
+        large = piece.size > 1.15 * self._text.body and any(
+            abs(start - min(row)) < 2 * piece.size
+            for start in (self._left, *(one.box[0] for one in (*self._text.prose, *self._own)))
+        )
+        return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
+
+    def _room(self, caption: Caption, *, up: bool) -> Rect:
+        """The space on that side up to the next paragraph, heading or caption."""
+        own = caption.box
+        reach = expanded(own, 2)
+        stops = [box for what, box in self._stops if what is not caption]
+        ahead = [box for box in stops if shared_width(box, reach) > 5]
+        if up:
+            last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
+            room = (own[0], min(_end_of(last, stops), own[1]) if last else 0.0, own[2], own[1])
+        else:
+            end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
+            room = (own[0], own[3], own[2], max(end, own[3]))
+        level = [box for box in stops if shared_height(box, room) > 2]
+        left = max((box[2] for box in level if box[2] <= own[0] + 5), default=0.0)
+        right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._text.width)
+        return (min(left, own[0]), room[1], max(right, own[2]), room[3])
+
+    def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
+        boxes = [box for box in self._view.tables if self._is_close(caption, box, room)]
+        others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
+        lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
+        if boxes:
+            best = min(boxes, key=lambda box: -shared_height(box, caption.box))
+            if lined is not None and area(intersection(best, lined)) > 0:
+                best = union((best, lined))
+            lined = best
+        if lined is None:
+            return None
+        loose = self._text.prose | self._own | self._margin
+        near = [one for one in self._text.pieces if one not in loose and contains(room, one.box)]
+        return Choice(with_heads(lined, near), Strength.RULED)
+
+    def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
+        return (
+            contains(expanded(room, 8), box)
+            and -shared_height(box, caption.box) < _FAR
+            and shared_width(box, caption.box) > 0
+        )
+
+    def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
+        shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
+        chosen = self._nearest(caption, shapes)
+        if not chosen:
+            return None
+        box = self._joined(caption, chosen, shapes)
+        inner = intersection(expanded(room, 2), expanded(box, 60))
+        box = with_labels(box, self._text, inner, self._own | self._margin)
+        panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
+        loose = [
+            one
+            for one in self._text.pieces
+            if contains(room, one.box) and one not in self._own | self._margin
+        ]
+        box = union((box, *titles(box, panels, self._text, loose)))
+        return Choice(self._with_level(caption, box, room), Strength.DRAWN)
+
+    def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
+        """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
+            return box
+        column = union(
+            one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
+        )
+        reach = intersection(room, (column[0], box[1], column[2], box[3]))
+        loose = [one for one in self._text.pieces if one not in self._text.prose | self._own | self._margin]
+        level = [one.box for one in (*loose, *self._shapes) if contains(reach, one.box)]
+        return union((box, *level))
+
+    def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
+        """The shapes nearest to the caption; labels may stand in between."""
+        over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
+        over = over or [one for one in shapes if not self._is_others(caption, one)]  # a caption at the margin
+        if not over:
+            return []
+        gap = min(-shared_height(one.box, caption.box) for one in over)
+        return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
+
+    def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
+        """The chosen shapes with those close to them that are not closer to another caption."""
+        box = union(one.box for one in chosen)
+        listing = all(is_written(one, self._text) for one in chosen)
+        rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
+        box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
+        bits = list(self._view.shown.bits)
+        while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
+            box = union((box, *near))
+            bits = [bit for bit in bits if bit not in near]
+        return box
+
+    def _is_others(self, caption: Caption, shape: Shape) -> bool:
+        """Whether another caption on the same side of the shape is closer."""
+        if shared_width(shape.box, caption.box) > 0:
+            return False
+        under = caption.box[1] > shape.box[1]
+        return any(
+            shared_width(shape.box, other.box) > 0
+            and -shared_height(shape.box, other.box) < _FAR
+            and (other.box[1] > shape.box[1]) == under
+            for other in self._view.captions
+            if other is not caption
+        )
+
+    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
+        own = self._own | self._margin
+        pieces = [one for one in self._text.pieces if one not in own and contains(room, one.box)]
+        if caption.is_table:
+            box = cells_beside(caption.box, pieces, up=up)
+            return Choice(box, Strength.TEXT) if box else None
+        if len(rows_of(pieces)) < 3 and up:
+            pieces = self._listing(caption, own)
+        if len(rows_of(pieces)) < 3:
+            return None
+        return Choice(union(one.box for one in pieces), Strength.TEXT)
+
+    def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
+        """The lines in small print right above a caption, such as a program listing."""
+        found: list[Piece] = []
+        edge = caption.box[1]
+        small = 0.88 * self._text.body
+        pieces = [
+            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
+        ]
+        for one in sorted(pieces, key=lambda one: -one.box[3]):
+            if one.box[3] > caption.box[1] + 2:
+                continue
+            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
+                break
+            found.append(one)
+            edge = min(edge, one.box[1])
+        return found

@@ -1,0 +1,351 @@
+"""The visuals of a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from qagen_dagster.formats.base import Labels, ParseOptions
+from qagen_dagster.formats.pdf.captions import (
+    Caption,
+    Text,
+    area,
+    captions_of,
+    contains,
+    expanded,
+    intersection,
+    lettering_line,
+    pieces_of,
+    text_of,
+    union,
+)
+from qagen_dagster.formats.pdf.figures import (
+    Repeats,
+    Shape,
+    Shown,
+    is_written,
+    panels_of,
+    shown_on,
+    with_surroundings,
+)
+from qagen_dagster.formats.pdf.headings import body_size
+from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
+from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
+from qagen_dagster.formats.pdf.table_boxes import is_printed, number_tables, ruled_tables, with_heads
+from qagen_dagster.formats.pdf.text import PdfText, read_pages
+from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, Strength, choices_of
+from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
+
+MAX_VISUALS = 1_000  # of one document
+MAX_WORK = (
+    1_000_000  # pieces of text, pictures and paths of one document; the pages after that are not listed
+)
+_FEW_PATHS = 3_000  # paths that a page may have without counting towards the document's limit
+_MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
+_MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
+_BANNER = 8  # maximum ratio of the longer to the shorter side
+_LARGER = 3  # times as large as a table is a drawing that the table is a part of
+_BACKGROUND = 0.7  # share of the page from which it may be a background
+_MARGIN = 0.08  # share of the page's height that running heads take
+_LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
+_MIN_DRAWING = (110.0, 70.0)
+_MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
+
+
+@dataclass
+class _Found:
+    """A visual without its label."""
+
+    type: VisualType
+    page: int
+    box: Rect
+    caption: Caption | None = None
+    lines: tuple[int, int] | None = None
+
+
+def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
+    """Everything worth looking at, in page order, with unique labels.
+
+    All limits count what is on the pages, so the result does not depend on the load of the machine. If a limit is
+    reached, the last entry is a page whose caption names the pages that are missing.
+
+    Raises:
+        DocumentError: as `read_pages`.
+    """
+    search = _Search(pdf, _text_of(pdf, options))
+    found = search.run()
+    visuals = _labelled(found[:MAX_VISUALS])
+    stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
+    count = len(visuals)
+    if stopped:
+        said = f"The list ends here after {count:,} visuals: pages {stopped} to {pdf.count} may show more."
+        visuals.append(_note(visuals, stopped, said))
+    return tuple(visuals)
+
+
+def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
+    """The text whose lines the visuals refer to: that of the stored pages if they are known.
+
+    Recognition is limited in time, so another pass over the same scan may stop at another line.
+    """
+    if len(options.known_pages) != pdf.count:
+        return read_pages(pdf, options)
+    text = read_pages(pdf, replace(options, ocr=False))
+    text.pages = list(options.known_pages)
+    return text
+
+
+class _Search:
+    """Two passes over a document's pages: one finds repeated marks, the other the visuals of each page."""
+
+    def __init__(self, pdf: Pdf, text: PdfText) -> None:
+        self._pdf = pdf
+        self._text = text
+        self._scanned = {*text.recognised, *text.unreadable}
+        self._body = body_size(text) / 10 or 10.0  # points
+        self._repeats = Repeats()
+        self._paths = 0
+        self._work = 0
+        self._sides: Counter[tuple[bool, str]] = Counter()
+        self.stopped = 0  # the page at which the limit of work was reached
+
+    def run(self) -> list[_Found]:
+        """All visuals, without labels."""
+        paths = 0
+        for number in range(self._pdf.count):
+            with suppress(Exception):  # a broken page has no repeated marks
+                page = self._pdf.page(number)
+                marks = page.marks()
+                few = marks <= _FEW_PATHS
+                self._repeats.add(page.pictures(), page.drawings() if few else [])
+                paths += marks if few else 0
+            if paths > MAX_WORK:
+                break
+        views: dict[int, PageView | list[_Found]] = {}
+        for span in self._text.pages:
+            if self._work > MAX_WORK:
+                self.stopped = span.page
+                break
+            views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
+        found: list[_Found] = []
+        for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
+            view = views.get(span.page, [])
+            found += self._pick(view) if isinstance(view, PageView) else view
+        return found
+
+    def _is_scan(self, span: PageSpan) -> bool:
+        return span.page in self._scanned or span.end_line < span.start_line
+
+    def _scan(self, span: PageSpan) -> list[_Found]:
+        """A scanned page as one visual; an empty list if it is blank."""
+        try:
+            page = self._pdf.page(span.page - 1)
+            if not page.is_marked():
+                return []
+        except Exception:  # a broken page has no visuals
+            return []
+        lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
+        return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
+
+    def _view(self, span: PageSpan) -> PageView | list[_Found]:
+        try:
+            page = self._pdf.page(span.page - 1)
+            printed = self._pdf.print_text(span.page - 1)
+            found = page_fragments(self._pdf, printed)
+            fragments, lines, written = lines_of_page(found, printed.rules)
+            marks = page.marks()
+            if marks > _FEW_PATHS:
+                self._paths += marks
+            whole = self._paths > _MAX_PATHS and marks > _FEW_PATHS
+            pictures, drawings = page.pictures(), [] if whole or not marks else page.drawings()
+        except Exception:  # a broken page has no visuals
+            return []
+        if whole:
+            return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
+        pieces = pieces_of(fragments, lines, span.start_line)
+        text = text_of(page.width, page.height, pieces, self._body)
+        self._work += len(pieces) + len(pictures) + len(drawings)
+        shown = shown_on(text, pictures, drawings, self._repeats)
+        captions = captions_of(text, shown.rules)
+        own = [one.box for one in captions]
+        tables = ruled_tables(shown, text, written, own)
+        view = PageView(span.page, text, shown, captions, tables)
+        view.choices = dict(choices_of(view))
+        for caption, choices in view.choices.items():
+            strong = [side for side, one in choices.items() if one.strength > Strength.TEXT]
+            if len(strong) == 1:
+                self._sides[caption.is_table, strong[0]] += 1
+        return view
+
+    def _pick(self, view: PageView) -> list[_Found]:
+        """The page's visuals from the top down; captioned ones claim their content first."""
+        found: list[_Found] = []
+        order = sorted(view.captions, key=lambda one: len(view.choices[one]))
+        for caption in order:
+            taken = [one.box for one in found]
+            choice = self._choose(caption, view.choices[caption], taken)
+            if choice is not None:
+                found.append(_captioned(view, caption, choice))
+        taken = [one.box for one in found]
+        has_title = view.number == 1 and self._pdf.count > _LEAFLET
+        found += _uncaptioned(view, taken, _top_of_prose(view.text) if has_title else 0.0)
+        for one in found:
+            one.box = intersection(one.box, (0.0, 0.0, view.text.width, view.text.height))
+        found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
+        return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
+
+    def _choose(self, caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
+        free = {
+            side: one
+            for side, one in choices.items()
+            if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
+        }
+        usual = "below" if caption.is_table else "above"
+        other = "above" if caption.is_table else "below"
+        if self._sides[caption.is_table, other] > self._sides[caption.is_table, usual]:
+            usual, other = other, usual
+        ranks = {usual: 1, other: 0}
+        best = max(
+            free.items(),
+            key=lambda item: (item[1].strength > Strength.TEXT, ranks.get(item[0], -1)),
+            default=None,
+        )
+        return best[1] if best else None
+
+
+def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
+    box = union((choice.box, caption.box))
+    own = [piece.line for piece in caption.pieces]
+    lines = (min(own), max(own))
+    if caption.is_table:
+        lines = _rows(view.text, choice.box, own) or lines
+    else:
+        lines = (lettering_line(view.text, choice.box, lines[0]), lines[1])
+    kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
+    return _Found(kind, view.number, box, caption, lines)
+
+
+def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
+    """The lines of a table, with those of its caption if they are adjacent."""
+    inside = {one.line for one in text.pieces if contains(expanded(box, 1.5), one.box)}
+    outside = {one.line for one in text.pieces} - inside - set(own)
+    lines = sorted({*inside, *own})
+    if not lines:
+        return None
+    runs: list[list[int]] = [[lines[0]]]
+    for line in lines[1:]:
+        if any(between in outside for between in range(runs[-1][-1] + 1, line)):
+            runs.append([])
+        runs[-1].append(line)
+    best = max(runs, key=lambda run: len(inside.intersection(run)))
+    return best[0], best[-1]
+
+
+def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_Found]:
+    found: list[_Found] = []
+
+    def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
+        if not any(area(intersection(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
+            found.append(_Found(kind, view.number, box, None, lines))
+            taken.append(box)
+
+    pictures = _pictures(view.shown, view.text)
+    page = view.text.width * view.text.height
+    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
+    top = _MARGIN * view.text.height
+    loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
+    tables = [with_heads(box, loose) for box in view.tables]
+    for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
+        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
+        if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
+            add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for kind, box in pictures:
+        if box[1] >= title_end:
+            add(kind, box)
+    return found
+
+
+def _top_of_prose(text: Text) -> float:
+    return min((one.box[1] for one in text.prose), default=text.height)
+
+
+def _merged(boxes: list[Rect]) -> list[Rect]:
+    """The boxes, those that overlap as one."""
+    found: list[Rect] = []
+    for box in boxes:
+        near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
+        found = [one for one in found if one not in near] + [union((box, *near))]
+    return found
+
+
+def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
+    """Shapes large enough to be visuals on their own, except boxes around text."""
+    large = [one for one in shown.shapes if _is_large(one) and not is_written(one, text)]
+    found = [
+        (
+            VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
+            with_surroundings([one.box for one in row], shown, text),
+        )
+        for row in panels_of(large, text)
+    ]
+    return sorted(found, key=lambda one: (one[1][1], one[1][0]))
+
+
+def _is_large(shape: Shape) -> bool:
+    wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
+    sides = (max(wide, high), min(wide, high))
+    least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
+    drawn = shape.pictures or (shape.items >= 12 and (shape.curves or shape.items >= 24))
+    return bool(drawn) and sides[0] >= least[0] and sides[1] >= least[1] and sides[0] <= _BANNER * sides[1]
+
+
+def _line_near(view: PageView, box: Rect) -> int:
+    """The first text line below a box without text, which places it among the other visuals."""
+    below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
+    return min(below, default=1 << 30)
+
+
+def _labelled(found: list[_Found]) -> list[Visual]:
+    labels = Labels()
+    counts: Counter[tuple[int, str]] = Counter()
+    named: set[str] = set()
+    visuals: list[Visual] = []
+    for one in found:
+        if one.caption is not None:
+            wanted = one.caption.name
+            if wanted.casefold() in named:
+                wanted = f"{wanted} (page {one.page})"
+        elif one.type is VisualType.PAGE:
+            wanted = f"Page {one.page}"
+        else:
+            word = _MADE_UP[one.type]
+            counts[one.page, word] += 1
+            wanted = f"{word} p{one.page}-{counts[one.page, word]}"
+        named.add(wanted.casefold())
+        visuals.append(_visual(one, labels.unique(wanted)))
+    return visuals
+
+
+def _visual(one: _Found, label: str) -> Visual:
+    x0, y0, x1, y1 = (round(side, 1) for side in one.box)
+    return Visual(
+        label=label,
+        type=one.type,
+        page=one.page,
+        box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
+        caption=one.caption.text if one.caption else "",
+        start_line=one.lines[0] if one.lines else None,
+        end_line=one.lines[1] if one.lines else None,
+    )
+
+
+def _note(visuals: list[Visual], page: int, said: str) -> Visual:
+    """A visual of a page whose caption says what is missing from that page on."""
+    taken = {visual.label for visual in visuals}
+    label = next(
+        one
+        for one in (f"Page {page}", f"Page {page} (note)", f"Page {page} (end of the list)")
+        if one not in taken
+    )
+    return Visual(label=label, type=VisualType.PAGE, page=page, caption=said)

@@ -1,1 +1,0 @@
-"""Tables and figures of a PDF page: found, captioned, cut out."""

@@ -1,0 +1,145 @@
+"""Grades of answers without a model call: by the verdicts of code alone, or also by key phrases; and the sum of the grades of sentences.
+
+After "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
+sentence too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+from qagen_dagster.english.sentences import claims
+from qagen_dagster.english.words import STOP_WORDS, read, tokens
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal, is_unsure
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.verdicts import Decision, Rule, decide
+from qagen_dagster.records.grading import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
+
+GROUNDED_CONFIDENCE = 0.7
+_NAMES = {
+    SentenceStatus.CONTRADICTED: "Contradicted",
+    SentenceStatus.NOT_FOUND: "Low similarity",
+    SentenceStatus.NOT_MEASURED: "Undecided",
+}
+
+
+def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
+    """Grade an answer by the share of grounded sentences among the decided ones, plus `boost`, at most 1.
+
+    It is grounded from `GROUNDED_CONFIDENCE` on, if no sentence is ungrounded. If one is undecided and none ungrounded,
+    the answer is undecided.
+    """
+    decided = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
+    ungrounded = sum(one.status in UNGROUNDED for one in decided)
+    undecided = not decided or (not ungrounded and len(decided) < len(sentences))
+    confidence = None if undecided else min(1.0, 1 - ungrounded / len(decided) + boost)
+    return AnswerGrade(
+        is_grounded=None if confidence is None else confidence >= GROUNDED_CONFIDENCE and not ungrounded,
+        confidence=confidence,
+        method=method,
+        issues=issues(sentences),
+        sentences=tuple(sentences),
+    )
+
+
+def issues(sentences: Iterable[SentenceGrade]) -> tuple[str, ...]:
+    """One line for each sentence that is not grounded, such as `Low similarity (0.32): '...'`."""
+    return tuple(_issue(one) for one in sentences if one.status in _NAMES)
+
+
+def _issue(one: SentenceGrade) -> str:
+    name = "Not found" if one.status is SentenceStatus.NOT_FOUND and one.score is None else _NAMES[one.status]
+    score = "" if one.score is None else f" ({one.score:.2f})"
+    return f"{name}{score}: '{one.sentence}'" + (f" - {one.reason}" if one.reason else "")
+
+
+def grade_by_code(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
+    """Grade each sentence of `answer` by code; odd input never raises."""
+    return tally(sentences(answer, source, question), "semantic")
+
+
+def sentences(answer: str, source: Source, question: str = "") -> list[SentenceGrade]:
+    """The sentences of `answer` with their grades."""
+    return [_graded(*one, source) for one in decisions(answer, source, question)]
+
+
+def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
+    """The sentences of `answer`, each with its verdict."""
+    said = claims(answer)
+    copies = source.copies.find(answer, said)
+    return [
+        (one.text, _decision(one.text, source, question, copy))
+        for one, copy in zip(said, copies, strict=True)
+    ]
+
+
+def _decision(text: str, source: Source, question: str, copy: int | None) -> Decision:
+    if is_generic(text) or is_refusal(text):
+        return Decision(True, 1.0, Rule.NO_CLAIM)
+    if copy is not None:
+        return Decision(True, 1.0, Rule.COPY, Window(copy, 1))
+    return decide(claim_of(text) or text, source, question)
+
+
+def _graded(text: str, found: Decision, source: Source) -> SentenceGrade:
+    if found.rule is Rule.NO_CLAIM:
+        return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
+    return SentenceGrade(
+        sentence=text,
+        status=_status(found),
+        score=found.score,
+        evidence=None if found.window is None else source.evidence(found.window),
+        reason=found.reason,
+    )
+
+
+def _status(found: Decision) -> SentenceStatus:
+    if found.supported is None:
+        return SentenceStatus.NOT_MEASURED
+    if found.supported:
+        return SentenceStatus.SUPPORTED
+    absent = found.rule in (Rule.ABSENT_NAME, Rule.ABSENT_VALUE)
+    return SentenceStatus.NOT_FOUND if absent else SentenceStatus.CONTRADICTED
+
+
+BOOST = 0.2  # added confidence of an answer that admits not knowing
+SIZES = (3, 2)  # words in a key phrase
+NO_PHRASE = "no phrase of it is in the document"
+
+
+def grade_by_keywords(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
+    """Grade each sentence of `answer`; odd input never raises."""
+    searched = [_searched(one, source) for one in sentences(answer, source, question)]
+    return tally(searched, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
+
+
+def key_phrases(sentence: str) -> list[str]:
+    """Phrases of three and of two consecutive words without stop words; single words if there is no phrase."""
+    runs = [list(run) for stop, run in groupby(tokens(sentence), STOP_WORDS.__contains__) if not stop]
+    phrases = [phrase for size in SIZES for run in runs for phrase in _grams(run, size)]
+    return list(dict.fromkeys(phrases or [word for run in runs for word in run]))
+
+
+def _grams(run: list[str], size: int) -> Iterator[str]:
+    for first in range(len(run) - size + 1):
+        yield " ".join(run[first : first + size])
+
+
+def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
+    phrases = key_phrases(one.sentence)
+    if one.status is not SentenceStatus.NOT_MEASURED or not phrases:
+        return one
+    words = _words(source)
+    found = sum((f" {phrase} " if phrase.isascii() else phrase) in words for phrase in phrases)
+    if found:
+        return one.model_copy(update={"reason": f"the document has {found} of its {len(phrases)} phrases"})
+    update = {"status": SentenceStatus.NOT_FOUND, "score": 0.0, "evidence": None, "reason": NO_PHRASE}
+    return one.model_copy(update=update)
+
+
+@lru_cache(maxsize=4)
+def _words(source: Source) -> str:
+    """The words of the document. Scripts without spaces are searched without word boundaries."""
+    return f" {' '.join(read(source.text))} "

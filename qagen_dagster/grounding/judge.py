@@ -1,0 +1,289 @@
+"""Grades of answers by a model: the judge, and the part of a document that it sees.
+
+After "QAGRedo Algorithm Report", section 4.3.3. Long documents are searched instead of cut. A failure of the judge is a
+result, never an exception.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, zip_longest
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.runner import response_summaries, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
+from qagen_dagster.english.sentences import claims
+from qagen_dagster.english.words import content_stems
+from qagen_dagster.errors import ModelError
+from qagen_dagster.grounding.by_code import GROUNDED_CONFIDENCE
+from qagen_dagster.grounding.generic import is_generic
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
+from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.questions.submissions import GroundingVerdict
+from qagen_dagster.toolkit.excerpt import enclose, neutralise
+
+WINDOWS = 12  # passages searched for each claim, best first
+LONGEST = 2_000  # characters of one sentence; longer ones are tables or lists without full stops
+TABLE_ROWS = 40  # rows of a table shown with any one of them
+WHOLE = "The whole document, with line numbers; empty lines are left out:"
+PARTS = (
+    "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
+    "answer{also}; [...] stands where lines are left out. The document says more than is shown: where nothing but the excerpts' silence "
+    "speaks against a claim, the verdict is NOT_SUPPORTED with a confidence of at most 0.6. If the answer says that the document does "
+    "not give something, the confidence is at most 0.6 as well."
+)
+QUOTED = ", with the passages that were quoted for it"
+_DELIMITER = re.compile(r"<(?=[\s/\\]*(?:question|answer)\b)", re.IGNORECASE)
+
+
+Lines = tuple[int, int]  # first and last line, 1-based and inclusive
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The document as shown in a prompt, and the sentence that describes it."""
+
+    scope: str
+    document: str
+
+
+def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
+    """About `budget` characters of the document, without line numbers; `quoted` lines and neighbours first."""
+    lines = source.text.split("\n")
+    if len(source.text) <= budget:
+        kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
+        return Excerpt(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
+    rows = list(_rows(source, _chosen(source, question, answer, budget, quoted)))
+    also = QUOTED if quoted else ""
+    return Excerpt(PARTS.format(lines=len(lines), also=also), enclose(rows))
+
+
+def as_data(text: str) -> str:
+    """The text with its delimiters escaped, so that it cannot end its block."""
+    return _DELIMITER.sub(r"<\\", neutralise(text))
+
+
+def _chosen(
+    source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
+) -> list[int]:
+    """Numbers of the sentences to show, in order: quoted ones, the beginning, then each claim's best in turn."""
+    chosen: dict[int, None] = {}
+    used = 0
+    near = [number for first, last in quoted for number in source.sentences_on(first - 1, last + 1)]
+    for first in (*near, 0, 1, *_wanted(source, question, answer)):
+        if first in chosen or not 0 <= first < len(source.sentences):
+            continue
+        for number in _with_its_table(source, first):
+            if number in chosen:
+                continue
+            length = min(LONGEST, len(source.sentences[number].text))
+            if used + length > budget:
+                return sorted(chosen)
+            chosen[number] = None
+            used += length
+    return sorted(chosen)
+
+
+def _with_its_table(source: Source, number: int) -> list[int]:
+    """The sentence; a table's row comes with caption, header and other rows, because they are read together."""
+    if not _is_row(source, number):
+        return [number]
+    first = last = number
+    while first > 0 and _is_row(source, first - 1) and number - first < TABLE_ROWS:
+        first -= 1
+    while last + 1 < len(source.sentences) and _is_row(source, last + 1) and last - first < TABLE_ROWS:
+        last += 1
+    caption = range(max(0, first - 2), first) if first else ()
+    return [number, *caption, *range(first, last + 1)]
+
+
+def _is_row(source: Source, number: int) -> bool:
+    return source.sentences[number].text.startswith("|")
+
+
+def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
+    texts = [question, *(claim.text for claim in claims(answer))]
+    for rank in zip_longest(*(list(_passages(source, text)) for text in texts)):
+        for passage in rank:
+            yield from passage or ()
+
+
+def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
+    """Sentences of the passages that share most words with `text`, with one neighbour on each side."""
+    windows = source.candidates(content_stems(text), WINDOWS)
+    widest = max((window.size for window in windows), default=0)
+    for window in [window for window in windows if window.size == widest][:WINDOWS]:
+        yield range(window.first - 1, window.first + window.size + 1)
+
+
+def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
+    ends = list(accumulate(len(line) + 1 for line in source.text.split("\n")))
+    previous = -1
+    for number in chosen:
+        if number != previous + 1:
+            yield "[...]"
+        sentence = source.sentences[number]
+        text = " ".join(sentence.text[:LONGEST].split())
+        hidden = len(sentence.text) - LONGEST
+        note = f" [{hidden} characters left out]" if hidden > 0 else ""
+        yield f"{bisect_right(ends, sentence.start) + 1}| {as_data(text)}{note}"
+        previous = number
+    if previous + 1 < len(source.sentences):
+        yield "[...]"
+
+
+ROLE = "judge"
+TERMINAL = "submit_verdict"
+BUDGETS = (
+    100_000,
+    24_000,
+    6_000,
+)  # characters shown; a smaller one is tried if the model rejects a larger one
+BESIDE_QUOTES = 5_000  # characters shown beside the quotes of an answer that has some
+NO_JUDGE = "no judge is bound"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The model that judges an answer, and what only a judge needs to know of the answer.
+
+    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
+    lines of the answer's evidence: with it the judge of a long document sees these, what is near them, and what a search finds.
+    """
+
+    model: Model
+    document_id: str = ""
+    attempt: int = 1
+    quoted: Sequence[Lines] = ()
+
+    def most(self, source: Source) -> int:
+        """The number of characters of the document to show."""
+        lines = source.text.split("\n") if self.quoted else ()
+        quotes = sum(len(line) for first, last in self.quoted for line in lines[first - 1 : last])
+        return min(BUDGETS[0], quotes + BESIDE_QUOTES) if self.quoted else BUDGETS[0]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The outcome of asking the judge: a verdict, or why there is none."""
+
+    verdict: JudgeVerdict | None
+    failure: str
+    calls: tuple[CallSummary, ...] = ()
+
+
+def judge_prompt() -> Prompt:
+    return load_prompt("grading/judge")
+
+
+def grade_by_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
+    """Grade `answer` by the judge's verdict; without one nothing is measured, and the reason is kept.
+
+    The confidence is that of the answer being grounded: one minus the judge's own for NOT_SUPPORTED.
+    """
+    pieces = [claim.text for claim in claims(answer)]
+    if not pieces:
+        return AnswerGrade(is_grounded=None, confidence=None, method="llm")
+    judged = ask_judge(question, answer, source, judge)
+    if judged.verdict is None:
+        return AnswerGrade(
+            is_grounded=None,
+            confidence=None,
+            method="llm (no judge)" if judge is None else "llm (judge failed)",
+            sentences=tuple(
+                SentenceGrade(sentence=piece, status=SentenceStatus.NOT_MEASURED, reason=judged.failure)
+                for piece in pieces
+            ),
+            judge_failure=judged.failure,
+            calls=judged.calls,
+        )
+    return grade_of_verdict(pieces, judged.verdict, judged.calls)
+
+
+def grade_of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
+    """The grade that follows from a verdict alone, for the sentences `pieces`."""
+    supported = verdict.verdict is Verdict.SUPPORTED
+    confidence = verdict.confidence if supported else round(1 - verdict.confidence, 6)
+    return AnswerGrade(
+        is_grounded=supported and confidence >= GROUNDED_CONFIDENCE,
+        confidence=confidence,
+        method="llm",
+        issues=() if supported else (judge_issue(verdict),),
+        sentences=tuple(_judged(piece, supported, verdict.reason) for piece in pieces),
+        llm_verdict=verdict,
+        calls=calls,
+    )
+
+
+def _judged(piece: str, supported: bool, reason: str) -> SentenceGrade:
+    if is_generic(piece):
+        return SentenceGrade(sentence=piece, status=SentenceStatus.GENERIC)
+    if supported:
+        return SentenceGrade(sentence=piece, status=SentenceStatus.SUPPORTED)
+    return SentenceGrade(sentence=piece, status=SentenceStatus.NOT_FOUND, reason=reason)
+
+
+def judge_issue(verdict: JudgeVerdict) -> str:
+    """The verdict in one line for a person."""
+    return f"Judge: {verdict.verdict.value} ({verdict.confidence:.2f}): {verdict.reason or 'no reason given'}"
+
+
+def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -> Judged:
+    """Ask the judge once, with one turn to repair an unreadable reply. A model's failure never raises."""
+    if judge is None:
+        return Judged(None, NO_JUDGE)
+    model = _Recorder(judge.model)
+    end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
+    most = judge.most(source)
+    for budget in (most, *(less for less in BUDGETS if less < min(most, len(source.text)))):
+        part = shown(source, question, answer, budget, judge.quoted)
+        values = {"scope": part.scope, "document": part.document, "question": question, "answer": answer}
+        try:
+            end = run_agent(_spec(), model, {}, values, sample=judge.attempt).end
+        except ModelError as error:
+            end = error
+        if not (isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW):
+            break
+    calls = response_summaries(model.responses, ROLE, model.spec, judge.document_id, judge.attempt)
+    if isinstance(end, ModelError):
+        return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
+    if isinstance(end, GiveUp):
+        return Judged(None, f"{end.reason.value}: {end.detail}", calls)
+    said = GroundingVerdict.model_validate(end.result)
+    reason = " ".join(said.reason.split())
+    verdict = JudgeVerdict(verdict=Verdict(said.verdict), confidence=said.confidence, reason=reason)
+    return Judged(verdict, "", calls)
+
+
+def _spec() -> AgentSpec:
+    return AgentSpec(
+        name="grounding judge",
+        role=ROLE,
+        prompt=judge_prompt(),
+        tools=(),
+        terminals=(Terminal(TERMINAL, GroundingVerdict),),
+        limits=Limits(max_turns=2, max_tool_calls=8, max_nudges=1),
+        reads_text=True,
+    )
+
+
+@dataclass(frozen=True)
+class _Recorder:
+    """`model`; it keeps the responses, because those before an error are paid, too."""
+
+    model: Model
+    responses: list[Response] = field(default_factory=list[Response])
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.model.spec
+
+    def respond(self, request: Request) -> Response:
+        self.responses.append(self.model.respond(request))
+        return self.responses[-1]

@@ -1,1 +1,0 @@
-"""The four grading methods: keyword, semantic, LLM judge, hybrid."""

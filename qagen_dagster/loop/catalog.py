@@ -1,0 +1,297 @@
+"""Streams the store as rows for the catalog, builds its file, and opens that file for readers."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Container, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from qagen_dagster.catalog import stats
+from qagen_dagster.catalog.database import rebuild
+from qagen_dagster.catalog.source import (
+    CatalogSource,
+    DocumentRow,
+    ExamRow,
+    FailureRow,
+    ProblemRow,
+    ProblemTaskRow,
+    ResultRow,
+    RetiredRow,
+    VisualRow,
+)
+from qagen_dagster.errors import StoreError
+from qagen_dagster.lease import lease
+from qagen_dagster.loop.run_history import RunHistory, RunKey, heads, records
+from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
+from qagen_dagster.records.document import (
+    CorpusIndex,
+    Document,
+    IndexEntry,
+    VisualManifest,
+)
+from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
+from qagen_dagster.records.exams.bank import (
+    DUPLICATE_STAGE,
+    REJECTED,
+    REVIEW_STAGE,
+    ItemBank,
+    PartSet,
+    RejectedItem,
+)
+from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.grading import DocumentGrades, GroundingReport
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.problems.result import ProblemBank, TaskResult
+from qagen_dagster.records.questions.history import combination_of
+from qagen_dagster.records.questions.published import RetiredQuestion
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    ValidatedSet,
+)
+from qagen_dagster.records.run import RunRecord, RunStatus
+from qagen_dagster.store import Store
+
+CATALOG = "catalog.duckdb"
+
+
+@contextmanager
+def catalog_file(store: Store) -> Generator[Path]:
+    """The catalog as a local file. Raises StoreError when there is none."""
+    local = store.local_path(CATALOG)
+    if local is not None:
+        yield local
+        return
+    data = store.get(CATALOG)
+    if data is None:
+        raise StoreError(f"{store.path(CATALOG)} is missing: run `qagen run` first")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / CATALOG
+        file.write_bytes(data)
+        yield file
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def rebuild_catalog(store: Store) -> dict[str, int]:
+    """Derive the catalog from the store and publish it. Returns the number of rows by table."""
+    local = store.local_path(CATALOG)
+    if local is not None:
+        return rebuild(source_of(store), local)
+    with lease(store, "locks/catalog"), tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / CATALOG
+        counts = rebuild(source_of(store), file)
+        store.publish_file(CATALOG, file)
+    return counts
+
+
+def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
+    """Whether there is a catalog that this version can read and that contains the current set of each combination."""
+    try:
+        with catalog_file(store) as file:
+            known = {one.combination: one.run_id for one in stats.combinations(file)}
+    except StoreError:
+        return False
+    found = (
+        (one.key, store.find_head(CandidateSet.key(one), CandidateSet, CandidateDocument))
+        for one in combinations
+    )
+    return all(made is not None and known.get(key) == made.run_id for key, made in found)
+
+
+def runs_to_add(store: Store) -> list[str]:
+    """The ids of the finished runs that the catalog does not have."""
+    ids = {key.split("/")[1] for key in store.list("runs") if key.endswith("/run.json")}
+    try:
+        with catalog_file(store) as file:
+            ids -= stats.finished_runs(file)
+    except StoreError:
+        pass
+    found = ((one, store.find_valid(RunRecord.key(one), RunRecord)) for one in sorted(ids))
+    return [one for one, run in found if run is not None and run.status is not RunStatus.STARTED]
+
+
+def source_of(store: Store) -> CatalogSource:
+    """Rows in the order of the store; each iterable reads the store once. Damaged files are left out, and logged."""
+    keys = (key for key in store.list("documents") if key.count("/") == 2)
+    corpora = [index.corpus for index in heads(store, keys, CorpusIndex, IndexEntry)]
+    keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
+    sets = list(heads(store, keys, CandidateSet, CandidateDocument))
+    history = RunHistory(store, sets)
+    return CatalogSource(
+        documents=_documents(store, corpora),
+        visuals=_visuals(store, corpora),
+        results=_results(store, sets, history.collected),
+        failures=_failures(store, sets),
+        sets=_validated(store),
+        retired=_retired(store),
+        reports=_gradings(store),
+        evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
+        evaluations=iter(_evaluations(store)),
+        exams=_exams(store),
+        runs=history.runs(),
+        ended=history.ended.values(),
+        run_documents=history.documents(),
+        published=history.published(),
+        versions=history.versions(),
+        problems=_problems(store),
+        problem_tasks=_problem_tasks(store),
+    )
+
+
+def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
+    """Every report of all runs, oldest first."""
+    names = {f"{kind.value}.json" for kind in Kind}
+    keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
+    return sorted(_reports(store, keys), key=lambda one: one.created)
+
+
+def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any]]:
+    for key in keys:
+        yield from records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
+
+
+def _documents(store: Store, corpora: list[str]) -> Iterator[DocumentRow]:
+    for corpus in corpora:
+        for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
+            for document in records(store, [Document.key(corpus, entry.id)], Document):
+                yield DocumentRow(corpus=corpus, document=document)
+
+
+def _visuals(store: Store, corpora: list[str]) -> Iterator[VisualRow]:
+    for corpus in corpora:
+        for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
+            manifest = store.find_valid(VisualManifest.key(corpus, entry.id), VisualManifest)
+            for visual in manifest.visuals if manifest else ():
+                yield VisualRow(corpus=corpus, document_id=entry.id, visual=visual)
+
+
+def _lines(store: Store, candidates: CandidateSet) -> Iterator[CandidateDocument]:
+    return store.rows(CandidateSet.key(combination_of(candidates)), CandidateSet, CandidateDocument)
+
+
+def _validated(store: Store) -> Iterator[ValidatedSet]:
+    for key in store.list("validated"):
+        for head in heads(store, [key], ValidatedSet, QAPair):
+            yield head
+            for pair in store.rows(key, ValidatedSet, QAPair):
+                yield head.model_copy(update={"questions": (pair,), "removed": (), "calls": ()})
+
+
+def _gradings(store: Store) -> Iterator[GroundingReport]:
+    for key in store.list("grounding"):
+        for head in heads(store, [key], GroundingReport, DocumentGrades):
+            for document in store.rows(key, GroundingReport, DocumentGrades):
+                yield head.model_copy(update={"documents": (document,)})
+
+
+def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey]) -> Iterator[ResultRow]:
+    """Every result. The results of the current sets count as recorded when their set was."""
+    current = {
+        document.result_key: candidates.ended
+        for candidates in sets
+        for document in _lines(store, candidates)
+        if document.result_key is not None
+    }
+    for key in store.list("candidates"):
+        found = () if key.endswith("/set.json") else records(store, [key], GenerationResult)
+        for result in found:
+            when = current.get(key) or result.finished
+            combination = Combination.from_key("/".join(key.split("/")[1:4]))
+            yield ResultRow(
+                combination=combination,
+                result=result,
+                run_id=result.run_id,
+                collected=not result.run_id or (result.run_id, combination) in collected,
+                recorded_at=datetime.fromisoformat(when) if when else None,
+            )
+
+
+def _retired(store: Store) -> Iterator[RetiredRow]:
+    """The retired questions of the published sets."""
+    for key in store.list("published"):
+        path = key.split("/")
+        lines = (store.get(key) or b"").splitlines() if path[4:] == [RETIRED_FILE] else ()
+        for number, line in enumerate(lines, 1):
+            try:
+                row = RetiredQuestion.model_validate_json(line)
+            except ValidationError:
+                _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
+            else:
+                yield RetiredRow(combination=Combination.from_key("/".join(path[1:4])), retired=row)
+
+
+def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[FailureRow]:
+    for candidates in sets:
+        for document in _lines(store, candidates):
+            if document.result_key is None:
+                yield FailureRow(
+                    combination=combination_of(candidates),
+                    document_id=document.document_id,
+                    document_version=document.document_version,
+                    end=document.end,
+                    detail=document.end_detail,
+                    run_id=candidates.run_id,
+                    recorded_at=datetime.fromisoformat(candidates.ended),
+                )
+
+
+def _exams(store: Store) -> Iterator[ExamRow]:
+    """Every slot of the current sets. The last bank says which of them are duplicates, or were rejected by reviewers."""
+    keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
+    left_out: dict[tuple[ExamPart, int], RejectedItem] = {}
+    for exam in sorted({key.split("/")[1] for key in keys}):
+        for one in _rejected(store, ItemBank.file_key(exam, REJECTED)):
+            if one.stage in (DUPLICATE_STAGE, REVIEW_STAGE):
+                part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
+                left_out[part, one.slot] = one
+    for made in records(store, keys, PartSet):
+        for name in made.results:
+            for result in records(store, (name,), SlotResult):
+                lost = left_out.get((made.part, result.slot)) if result.item is not None else None
+                models = made.models_of(name, result.item or result.rejected)
+                yield ExamRow(result=result, schema_title=made.schema_title, models=models, left_out=lost)
+
+
+def _rejected(store: Store, key: str) -> Iterator[RejectedItem]:
+    for number, line in enumerate((store.get(key) or b"").splitlines(), 1):
+        try:
+            yield RejectedItem.model_validate_json(line)
+        except ValidationError:
+            _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
+
+
+def _problems(store: Store) -> Iterator[ProblemRow]:
+    for bank in _problem_banks(store):
+        for position, record in enumerate(bank.problems, 1):
+            yield ProblemRow(problem_set=bank.name, position=position, record=record)
+
+
+def _problem_tasks(store: Store) -> Iterator[ProblemTaskRow]:
+    """Every stored result of a task. The banks name those that they were made with."""
+    current = {
+        TaskResult.key(bank.name, record.id, made.task.key, made.fingerprint)
+        for bank in _problem_banks(store)
+        for record in bank.problems
+        for made in record.tasks
+        if made.fingerprint
+    }
+    for key in store.list("problems"):
+        _, name, folder, problem, *_ = (*key.split("/"), "", "")
+        for result in records(store, [key], TaskResult) if folder == "tasks" else ():
+            yield ProblemTaskRow(problem_set=name, problem_id=problem, result=result, current=key in current)
+
+
+def _problem_banks(store: Store) -> Iterator[ProblemBank]:
+    keys = (key for key in store.list("problems") if key.endswith("/bank.json") and key.count("/") == 2)
+    return records(store, keys, ProblemBank)

@@ -1,1 +1,0 @@
-"""Reads the store as rows for the catalog."""

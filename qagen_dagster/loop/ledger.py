@@ -1,0 +1,370 @@
+"""Counts, checks and removes entries of the ledger, and the records of provider batches."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from pydantic import Field
+
+from qagen_dagster.errors import ConfigError, MalformedResponseError
+from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.batch_jobs import JobBook, JobState
+from qagen_dagster.models.file_locks import lock, unlock
+from qagen_dagster.models.ledger import Entry, Ledger, unseal
+from qagen_dagster.models.messages import Usage
+from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.wires.openai_embeddings import read_embeddings
+from qagen_dagster.records.base import Record
+from qagen_dagster.store import Blobs, Store
+
+BATCHES = "batches"
+FINISHED_DAYS = 2.0  # younger ones are kept: a run that looks for a batch it sent must exclude them
+_BATCH_NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
+
+
+class BatchStats(Record):
+    """The batches in the store."""
+
+    sending: int = 0  # the server may or may not have them
+    open: int = 0  # the server has them, and their results are not stored yet
+    finished_batches: int = 0
+    corrupt_batches: int = 0  # unreadable records; their requests are sent again
+    requests: int = 0  # in unfinished batches
+    uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
+    oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC
+
+
+def batch_statistics(store: Store) -> BatchStats:
+    """Count batches by state, and their requests."""
+    book = JobBook(store.blobs(BATCHES))
+    found = [job for _, job in book.records()]
+    jobs = [job for job in found if job is not None]
+    states = Counter(job.state for job in jobs)
+    waiting = [job for job in jobs if job.state is not JobState.CLOSED]
+    return BatchStats(
+        sending=states[JobState.SENDING],
+        open=states[JobState.OPEN],
+        finished=states[JobState.CLOSED],
+        corrupt=len(found) - len(jobs),
+        requests=sum(len(job.keys) for job in waiting),
+        uncharged=len(book.marks()),
+        oldest=min(
+            (job.created.astimezone(UTC).isoformat(timespec="seconds") for job in waiting), default=None
+        ),
+    )
+
+
+def corrupt_batches(store: Store) -> list[str]:
+    """The tags of unreadable records."""
+    return [tag for tag, job in JobBook(store.blobs(BATCHES)).records() if job is None]
+
+
+def foreign_batch_files(store: Store) -> Iterator[str]:
+    """Store paths of files that are neither records nor marks."""
+    blobs = store.blobs(BATCHES)
+    yield from map(store.path, blobs.strays())
+    keys = blobs.keys()
+    yield from (blobs.path(key) for key in keys if not _BATCH_NAME.fullmatch(key))
+
+
+def finished_batches(store: Store) -> list[str]:
+    """The tags of batches that ended at least `FINISHED_DAYS` ago and whose responses are all counted as spending.
+
+    Empty while a batch may be in progress without a known id: it is found by excluding these batches.
+    """
+    book = JobBook(store.blobs(BATCHES))
+    jobs = [job for _, job in book.records() if job is not None]
+    if any(job.state is JobState.SENDING for job in jobs):
+        return []
+    before = datetime.now(UTC) - timedelta(days=FINISHED_DAYS)
+    wanted = set(book.marks().values())
+    return [
+        job.tag
+        for job in jobs
+        if job.state is JobState.CLOSED and job.created <= before and job.tag not in wanted
+    ]
+
+
+def forget_batches(store: Store, unreadable: tuple[str, ...], ended: tuple[str, ...]) -> int:
+    """Remove records that are finished or still unreadable. Returns the number of removed records."""
+    book = JobBook(store.blobs(BATCHES))
+    gone = [*(tag for tag in corrupt_batches(store) if tag in unreadable), *ended]
+    for tag in gone:
+        book.forget(tag)
+    return len(gone)
+
+
+LEDGER = "ledger"
+LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to an active writer
+UNUSED_DAYS = 7.0  # the last responses of a killed run are in no journal, and a resumed run needs them
+_ADDRESS = re.compile(r"[0-9a-f]{64}")
+_REFERENCE = re.compile(rb'"request_key":\s*"([0-9a-f]{64})"')
+_WITHOUT_REFERENCES = ("documents/", "published/", "history/", f"{LEDGER}/")
+
+
+class ModelEntries(Record):
+    """The entries of one model."""
+
+    model: str  # `provider:model`
+    entries: int = 0
+    bytes: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    uncounted: int = 0  # entries with unreadable tokens
+    seconds: float = 0.0  # waiting time, including retries
+    oldest: str = ""  # ISO 8601, UTC
+    newest: str = ""
+
+    def plus(self, entry: Entry, size: int, usage: Usage | None) -> ModelEntries:
+        return ModelEntries(
+            model=self.model,
+            entries=self.entries + 1,
+            bytes=self.bytes + size,
+            input_tokens=self.input_tokens + (usage.input_tokens if usage else 0),
+            output_tokens=self.output_tokens + (usage.output_tokens if usage else 0),
+            uncounted=self.uncounted + (usage is None),
+            seconds=round(self.seconds + entry.seconds, 6),
+            oldest=min(self.oldest or entry.created, entry.created),
+            newest=max(self.newest, entry.created),
+        )
+
+
+class LedgerStats(Record):
+    """The contents of the ledger."""
+
+    entries: int
+    bytes: int
+    corrupt: int
+    oldest: str | None
+    newest: str | None
+    models: tuple[ModelEntries, ...]
+    batches: BatchStats = BatchStats()
+
+
+class Fault(Record):
+    """An entry or a batch that cannot be used, and why."""
+
+    path: str
+    reason: str
+
+
+class LedgerCheck(Record):
+    """The result of checking every file of the ledger and every record of a batch."""
+
+    whole: int
+    corrupt: tuple[Fault, ...]
+    # Intact entries whose body is not a usable response: the next run asks again.
+    unusable: tuple[Fault, ...] = ()
+    foreign: tuple[str, ...] = ()  # files that are not entries
+    batches: int = 0  # with a readable record
+
+    @property
+    def good(self) -> bool:
+        return not self.corrupt
+
+
+class Prunable(Record):
+    """What can be removed: addresses of entries, tags of batches, store keys of files."""
+
+    corrupt: tuple[str, ...] = ()
+    unusable: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    corrupt_batches: tuple[str, ...] = ()
+    finished_batches: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()  # temporary files of killed writers
+    locks: tuple[str, ...] = ()  # lock files of killed processes
+    bytes: int = Field(default=0)  # of the entries
+
+    @property
+    def count(self) -> int:
+        batches = len(self.corrupt_batches) + len(self.finished_batches)
+        entries = len(self.corrupt) + len(self.unusable) + len(self.unused)
+        return entries + batches + len(self.leftovers) + len(self.locks)
+
+
+def statistics(store: Store) -> LedgerStats:
+    """Count entries, bytes and tokens, by model. Reads every entry."""
+    models: dict[str, ModelEntries] = {}
+    corrupt = 0
+    for _, size, entry in _entries(store.blobs(LEDGER)):
+        if isinstance(entry, Entry):
+            known = models.get(entry.model) or ModelEntries(model=entry.model)
+            models[entry.model] = known.plus(entry, size, _usage(entry))
+        else:
+            corrupt += 1
+    found = sorted(models.values(), key=lambda one: one.model)
+    return LedgerStats(
+        entries=sum(one.entries for one in found),
+        bytes=sum(one.bytes for one in found),
+        corrupt=corrupt,
+        oldest=min((one.oldest for one in found), default=None),
+        newest=max((one.newest for one in found), default=None),
+        models=tuple(found),
+        batches=batch_statistics(store),
+    )
+
+
+def check(store: Store) -> LedgerCheck:
+    """Read every entry and compare it with its checksum and its address."""
+    blobs = store.blobs(LEDGER)
+    whole = 0
+    corrupt: list[Fault] = []
+    unusable: list[Fault] = []
+    for key, _, entry in _entries(blobs):
+        fault = _fault(entry) if isinstance(entry, Entry) else None
+        if not isinstance(entry, Entry):
+            corrupt.append(Fault(path=blobs.path(key), reason=entry))
+        elif fault is not None:
+            unusable.append(Fault(path=blobs.path(key), reason=fault))
+        else:
+            whole += 1
+    keys = blobs.keys()
+    strange = [blobs.path(key) for key in keys if not _ADDRESS.fullmatch(key)]
+    foreign = sorted([*map(store.path, blobs.strays()), *strange, *foreign_batch_files(store)])
+    jobs, counted = store.blobs(BATCHES), batch_statistics(store)
+    corrupt += [
+        Fault(
+            path=jobs.path(tag),
+            reason="a batch's record, half written or damaged: its requests are asked again",
+        )
+        for tag in corrupt_batches(store)
+    ]
+    return LedgerCheck(
+        whole=whole,
+        corrupt=tuple(corrupt),
+        unusable=tuple(unusable),
+        foreign=tuple(foreign),
+        batches=counted.sending + counted.open + counted.finished,
+    )
+
+
+def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
+    """What is not needed: corrupt and unusable entries, batches that finished long ago, files of killed processes, and
+    with `unused` also entries older than `older_than_days` that no journal, result or set refers to.
+    """
+    referred = _references(store) if unused else frozenset[str]()
+    before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
+    corrupt: list[str] = []
+    unusable: list[str] = []
+    idle: list[str] = []
+    total = 0
+    for key, size, entry in _entries(store.blobs(LEDGER)):
+        if not isinstance(entry, Entry):
+            corrupt.append(key)
+        elif _fault(entry) is not None:
+            unusable.append(key)
+        elif unused and key not in referred and entry.created <= before:
+            idle.append(key)
+        else:
+            continue
+        total += size
+    return Prunable(
+        corrupt=tuple(corrupt),
+        unusable=tuple(unusable),
+        unused=tuple(idle),
+        corrupt_batches=tuple(corrupt_batches(store)),
+        finished_batches=tuple(finished_batches(store)),
+        leftovers=tuple(store.leftovers(LEFTOVER_SECONDS)),
+        locks=tuple(key for key in store.list("locks") if _with_free_lock(store, key, lambda _: None)),
+        bytes=total,
+    )
+
+
+def prune(store: Store, found: Prunable) -> int:
+    """Remove what was found, unless it was repaired or locked since. Returns the number of removed things."""
+    blobs = store.blobs(LEDGER)
+    ledger = Ledger(blobs)
+    removed = 0
+    for key in (*found.corrupt, *found.unusable):
+        with ledger.only_one(key):
+            entry = ledger.get(key)
+            if entry is None or _fault(entry) is not None:
+                blobs.remove(key)
+                removed += 1
+    for key in found.unused:
+        blobs.remove(key)
+    for key in found.leftovers:
+        store.remove(key)
+    removed += forget_batches(store, found.corrupt_batches, found.finished_batches)
+    freed = sum(_with_free_lock(store, key, lambda path: path.unlink(missing_ok=True)) for key in found.locks)
+    return removed + len(found.unused) + len(found.leftovers) + freed
+
+
+def _entries(blobs: Blobs) -> Iterator[tuple[str, int, Entry | str]]:
+    """Every entry with its address and size in bytes. A corrupt entry is replaced by its error."""
+    keys = blobs.keys()
+    for key in keys:
+        data = blobs.get(key) if _ADDRESS.fullmatch(key) else None
+        if data is not None:
+            try:
+                yield key, len(data), unseal(data, key)
+            except ValueError as error:
+                yield key, len(data), str(error)
+
+
+def _references(store: Store) -> frozenset[str]:
+    """The addresses in all journals, results and sets of any version."""
+    return frozenset(
+        found.decode("ascii")
+        for key in store.list("")
+        if key.endswith(".json") and not key.startswith(_WITHOUT_REFERENCES)
+        for found in _REFERENCE.findall(store.get(key) or b"")
+    )
+
+
+def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> bool:
+    """Run `action` on a lock file while no other process holds it; False if one does."""
+    path = store.local_path(key)
+    try:
+        file = None if path is None else lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    if path is None or file is None:
+        return False
+    try:
+        action(path)
+    finally:
+        unlock(file)
+    return True
+
+
+def _usage(entry: Entry) -> Usage | None:
+    """The tokens of a stored response; None if they are missing or the provider is unknown."""
+    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
+    try:
+        return None if provider is None else provider.read(entry.body).usage
+    except MalformedResponseError:
+        return None
+
+
+def _fault(entry: Entry) -> str | None:
+    """Why no run uses a stored body; None when it can be used, or when its provider is unknown."""
+    embeddings = entry.body.get("data")
+    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
+    try:
+        if isinstance(embeddings, list) and embeddings:
+            read_embeddings(entry.body, len(cast("list[object]", embeddings)))
+        elif provider is not None:
+            provider.read(entry.body)
+    except MalformedResponseError as error:
+        return f"{error}; it is asked for again"
+    return None
+
+
+@cache
+def _reader(model: str, emulated: bool) -> Provider | None:
+    """A provider for reading response bodies. It never sends requests."""
+    name, _, rest = model.partition(":")
+    try:
+        calling = "emulated" if emulated else "native"
+        spec = ModelSpec(provider=name, model=rest, base_url="http://127.0.0.1", tool_calling=calling)
+        return build_provider(spec, lambda _: "none")
+    except ConfigError:
+        return None

@@ -1,1 +1,0 @@
-"""Reports on the ledger of paid responses, and its maintenance."""

@@ -1,0 +1,236 @@
+"""Applies the decisions of reviewers to the accepted questions of a combination.
+
+A rejected question leaves the set. An edited question is a new candidate: the evidence check and the validator decide on it here, and it
+is compared with the other questions afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.widening import look, surroundings
+from qagen_dagster.agents.questions.validator import rejection
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.combination import RunOptions, plan
+from qagen_dagster.loop.questions.combination_run import CombinationRun
+from qagen_dagster.loop.questions.document_pool import DocumentPool
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.state import Judged, Validate
+from qagen_dagster.loop.review import (
+    QuestionReview,
+    ReviewState,
+    decisions_of,
+    state_of,
+)
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
+from qagen_dagster.records.questions.results import (
+    AppliedReview,
+    CallSummary,
+    Candidate,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    VerdictRecord,
+)
+from qagen_dagster.records.review import Decision
+
+_Reviews = Mapping[str, QuestionReview]
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """The questions that remain. `edited` has the ids of those that are new because a reviewer edited them."""
+
+    pairs: Sequence[QAPair]
+    removed: tuple[RejectedQA, ...] = ()
+    edited: frozenset[str] = frozenset()
+    undecided: int = 0
+    calls: tuple[CallSummary, ...] = ()
+    review: AppliedReview | None = None
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What becomes of one question: the pair, or the rejected candidates in its place."""
+
+    pair: QAPair | None
+    removed: tuple[RejectedQA, ...] = ()
+    verdict: VerdictRecord | None = None
+    is_edited: bool = False
+    undecided: bool = False
+    calls: tuple[CallSummary, ...] = ()
+
+
+def apply_decisions(
+    workspace: Workspace,
+    candidates: CandidateSet,
+    pairs: Sequence[QAPair],
+    models: QAModels,
+    workers: int,
+) -> Reviewed:
+    """Apply all stored decisions of the combination. Raises StoreError, ConfigError or ModelError."""
+    combination = Combination(corpus=candidates.corpus, scenario=candidates.scenario, mode=candidates.mode)
+    decisions = decisions_of(workspace, combination.key)
+    if not decisions:
+        return Reviewed(pairs)
+    planned = plan(
+        workspace, combination, RunOptions(profile=candidates.profile, target_count=candidates.target_count)
+    )
+    run = CombinationRun(workspace, planned, (), candidates.run_id, candidates.run_id, DocumentPool(1))
+    reviews = {name: state_of(some) for name, some in decisions.items()}
+    judge = _Judge(run, models, reviews)
+    found = run_in_parallel([()] * len(pairs), lambda at: judge.decide(pairs[at]), workers=workers)
+    kept = [(one.pair, one) for one in found if one.pair is not None]
+    return Reviewed(
+        pairs=[pair for pair, _ in kept],
+        removed=tuple(rejected for one in found for rejected in one.removed),
+        edited=frozenset(pair.id for pair, one in kept if one.is_edited),
+        undecided=sum(one.undecided for one in found),
+        calls=tuple(call for one in found for call in one.calls),
+        review=AppliedReview(
+            decisions=tuple(sorted(one.id for some in decisions.values() for one in some)),
+            approved=tuple(pair.id for pair, one in kept if _is_approved(one, reviews.get(pair.id))),
+            verdicts={pair.id: one.verdict for pair, one in kept if one.verdict is not None},
+        ),
+    )
+
+
+def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = None) -> RejectedQA:
+    """An accepted question as a rejected one."""
+    return RejectedQA(
+        question=pair.question,
+        answer=pair.answer,
+        rejection_reason=reason,
+        rejection_detail=why,
+        duplicate_of=of,
+        document_id=pair.document_id,
+        attempt_number=pair.generation_metadata.attempt_number,
+        evidence=pair.evidence,
+        question_type=pair.question_type,
+    )
+
+
+def _is_approved(one: _Outcome, review: QuestionReview | None) -> bool:
+    state = ReviewState.UNREVIEWED if review is None else review.state
+    return state is ReviewState.ACCEPTED or (
+        one.is_edited and state in (ReviewState.UNREVIEWED, ReviewState.EDITED)
+    )
+
+
+@dataclass(frozen=True)
+class _Judge:
+    run: CombinationRun
+    models: QAModels
+    reviews: _Reviews
+
+    def decide(self, pair: QAPair) -> _Outcome:
+        final, edits = self._edited(pair)
+        before = tuple(
+            left_out(old, RejectionReason.EDITED_BY_REVIEWER, _why(edit, f"replaced by: {edit.new_question}"))
+            for old, edit in edits
+        )
+        review = self.reviews.get(final.id)
+        if review is not None and review.state is ReviewState.REJECTED and review.last is not None:
+            row = left_out(final, RejectionReason.REJECTED_BY_REVIEWER, _why(review.last))
+            return _Outcome(None, (*before, row))
+        return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
+
+    def _edited(self, pair: QAPair) -> tuple[QAPair, list[tuple[QAPair, Decision]]]:
+        """The question with its edits, which may have been edited again, and the texts before each edit."""
+        edits: list[tuple[QAPair, Decision]] = []
+        seen: set[str] = set()
+        while pair.id not in seen:
+            seen.add(pair.id)
+            review = self.reviews.get(pair.id)
+            if review is None or review.state is not ReviewState.EDITED or review.last is None:
+                break
+            edits.append((pair, review.last))
+            pair = self._with_texts(pair, review.last)
+        return pair, edits
+
+    def _with_texts(self, pair: QAPair, edit: Decision) -> QAPair:
+        combination = self.run.planned.combination
+        made = pair.generation_metadata.model_copy(
+            update={"validator_model": self.models.validator.spec.name}
+        )
+        update = {
+            "id": question_id(combination, edit.document_id, edit.new_question, edit.new_answer),
+            "question": edit.new_question,
+            "answer": edit.new_answer,
+            "generation_metadata": made,
+        }
+        return pair.model_copy(update=update)
+
+    def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...], edited_in: str) -> _Outcome:
+        """`edited_in`: the id of the document at the time of the edit."""
+        fault = self._unsupported(pair)
+        if fault is not None:
+            row = left_out(pair, RejectionReason.ANSWER_NOT_SUPPORTED, fault)
+            return _Outcome(None, (*before, row))
+        try:
+            judged, calls = self._judged(pair, edited_in)
+        except BudgetExhaustedError as error:
+            row = left_out(
+                pair, RejectionReason.VALIDATION_FAILED, f"not validated ({error}); the next run decides"
+            )
+            return _Outcome(None, (*before, row), undecided=True)
+        if judged.verdict is None:
+            row = left_out(pair, RejectionReason.VALIDATOR_FAILED, judged.failure)
+            return _Outcome(None, (*before, row), calls=calls)
+        found = rejection(judged.verdict)
+        if found is not None:
+            return _Outcome(None, (*before, left_out(pair, *found)), calls=calls)
+        return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
+
+    def _unsupported(self, pair: QAPair) -> str | None:
+        """Why the quotes do not support the new answer. In visual mode the validator looks at the page."""
+        if pair.category is Mode.VISUAL:
+            return None
+        text = "\n".join(place.quote for place in pair.evidence)
+        graded = self.run.planned.strategy is Strategy.BATCH
+        return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
+
+    def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
+        """The validator's judgement, from the journal of the edited question if the text around its evidence is the same."""
+        work = self._open(pair.document_id)
+        view, attempt = work.context.view, pair.generation_metadata.attempt_number
+        around = (surroundings(view.document, view.lines, one) for one in pair.evidence)
+        labels = pair.labels if pair.category is Mode.VISUAL else ()
+        looks = (look(view, one) or view.document.version for one in view.visuals if one.label in labels)
+        version = fingerprint([work.fingerprint, pair.question, pair.answer, *around, *looks])
+        key = GenerationResult.journal_key(work.combination, edited_in, version)
+        journal = open_journal(self.run.workspace.store, key, version)
+        known = next((event for event in journal.events if isinstance(event, Judged)), None)
+        if known is None:
+            step = Validate(candidate=_candidate(pair), attempt=attempt)
+            known = model_checks.validate(step, work, self.models)
+            journal.append(known)
+        return known, known.calls
+
+    def _open(self, document_id: str) -> DocumentWork:
+        entry = next(one for one in self.run.planned.documents if one.id == document_id)
+        return self.run.open(entry)
+
+
+def _candidate(pair: QAPair) -> Candidate:
+    return Candidate(
+        question=pair.question,
+        answer=pair.answer,
+        evidence=pair.evidence,
+        question_type=pair.question_type,
+        visuals=pair.content_refs,
+    )
+
+
+def _why(decision: Decision, what: str = "") -> str:
+    """Who decided, and why."""
+    return ": ".join(part for part in (decision.reviewer, decision.reason, what) if part)

@@ -1,0 +1,187 @@
+"""The controls that an accepted candidate passes at the end: a multi-hop question needs its passages, a visual question its picture.
+
+Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.evidence import computation
+from qagen_dagster.agents.questions.evidence.widening import head_of_table
+from qagen_dagster.agents.runner import call_summaries
+from qagen_dagster.agents.spec import Finish
+from qagen_dagster.english.amounts import amounts
+from qagen_dagster.english.answers import Match, match
+from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.fingerprint import has_text_control
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.state import Controlled, Judged, Validate
+from qagen_dagster.loop.questions.state_machine import is_malformed
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
+
+
+def same_fact(
+    step: Validate, work: DocumentWork, models: QAModels, given: str
+) -> tuple[bool, str, tuple[CallSummary, ...]]:
+    """Whether `given` is the proposed answer, and why a model could not decide that. Raises ModelError."""
+    candidate, model = step.candidate, models.validator
+    alike = match(given, candidate.answer)
+    if alike in (Match.SAME, Match.CONFLICT):
+        return alike is Match.SAME, "", ()
+    run = closed_book.marking(model, validator.ROLE, candidate.question, candidate.answer, given)
+    calls = call_summaries(run, validator.ROLE, model.spec, work.context.view.document.id, step.attempt)
+    if isinstance(run.end, Finish):
+        return closed_book.Mark.model_validate(run.end.result).right, "", calls
+    return False, f"{run.end.reason.value}: {run.end.detail}", calls
+
+
+SEVERAL = frozenset(
+    (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
+)
+NEEDED = 2  # passages
+OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
+
+
+def control(
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
+) -> Judged | Controlled:
+    """Reject a candidate that passed if fewer than two of its passages are needed. Raises ModelError.
+
+    A table row or a sentence can hold both sides of a comparison, so evidence of one passage proves nothing, and
+    neither does a second quote beside it that is not needed. A result that code computed and that no quote states cannot be
+    looked up in one place, even if the document says some items twice: no model is asked.
+    """
+    places = step.candidate.evidence
+    passages = _passages(work, places)
+    if (
+        isinstance(judged, Controlled)
+        or judged.verdict is None
+        or validator.rejection(judged.verdict) is not None
+    ):
+        return judged
+    if not applies(work, step.candidate.question_type) or len(passages) < NEEDED:
+        return judged
+    if _is_worked_out(step.candidate):
+        return judged
+    needed: list[set[int]] = []
+    given = ""
+    for hidden in passages:
+        found = _without(step, work, models, hidden)
+        submitted = found.submitted
+        same, failure, calls = False, found.failure, found.calls
+        if submitted is not None and submitted.answerable:
+            same, failure, more = same_fact(step, work, models, submitted.answer)
+            given, calls = submitted.answer if same else given, (*calls, *more)
+        judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
+        if is_malformed(failure):
+            return judged.model_copy(update={"verdict": None, "failure": failure})
+        needed += [] if same else [hidden]
+        if len(needed) == NEEDED:
+            return judged
+    if len(needed) == 1 and _holds_both_sides(step.candidate, needed[0]):
+        return judged
+    few = (
+        f"{len(needed)} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
+        if needed
+        else f"each of the quoted passages alone is enough for the answer {given[:300]!r}"
+    )
+    return Controlled.of(judged, RejectionReason.NOT_MULTI_HOP, few)
+
+
+def applies(work: DocumentWork, question_type: str) -> bool:
+    """Whether questions of this type must need several passages. What a picture shows cannot be hidden."""
+    return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
+
+
+def _is_worked_out(candidate: Candidate) -> bool:
+    """Whether code computed the result of a comparison or a total from several items, and no quote states it."""
+    steps, _, result = candidate.computation.rpartition("=")
+    results = {abs(one.value) for one in amounts(result)}
+    stated = {abs(one.value) for place in candidate.evidence for one in amounts(place.quote)}
+    several = computation.BETWEEN in steps
+    return candidate.question_type in OF_VALUES and several and bool(results) and not results & stated
+
+
+def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
+    """Whether the passage alone has the values that are compared or added up: at least two that the question does not name."""
+    named = {one.value for one in amounts(candidate.question)}
+    values = {one.value for number in passage for one in amounts(candidate.evidence[number].quote)}
+    return candidate.question_type in OF_VALUES and len(values - named) >= NEEDED
+
+
+def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
+    """The numbers of the quotes of each passage: each quote is one, but the rows of a table and its head are one together."""
+    lines = work.context.view.lines
+    heads = [None if one.start_line is None else head_of_table(lines, one.start_line) for one in places]
+    found: dict[tuple[int, int], set[int]] = {}
+    for number, place in enumerate(places):
+        own = (place.start_line or 0, place.end_line or 0)
+        above = next((head for head in heads if head and own[0] <= head[1] and head[0] <= own[1]), None)
+        found.setdefault(heads[number] or above or (-1, number), set()).add(number)
+    return list(found.values())
+
+
+def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[int]) -> AnswerRun:
+    """The validator's answer from the other passages."""
+    others = [place for number, place in enumerate(step.candidate.evidence) if number not in hidden]
+    # Numbered anew: a gap would tell that something was left out.
+    view = work.context.view
+    heads = [view.section_at(place.start_line) if place.start_line else None for place in others]
+    shown = [
+        Excerpt(number, place.start_line, place.quote, head.title if head else "")
+        for number, (place, head) in enumerate(zip(others, heads, strict=True), 1)
+    ]
+    document = view.document
+    return answer_from_excerpts(
+        models.validator,
+        step.candidate.question,
+        document.metadata.title,
+        shown,
+        document_id=document.id,
+        role=validator.ROLE,
+        attempt=step.attempt,
+    )
+
+
+_REASON = RejectionReason.ANSWERABLE_FROM_TEXT
+
+
+def validate(
+    step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
+) -> Judged | Controlled:
+    """Let the validator judge the candidate, then run the control where the scenario wants it. Raises ModelError."""
+    context, spec = work.context, models.validator.spec
+    if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
+        return model_checks.validate(step, work, models, found=found)
+    found = found or model_checks.answer_blind(step, work, models)
+    judged = model_checks.validate(step, work, models, found=found)
+    if judged.verdict is None or validator.rejection(judged.verdict) is not None:
+        return judged
+    if not found.looked:
+        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
+    return _controlled(step, work, models, judged)
+
+
+def _controlled(step: Validate, work: DocumentWork, models: QAModels, judged: Judged) -> Judged | Controlled:
+    context = replace(work.context, mode=Mode.TEXTUAL)
+    found = validator.answer_blind(context, models.validator, step.candidate.question, step.attempt)
+    judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
+    if is_malformed(found.failure):
+        return judged.model_copy(update={"verdict": None, "failure": found.failure})
+    if found.answer is None or not found.answer.answerable or not found.answer.answer.strip():
+        return judged
+    given = found.answer.answer
+    same, failure, calls = same_fact(step, work, models, given)
+    judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
+    if is_malformed(failure):
+        return judged.model_copy(update={"verdict": None, "failure": failure})
+    if not same:
+        return judged
+    return Controlled.of(judged, _REASON, f"without pictures the validator answered {given[:300]!r}")

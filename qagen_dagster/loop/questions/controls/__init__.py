@@ -1,1 +1,0 @@
-"""Checks of candidates that the validator would accept: what a question claims about itself must hold."""

@@ -1,0 +1,202 @@
+"""Finds the accepted question that a new one duplicates: word rules veto, similarity proposes, a model decides doubtful pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+
+from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
+from qagen_dagster.english.answers import Match, can_be_same, informative, match
+from qagen_dagster.loop.questions.duplicates.question_form import without_opening
+from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.vectors import Encode, Vectors
+
+__all__ = ["Encode", "Known", "Link", "Progress", "compare", "decide", "links", "links_among", "vetoed"]
+
+# Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
+MERGE_THRESHOLD = (
+    0.8  # from here on no model is asked about questions with the same content words, roles and answer
+)
+GREY_FROM = {
+    Match.SAME: 0.55,
+    Match.CLOSE: 0.65,
+    Match.APART: 0.8,
+}  # the less the answers agree, the higher the threshold
+CROSSED_THRESHOLD = 0.4  # "Who wrote X?" and "What did Y write?" have a lower similarity
+EQUAL_WORDS = 0.95  # compared whatever the answers are: the words may be the same
+UNLIKE = "no accepted question comes near it that the guard lets pass"
+MAX_COMPARED = 40  # questions shown to the model
+MAX_EXAMINED = 400  # nearest questions that the word rules compare
+BLOCK = 512  # questions whose similarities are computed at once
+
+Progress = Callable[[int, int], None]  # gets the number of compared questions and of all
+
+
+@dataclass(frozen=True)
+class Link:
+    """An earlier question that a new one may be a duplicate of."""
+
+    index: int
+    score: float | None  # cosine of the questions; None if words alone decided
+    merged: str = ""  # why the two are duplicates without asking a model; empty if the model decides
+
+    def finding(self) -> DuplicateFinding:
+        exact = self.score is None
+        return DuplicateFinding(
+            self.index,
+            self.merged,
+            score=1.0 if exact else self.score,
+            step="exact" if exact else "similarity",
+        )
+
+
+def vetoed(question: str, other: str) -> bool:
+    """Whether two questions cannot ask for the same fact, whatever their answers: numbers, names, negation, direction or roles."""
+    return examine(Known(question, ""), Known(other, "")).ruling is Ruling.DIFFERENT
+
+
+def compare(
+    model: Model,
+    new: Known,
+    accepted: Sequence[Known],
+    encode: Encode,
+    *,
+    document_id: str,
+    attempt: int,
+    before_asking: Callable[[], None] = lambda: None,
+) -> DuplicateFinding:
+    """The accepted question that `new` is a duplicate of. `before_asking` runs first if a model decides. Raises ModelError."""
+    found = links(new, accepted, encode)
+    if undecided(found):
+        before_asking()
+    return decide(model, new, accepted, found, document_id=document_id, attempt=attempt)
+
+
+def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
+    """The questions that `new` may be a duplicate of, the surest first. Embeddings are computed only if words do not decide."""
+
+    @lru_cache(maxsize=1)
+    def own() -> Vectors:
+        return _vector(encode, without_opening(new.question))
+
+    found = (
+        _link(new, old, index, lambda old=old: float(own() @ _vector(encode, without_opening(old.question))))
+        for index, old in enumerate(accepted)
+    )
+    return _surest_first(found)
+
+
+def links_among(
+    known: Sequence[Known], encode: Encode, progress: Progress = lambda done, total: None
+) -> list[list[Link]]:
+    """For each question the earlier ones that it may be a duplicate of, the surest first.
+
+    The similarities are computed block by block. `progress` is called between blocks.
+    """
+    if not known:
+        return []
+    vectors = encode([without_opening(one.question) for one in known])
+    words = [crossing(one) for one in known]
+    found: list[list[Link]] = []
+    for start in range(0, len(known), BLOCK):
+        if start:
+            progress(start, len(known))
+        block = vectors[start : start + BLOCK]
+        scores = block @ vectors[: start + len(block)].T
+        for index, row in enumerate(scores, start):
+            near = [
+                (i, score)
+                for i, score in _nearest(row[:index])
+                if _reaches(known[index], known[i], score, words[index], words[i])
+            ]
+            found.append(
+                _surest_first(
+                    _link(known[index], known[i], i, lambda score=score: score) for i, score in near
+                )
+            )
+    return found
+
+
+def _nearest(scores: Vectors) -> list[tuple[int, float]]:
+    """The highest `MAX_EXAMINED` of the scores that any comparison needs, with their positions; of equal ones the first."""
+    places = np.flatnonzero(scores >= CROSSED_THRESHOLD)
+    if len(places) > MAX_EXAMINED:
+        last = -np.partition(-scores[places], MAX_EXAMINED - 1)[MAX_EXAMINED - 1]
+        above = places[scores[places] > last]
+        equal = places[scores[places] == last]
+        places = np.concatenate((above, equal[: MAX_EXAMINED - len(above)]))
+    return list(zip(places.tolist(), scores[places].tolist(), strict=True))
+
+
+def undecided(found: Sequence[Link]) -> bool:
+    """Whether a model has to decide about these links."""
+    return bool(found) and not found[0].merged
+
+
+def decide(
+    model: Model,
+    new: Known,
+    accepted: Sequence[Known],
+    found: Sequence[Link],
+    *,
+    document_id: str,
+    attempt: int,
+) -> DuplicateFinding:
+    """Decide which of the linked questions `new` is a duplicate of. The model is asked if none is sure. Raises ModelError."""
+    if not found:
+        return DuplicateFinding(None, UNLIKE, step="")
+    if not undecided(found):
+        return found[0].finding()
+    chosen = sorted(found[:MAX_COMPARED], key=lambda link: link.index)
+    listed = [(accepted[link.index].question, accepted[link.index].answer) for link in chosen]
+    said = find_duplicate(model, new.question, new.answer, listed, document_id=document_id, attempt=attempt)
+    if said.index is None:
+        return replace(said, score=found[0].score)
+    link = chosen[said.index]
+    return replace(said, index=link.index, score=link.score)
+
+
+@lru_cache(maxsize=20_000)
+def _vector(encode: Encode, question: str) -> Vectors:
+    """Embedded alone, so that other questions do not change the vector; cached, because a loop compares with the same questions again."""
+    return cast(Vectors, encode([question])[0])
+
+
+def _reaches(new: Known, old: Known, score: float, words: Crossing, others: Crossing) -> bool:
+    """Whether the similarity is high enough for a comparison. This is checked before the slower word rules."""
+    if score >= EQUAL_WORDS or words.crosses(others):
+        return True
+    if score < GREY_FROM[Match.SAME]:
+        return False
+    if score < GREY_FROM[Match.CLOSE] and not can_be_same(new.answer, old.answer):
+        return False
+    return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS)
+
+
+def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Link | None:
+    finding = examine(new, old)
+    if finding.ruling is Ruling.SAME:
+        return Link(index, None, finding.reason)
+    if finding.ruling is Ruling.DIFFERENT:
+        return None
+    score = min(1.0, cosine())
+    if finding.ruling is Ruling.CROSSED:
+        return Link(index, score) if score >= CROSSED_THRESHOLD else None
+    answers = match(new.answer, old.answer)
+    sure = finding.ruling is Ruling.FREE and answers is Match.SAME and informative(new.answer)
+    if sure and score >= MERGE_THRESHOLD:
+        return Link(index, score, f"{finding.reason} and the same answer, similarity {score:.2f}")
+    return Link(index, score) if score >= GREY_FROM.get(answers, 1.0) else None
+
+
+def _surest_first(found: Iterable[Link | None]) -> list[Link]:
+    """Sure duplicates first, then by similarity, then in order."""
+    kept = [link for link in found if link is not None]
+    return sorted(
+        kept, key=lambda link: (not link.merged, -(2.0 if link.score is None else link.score), link.index)
+    )

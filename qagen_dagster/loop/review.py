@@ -1,0 +1,246 @@
+"""Decisions of reviewers: their storage, the state of each question, how well reviewers agree, and what the generator is told to avoid."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from itertools import combinations
+from pathlib import PurePosixPath
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination, check_name, question_id
+from qagen_dagster.records.questions.results import RejectedQA, RejectionReason, ValidatedSet
+from qagen_dagster.records.review import Action, Agreement, Decision, ReviewFacts, review_folder
+
+
+class ReviewState(StrEnum):
+    """What reviewers think of a question."""
+
+    UNREVIEWED = "unreviewed"
+    ACCEPTED = "accepted"
+    EDITED = "edited"
+    REJECTED = "rejected"
+    FLAGGED = "flagged"
+    DISAGREED = "disagreed"  # the reviewers do not agree
+
+
+_STATES = {
+    Action.ACCEPT: ReviewState.ACCEPTED,
+    Action.EDIT: ReviewState.EDITED,
+    Action.REJECT: ReviewState.REJECTED,
+    Action.FLAG: ReviewState.FLAGGED,
+}
+
+
+@dataclass(frozen=True)
+class QuestionReview:
+    """The state of a question, and the decision of each reviewer that counts: the last one that was not undone."""
+
+    state: ReviewState
+    by_reviewer: Mapping[str, Decision]
+
+    @property
+    def last(self) -> Decision | None:
+        """The latest decision that counts."""
+        return max(self.by_reviewer.values(), key=_order, default=None)
+
+
+def append(space: Workspace, decision: Decision) -> None:
+    """Store a decision. Storing the same decision again changes nothing. Raises StoreError if another one has its id."""
+    key = Decision.key(decision.set_key, decision.question_id, decision.id)
+    stored = space.store.find(key, Decision)
+    if stored is None:
+        space.store.write(key, decision)
+    elif stored != decision:
+        raise StoreError(f"{space.store.path(key)} already has another decision")
+
+
+def decisions_of(
+    space: Workspace, set_key: str, known: Mapping[str, Decision] | None = None
+) -> dict[str, tuple[Decision, ...]]:
+    """All decisions on the questions of a set, by question id, in the order of their times.
+
+    `known` has decisions by their keys, which are not read again. Raises StoreError for a damaged file: a decision that is left
+    out would change what is published.
+    """
+    return _under(space, review_folder(set_key), known or {})
+
+
+def decisions_on(
+    space: Workspace, set_key: str, question_id: str, known: Mapping[str, Decision]
+) -> tuple[Decision, ...]:
+    """All decisions on one question, as `decisions_of` gives them."""
+    found = _under(space, f"{review_folder(set_key)}/{check_name(question_id)}", known)
+    return found.get(question_id, ())
+
+
+def _under(space: Workspace, folder: str, known: Mapping[str, Decision]) -> dict[str, tuple[Decision, ...]]:
+    found: defaultdict[str, list[Decision]] = defaultdict(list)
+    for key in space.store.list(folder):
+        decision = known.get(key) or space.store.read(key, Decision)
+        found[decision.question_id].append(decision)
+    return {name: tuple(sorted(some, key=_order)) for name, some in found.items()}
+
+
+def decision_ids(space: Workspace, set_key: str) -> set[str]:
+    """The ids of all decisions on the questions of a set. No file is read."""
+    return {PurePosixPath(key).stem for key in space.store.list(review_folder(set_key))}
+
+
+def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
+    """The rejected questions of a set: id to who rejected it, and why. Raises StoreError for a damaged file."""
+    found = {name: state_of(some) for name, some in decisions_of(space, set_key).items()}
+    return {
+        name: f"{one.last.reviewer}: {one.last.reason}".removesuffix(": ")
+        for name, one in found.items()
+        if one.state is ReviewState.REJECTED and one.last is not None
+    }
+
+
+def state_of(decisions: Iterable[Decision]) -> QuestionReview:
+    """The state of one question from all decisions on it."""
+    counting: dict[str, Decision] = {}
+    undone: set[tuple[str, str]] = set()
+    for one in sorted(decisions, key=_order, reverse=True):
+        if (one.reviewer, one.id) in undone:
+            continue
+        if one.undoes is not None:
+            undone.add((one.reviewer, one.undoes))
+        elif one.action in _STATES:
+            counting.setdefault(one.reviewer, one)
+    views = {(one.action, one.new_question, one.new_answer) for one in counting.values()}
+    if len(views) > 1:
+        return QuestionReview(ReviewState.DISAGREED, counting)
+    states = [_STATES[action] for action, *_ in views]
+    return QuestionReview(states[0] if states else ReviewState.UNREVIEWED, counting)
+
+
+def _order(decision: Decision) -> tuple[object, str]:
+    return decision.time, decision.id
+
+
+SEED = "sign-off"
+_Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+BY_REVIEWERS = (RejectionReason.REJECTED_BY_REVIEWER, RejectionReason.EDITED_BY_REVIEWER)
+
+
+def review_facts(
+    space: Workspace, combination: Combination, validated: ValidatedSet, known: Collection[str] | None = None
+) -> ReviewFacts | None:
+    """What the decisions with the ids `known`, or all decisions, say of a set; None if there are none. Raises StoreError."""
+    stored = decisions_of(space, combination.key)
+    used = [one for some in stored.values() for one in some if known is None or one.id in known]
+    if not used:
+        return None
+    ids = _generated(combination, validated) - made_by_edits(combination, used)
+    by_question = {name: [one for one in used if one.question_id == name] for name in ids & {*stored}}
+    return facts_of(ids, {name: state_of(some) for name, some in by_question.items()})
+
+
+def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
+    """The ids of the questions that edits make."""
+    return {
+        question_id(combination, one.document_id, one.new_question, one.new_answer)
+        for one in decisions
+        if one.action is Action.EDIT
+    }
+
+
+def facts_of(ids: Collection[str], reviews: Mapping[str, QuestionReview]) -> ReviewFacts:
+    """The facts of a set of questions, some of which were reviewed."""
+    states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
+    actions = {
+        name: {who: one.action.value for who, one in review.by_reviewer.items()}
+        for name, review in reviews.items()
+    }
+    sampled = [states[name] for name in _judged_first(random_order(ids), states)]
+    accepted = sum(state is ReviewState.ACCEPTED for state in sampled)
+    return ReviewFacts(
+        states=Counter(state.value for state in states.values()),
+        reviewers=Counter(who for found in actions.values() for who in found),
+        agreements=tuple(agreements(actions)),
+        disagreed=tuple(sorted(name for name, state in states.items() if state is ReviewState.DISAGREED)),
+        sampled=len(sampled),
+        sample_accepted=accepted,
+        interval=wilson(accepted, len(sampled)) if sampled else None,
+    )
+
+
+def agreements(actions: Mapping[str, Mapping[str, str]]) -> Iterator[Agreement]:
+    """Of each two reviewers, how well they agree on the questions that both judged. `actions` is by question and reviewer."""
+    for first, second in combinations(sorted({who for found in actions.values() for who in found}), 2):
+        both = [(some[first], some[second]) for some in actions.values() if first in some and second in some]
+        if both:
+            same = sum(one == other for one, other in both)
+            yield Agreement(first=first, second=second, both=len(both), same=same, kappa=kappa(both))
+
+
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa; None where it is not defined: both reviewers always decided the same one thing."""
+    count = len(pairs)
+    observed = sum(first == second for first, second in pairs) / count
+    ours, theirs = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
+    expected = sum(ours[name] * theirs[name] for name in ours) / count**2
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def wilson(part: float, whole: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share. For a sum of values from 0 to 1 it is at least as wide as it must be."""
+    if not whole:
+        return 0.0, 1.0
+    share, spread = part / whole, _Z_95**2 / whole
+    centre = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def random_order(ids: Collection[str], seed: str = SEED) -> list[str]:
+    """The ids in a random order, which is the same for the same seed: its first n are a random sample of n."""
+    return sorted(ids, key=lambda name: sha256(f"{seed}\0{name}".encode()).digest())
+
+
+def _judged_first(order: Sequence[str], states: Mapping[str, ReviewState]) -> Iterator[str]:
+    """The questions before the first one that nobody judged. They are a random sample, whatever else was judged."""
+    for name in order:
+        if states[name] is ReviewState.UNREVIEWED:
+            return
+        yield name
+
+
+def _generated(combination: Combination, validated: ValidatedSet) -> set[str]:
+    """The ids of the questions before reviewers changed the set."""
+    gone = (one for one in validated.removed if one.rejection_reason in BY_REVIEWERS)
+    lost = (question_id(combination, one.document_id, one.question, one.answer) for one in gone)
+    return {*(pair.id for pair in validated.questions), *lost}
+
+
+MOST_AVOIDED = 10  # the latest ones
+
+
+def rejected_by_reviewers(space: Workspace, combination: Combination) -> tuple[RejectedQA, ...]:
+    """The latest rejected questions of all modes of the scenario, the oldest first. Raises StoreError."""
+    modes = space.corpus(combination.corpus).scenario(combination.scenario).modes
+    found = (
+        state_of(some)
+        for mode in modes
+        for some in decisions_of(space, combination.model_copy(update={"mode": mode}).key).values()
+    )
+    last = [one.last for one in found if one.state is ReviewState.REJECTED]
+    latest = sorted((one for one in last if one is not None), key=lambda one: (one.time, one.id))[
+        -MOST_AVOIDED:
+    ]
+    return tuple(
+        RejectedQA(
+            question=one.question,
+            answer=one.answer,
+            rejection_reason=RejectionReason.REJECTED_BY_REVIEWER,
+            rejection_detail=one.reason,
+            document_id=one.document_id,
+        )
+        for one in latest
+    )

@@ -1,1 +1,0 @@
-"""Decisions of reviewers, and how well reviewers agree."""

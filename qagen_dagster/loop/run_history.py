@@ -1,0 +1,250 @@
+"""Reads the history of runs from the store: what they were asked for, gave, and published, and how they ended.
+
+A run that kept no record of a kind, because it was made by an older version or was killed, is told from what else is there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import TypeVar
+
+from pydantic import AwareDatetime, BaseModel
+
+from qagen_dagster.catalog.source import RunDocumentRow, RunRow, SetRow, VersionRow
+from qagen_dagster.errors import StoreError
+from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
+from qagen_dagster.records.document import DocumentChanges, IndexEntry
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.history import (
+    PLAN,
+    REMOVED,
+    RESULTS,
+    RunDocument,
+    RunPlan,
+    RunResults,
+    Spent,
+    combination_of,
+)
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    ValidatedSet,
+)
+from qagen_dagster.records.run import CallSummary, RunRecord
+from qagen_dagster.store import Store
+
+RunKey = tuple[str, Combination]
+RecordT = TypeVar("RecordT", bound=BaseModel)
+_LOG = logging.getLogger(__name__)
+
+
+def records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[RecordT]:
+    """The records that can be read. The others are logged."""
+    return _readable(keys, lambda key: store.read(key, kind))
+
+
+def heads(store: Store, keys: Iterable[str], kind: type[RecordT], row: type[BaseModel]) -> Iterator[RecordT]:
+    """As `records`, without the rows in their list of `row`, which the caller reads one at a time."""
+    return _readable(keys, lambda key: store.read_head(key, kind, row))
+
+
+def _readable(keys: Iterable[str], read: Callable[[str], RecordT]) -> Iterator[RecordT]:
+    for key in keys:
+        try:
+            yield read(key)
+        except StoreError as error:
+            _LOG.warning("left out of the catalog: %s", error)
+
+
+class RunHistory:
+    """The runs of a store. `sets` are the current candidate sets, which are all that an old store may have.
+
+    Attributes:
+        ended: the record of each run that kept one, by run id.
+        collected: the runs that made a candidate set, each with the key of that set.
+    """
+
+    def __init__(self, store: Store, sets: Iterable[CandidateSet]) -> None:
+        self._store = store
+        self._runs = store.list("runs")
+        self._files = [key for key in store.list("history") if key.count("/") == 5]
+        ends = (key for key in self._runs if key.endswith("/run.json") and key.count("/") == 2)
+        self.ended = {record.run_id: record for record in records(store, ends, RunRecord)}
+        self.collected: dict[RunKey, str] = {
+            (made.run_id, combination_of(made)): CandidateSet.key(combination_of(made)) for made in sets
+        }
+        for key in self._runs:
+            _, run_id, *rest = key.removesuffix(".json").split("/")
+            combination = _combination_named("/".join(rest))
+            if combination is not None:
+                self.collected[run_id, combination] = key
+
+    def runs(self) -> Iterator[RunRow]:
+        """Every run, by combination if it has one."""
+        planned = dict.fromkeys(self._with(PLAN))
+        told = {run_id for run_id, _ in (*self.collected, *planned)}
+        for run_id, combination in dict.fromkeys((*self.collected, *planned)):
+            yield self._run(run_id, combination)
+        for run_id, record in self.ended.items():
+            if run_id not in told:
+                where = _combination_named(record.partition)
+                began = {"combination": where, "started": _time(record.started)}
+                yield RunRow.model_validate(_ending(record) | began)
+
+    def documents(self) -> Iterator[RunDocumentRow]:
+        """What each document gave in each run that collected its candidates."""
+        for (run_id, combination), key in self.collected.items():
+            made = self._removed(run_id, combination)
+            removed: dict[str, list[RejectedQA]] = {}
+            for one in () if made is None else made.removed:
+                removed.setdefault(one.document_id, []).append(one)
+            calls: dict[str, list[CallSummary]] = {}
+            for call in () if made is None else made.calls:
+                calls.setdefault(call.document_id, []).append(call)
+            for document in self._given(run_id, combination, key):
+                yield RunDocumentRow(
+                    run_id=run_id,
+                    combination=combination,
+                    document=document,
+                    removed=tuple(removed.get(document.document_id, ())),
+                    deduplication=Spent.on(calls.get(document.document_id, ())),
+                )
+
+    def published(self) -> Iterator[SetRow]:
+        """Every version of every published set. The current one may be missing in the history."""
+        current = {
+            Combination.from_key("/".join(key.split("/")[1:4])): self._store.hash_of(key)
+            for key in self._store.list("published")
+            if key.endswith(f"/{CORPUS_FILE}") and key.count("/") == 4
+        }
+        for run_id, combination in self._with(CORPUS_FILE):
+            key = combination.history_key(run_id, CORPUS_FILE)
+            is_current = current.get(combination) == self._store.hash_of(key)
+            if is_current:
+                del current[combination]
+            yield from self._version(key, combination, run_id, current=is_current)
+        for combination in current:
+            key = CorpusGenerationResult.key(combination)
+            for found in records(self._store, [key], CorpusGenerationResult):
+                run_id = self._published_by(combination, found)
+                yield from self._version(key, combination, run_id, current=True)
+
+    def _version(
+        self, key: str, combination: Combination, run_id: str | None, *, current: bool
+    ) -> Iterator[SetRow]:
+        for head in heads(self._store, [key], CorpusGenerationResult, PublishedQuestion):
+            yield SetRow(
+                combination=combination,
+                run_id=run_id,
+                current=current,
+                published=datetime.fromisoformat(head.timestamp),
+                questions=self._store.rows(key, CorpusGenerationResult, PublishedQuestion),
+            )
+
+    def versions(self) -> Iterator[VersionRow]:
+        """The documents that runs found new, changed or gone."""
+        keys = (key for key in self._runs if key.endswith("/documents.json") and key.count("/") == 3)
+        for key in keys:
+            for made in heads(self._store, [key], DocumentChanges, IndexEntry):
+                changed = self._store.rows(key, DocumentChanges, IndexEntry)
+                for entries, removed in ((changed, False), (made.removed, True)):
+                    for entry in entries:
+                        yield VersionRow(
+                            corpus=made.corpus,
+                            entry=entry,
+                            run_id=made.run_id,
+                            at=datetime.fromisoformat(made.at),
+                            removed=removed,
+                        )
+
+    def _with(self, name: str) -> Iterator[RunKey]:
+        """The runs that kept a file of this name."""
+        for key in self._files:
+            _, corpus, scenario, mode, run_id, file = key.split("/")
+            if file == name:
+                yield run_id, Combination.from_key(f"{corpus}/{scenario}/{mode}")
+
+    def _run(self, run_id: str, combination: Combination) -> RunRow:
+        collected = self.collected.get((run_id, combination))
+        keys = () if collected is None else (collected,)
+        made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
+        plan = self._find(combination.history_key(run_id, PLAN), RunPlan)
+        record = self.ended.get(run_id)
+        asked = made or plan
+        return RunRow.model_validate(
+            {
+                "run_id": run_id,
+                "partition": combination.key,
+                "combination": combination,
+                "collected": made is not None,
+                "started": None if asked is None else _time(asked.started),
+                "ended": None if made is None else _time(made.ended),
+                **({} if asked is None else asked.model_dump(include=_ASKED)),
+                **({} if plan is None else plan.model_dump(include=_TEXTS)),
+                **({} if record is None else _ending(record)),
+            }
+        )
+
+    def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[RunDocument]:
+        results = combination.history_key(run_id, RESULTS)
+        if self._store.find_head(results, RunResults, RunDocument) is not None:
+            yield from self._store.rows(results, RunResults, RunDocument)
+            return
+        made = self._find(key, CandidateSet)
+        for line in made.documents if made is not None else ():
+            yield RunDocument.of(run_id, line, self._find(line.result_key, GenerationResult))
+
+    def _removed(self, run_id: str, combination: Combination) -> ValidatedSet | None:
+        kept = self._find(combination.history_key(run_id, REMOVED), ValidatedSet)
+        if kept is not None:
+            return kept
+        last = self._store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)
+        return last if last is not None and last.run_id == run_id else None
+
+    def _published_by(self, combination: Combination, found: CorpusGenerationResult) -> str | None:
+        """The run that made the questions of a set; None when they are no longer those of the validated set."""
+        made = self._find(ValidatedSet.key(combination), ValidatedSet)
+        same = made is not None and {one.id for one in made.questions} == {one.id for one in found.questions}
+        return made.run_id if made is not None and same else None
+
+    def _find(self, key: str | None, kind: type[RecordT]) -> RecordT | None:
+        """The record of a key; None without one. A damaged record is left out, and logged."""
+        try:
+            return None if key is None else self._store.find(key, kind)
+        except StoreError as error:
+            _LOG.warning("left out of the catalog: %s", error)
+            return None
+
+
+_TEXTS = {"strategy", "corpus_name", "corpus_context", "scenario_name", "scenario_description"}
+_ASKED = {"profile", "fingerprint", "models", "prompts", "target_count"}
+
+
+def _ending(record: RunRecord) -> dict[str, object]:
+    return {
+        "run_id": record.run_id,
+        "partition": record.partition,
+        "job": record.job,
+        "assets": record.assets,
+        "ended": _time(record.ended),
+        "status": record.status.value,
+        "error": record.error or None,
+    }
+
+
+def _combination_named(partition: str) -> Combination | None:
+    """The combination that a partition key names; None when it names something else."""
+    try:
+        return Combination.from_key(partition)
+    except ValueError:
+        return None
+
+
+def _time(text: str) -> AwareDatetime | None:
+    return datetime.fromisoformat(text) if text else None

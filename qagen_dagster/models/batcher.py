@@ -1,0 +1,357 @@
+"""A batch endpoint that backs off when its server asks for a pause, of the endpoint or of the model.
+
+What belongs here: waiting before a call to the endpoint. What does not: how long a refused batch is retried
+(`batcher.py`), the pauses themselves (`limits/`). Limits of requests and tokens per minute are for direct calls:
+servers count batches separately, by what is enqueued.
+
+Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
+
+What belongs here: which requests go by batch, which thread waits for what, and what happens to requests without a
+response. What does not: the endpoints (`openai.py`, `anthropic.py`) and the stored records (`jobs.py`).
+
+There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
+and stores every response in the ledger. The other threads wait for it. A thread that finds its request in a batch of
+an earlier run leads that batch to its end instead.
+
+A request that a batch leaves without a response is sent directly, at once. A request that the server refuses for good
+fails as it would in a direct call. When the server has too much enqueued, the batch is sent again later, in halves.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from qagen_dagster.errors import (
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelError,
+    PermanentModelError,
+    RateLimitedError,
+    TransientModelError,
+)
+from qagen_dagster.models import retry
+from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
+from qagen_dagster.models.batch_jobs import Job, JobBook
+from qagen_dagster.models.budget import TALLY
+from qagen_dagster.models.ledger import (
+    Breaker,
+    Ledger,
+    LedgeredModel,
+    finish,
+    request_key,
+)
+from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
+from qagen_dagster.models.rate_limits import Limits, shared_limiter
+from qagen_dagster.models.retry import call_with_retry
+
+T = TypeVar("T")
+
+
+class LimitedBatch:
+    """A batch endpoint whose calls wait for pauses.
+
+    A pause of the model's direct calls holds for batches too. A pause of the batch endpoint holds for all who use the
+    endpoint on this machine, but not for direct calls: a full queue of batches says nothing about those.
+    """
+
+    def __init__(
+        self, provider: BatchProvider, spec: ModelSpec, key_variable: str | None, folder: Path
+    ) -> None:
+        self._provider = provider
+        self._direct = shared_limiter(spec, key_variable, folder, Limits())
+        self._own = shared_limiter(spec, key_variable, folder, Limits(), of="batches")
+
+    def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        return self._call(lambda: self._provider.submit(tag, requests))
+
+    def find(self, tag: str, count: int, since: datetime) -> list[str]:
+        return self._call(lambda: self._provider.find(tag, count, since))
+
+    def poll(self, job_id: str) -> JobStatus:
+        return self._call(lambda: self._provider.poll(job_id))
+
+    def results(self, job_id: str) -> dict[str, BatchResult]:
+        return self._call(lambda: self._provider.results(job_id))
+
+    def _call(self, send: Callable[[], T]) -> T:
+        with self._direct.attempt(0, retry.call_ends()):
+            return self._own.call(send)
+
+
+MOST_REQUESTS = 1_000  # in one batch; servers take 50,000 and more, but only up to about 200 MB
+
+
+def single_turn(request: Request) -> bool:
+    """Whether one turn answers `request`, so that it may go by batch.
+
+    That is so for a first turn without tools, and for one that must call a tool: agents require that only if every tool
+    ends the task. Later turns, including corrections, are direct calls: each would wait for a batch of its own.
+    """
+    ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
+    return ends and all(isinstance(message, UserMessage) for message in request.messages)
+
+
+@dataclass
+class _Group:
+    """The threads that wait for one batch."""
+
+    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while the batch is collected
+    job: Job | None = None
+    full: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])
+    failure: ModelError | None = None  # of the whole batch
+    unsent: bool = False  # the server does not have the batch: its requests go into another one
+
+
+class Batcher:
+    """Batches the requests that the threads of a process send to one model."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        provider: BatchProvider,
+        ledger: Ledger,
+        book: JobBook,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._spec, self._provider, self._ledger, self.book = spec, provider, ledger, book
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._collecting: _Group | None = None
+        self._watched: dict[str, _Group] = {}  # batches of earlier runs, by tag
+        self._most: int | None = None  # most requests of one batch, after the server had no room for more
+
+    def ask(self, key: str, request: Request) -> None:
+        """Return when the batch with the request `key` has ended. Its response, if there is one, is then in the ledger.
+
+        Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
+        after the deadline.
+        """
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
+        while True:
+            job = self.book.open_for(key)
+            if job is None and self._ledger.get(key) is not None:
+                return  # another thread has just closed the batch and stored its responses before that
+            group, lead = self._join(key, request, job)
+            if lead:
+                self._lead(group)
+            else:
+                group.done.wait()
+            failure = group.failure or group.refused.get(key)
+            if failure is not None:
+                raise copy.copy(failure)
+            if not group.unsent:
+                return
+            if time.monotonic() > ends:
+                raise TransientModelError(
+                    f"{self._spec.name}: the server had no room for the batch until the deadline"
+                )
+
+    def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
+        """The group to wait with, and whether to lead it."""
+        with self._lock:
+            if job is not None:
+                known = self._watched.get(job.tag)
+                group = self._watched[job.tag] = known or _Group(job=job)
+                return group, known is None
+            waiting = self._collecting
+            group = self._collecting = waiting or _Group()
+            group.requests[key] = request
+            if len(group.requests) >= min(MOST_REQUESTS, self._most or MOST_REQUESTS):
+                self._collecting = None
+                group.full.set()
+            return group, waiting is None
+
+    def _lead(self, group: _Group) -> None:
+        try:
+            job = self._sent(group)
+            status = None if job is None else self._watch(job)
+            if job is None or status is None:
+                group.unsent = True
+            elif status.crowded:
+                self._make_room(group, job, status)
+            else:
+                self._settle(group, job, status)
+        except BaseException as error:
+            stopped = TransientModelError(
+                f"{self._spec.name}: the thread that waited for the batch was stopped"
+            )
+            group.failure = error if isinstance(error, ModelError) else stopped
+            if not isinstance(error, ModelError):
+                raise
+        finally:
+            with self._lock:
+                if self._collecting is group:
+                    self._collecting = None
+                if group.job is not None and self._watched.get(group.job.tag) is group:
+                    del self._watched[group.job.tag]
+            group.done.set()
+
+    def _sent(self, group: _Group) -> Job | None:
+        """The batch as the server has it; None if the batch of an earlier run never arrived there."""
+        if group.job is None:
+            group.full.wait(self._spec.batch_window_seconds)
+            with self._lock:
+                if self._collecting is group:
+                    self._collecting = None
+            return self._submit(list(group.requests.items()))
+        if group.job.id is not None:
+            return group.job
+        found = self._retried(lambda: self._found(group.job))
+        if found is None:
+            self.book.close(group.job, lost=dict.fromkeys(group.job.keys, "never sent"), note="never sent")
+        return None if found is None else self.book.sent(group.job, found)
+
+    def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
+        """The server has too much enqueued to work on the batch: send it again, later and in halves."""
+        self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
+        group.unsent = True
+        with self._lock:
+            self._most = max(1, len(job.keys) // 2)
+        self._sleep(self._spec.batch_poll_seconds)
+
+    def _submit(self, requests: list[tuple[str, Request]]) -> Job:
+        job = self.book.begin(self._spec.name, [key for key, _ in requests])
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
+        tried = False
+
+        def attempt() -> str:
+            nonlocal tried
+            again, tried = tried, True
+            # An attempt without an answer may have arrived nevertheless.
+            return (self._found(job) if again else None) or self._provider.submit(job.tag, requests)
+
+        try:
+            while True:
+                try:
+                    return self.book.sent(job, self._retried(attempt))
+                except RateLimitedError as error:
+                    self._wait(error, ends)
+        except PermanentModelError as error:
+            told = f"the batch was not taken: {error}"
+            self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=told)
+            if isinstance(error, ContextOverflowError):  # the batch is too large, not a request
+                raise PermanentModelError(told) from None
+            raise
+
+    def _found(self, job: Job | None) -> str | None:
+        if job is None:
+            return None
+        found = self._provider.find(job.tag, len(job.keys), job.created)
+        known = self.book.ids() if found else frozenset[str]()
+        return next((one for one in found if one not in known), None)
+
+    def _watch(self, job: Job) -> JobStatus:
+        """Poll until the batch has ended. A poll with a transient failure counts as one without news."""
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
+        late = TransientModelError(
+            f"{self._spec.name}: batch {job.id} has not ended within "
+            f"{self._spec.batch_deadline_seconds:g} s; the next run waits for it again"
+        )
+        while True:
+            late.retry_after = None
+            try:
+                status = self._provider.poll(job.id or "")
+                if status.ended:
+                    return status
+            except TransientModelError as error:
+                late.retry_after = error.retry_after
+            self._wait(late, ends)
+
+    def _wait(self, failure: TransientModelError, ends: float) -> None:
+        """Sleep until the next poll, or as long as the server asks for. Raises `failure` after the deadline."""
+        left = ends - time.monotonic()
+        if left <= 0:
+            raise failure
+        self._sleep(min(max(self._spec.batch_poll_seconds, failure.retry_after or 0.0), left))
+
+    def _settle(self, group: _Group, job: Job, status: JobStatus) -> None:
+        """Store every response, and record which requests have none."""
+        results = self._retried(lambda: self._provider.results(job.id or ""))
+        seconds = max(0.0, (datetime.now(UTC) - job.created).total_seconds())
+        lost: dict[str, str] = {}
+        for key in job.keys:
+            result = results.get(key)
+            if isinstance(result, dict):
+                if self._ledger.get(key) is None:
+                    self._ledger.put(
+                        key, result, model=job.model, seconds=round(seconds, 6), retries=0, batch=True
+                    )
+                continue
+            lost[key] = str(result or status.note or "no result")
+            if isinstance(result, PermanentModelError):
+                group.refused[key] = result
+        self.book.close(job, lost=lost, note=status.note)
+
+    def _retried(self, function: Callable[[], T]) -> T:
+        value, _ = call_with_retry(
+            function,
+            max_attempts=self._spec.max_attempts,
+            deadline_seconds=self._spec.deadline_seconds,
+            sleep=self._sleep,
+        )
+        return value
+
+
+class BatchModel(LedgeredModel):
+    """A `LedgeredModel` whose single-turn requests go by batch."""
+
+    def __init__(
+        self, provider: Provider, ledger: Ledger, batcher: Batcher, breaker: Breaker | None = None
+    ) -> None:
+        super().__init__(provider, ledger, breaker=breaker)
+        self._batcher = batcher
+
+    def respond(self, request: Request) -> Response:
+        """As `LedgeredModel.respond`. The first caller that takes a response from a batch is charged for it."""
+        if not single_turn(request):
+            return super().respond(request)
+        key = request_key(self.spec, request)
+        if self._ledger.get(key) is None or self._batcher.book.marked(key):
+            with self._ledger.only_one(key), self._held(key, request):
+                if self._ledger.get(key) is None:
+                    self._batcher.ask(key, request)
+                entry = self._ledger.get(key)
+                if entry is not None and self._batcher.book.marked(key):
+                    spent = self._cost(entry)
+                    TALLY.paid(spent.usd)
+                    if self._meter is not None:
+                        self._meter.record(spent)
+                    self._batcher.book.unmark(key)
+                    with suppress(MalformedResponseError):
+                        return finish(self._provider.read(entry.body), entry, replayed=False)
+        return super().respond(
+            request
+        )  # stored and paid already, or the batch gave no response that can be used
+
+    def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
+        """Hold the request to its budget, unless it is stored or in a batch already: then it counts as paid."""
+        known = self._ledger.get(key) is not None or self._batcher.book.open_for(key) is not None
+        return nullcontext() if known or self._meter is None else self._meter.hold(self._most(request))
+
+
+class Batchers:
+    """The batchers of a process over one store, one per model, so that parallel ops share batches."""
+
+    def __init__(self, book: JobBook) -> None:
+        self._book = book
+        self._lock = threading.Lock()
+        self._batchers: dict[str, Batcher] = {}
+
+    def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> Batcher:
+        """The batcher of `spec`; `make` builds its endpoint at the first use."""
+        name = spec.model_dump_json()
+        with self._lock:
+            if name not in self._batchers:
+                self._batchers[name] = Batcher(spec, make(), ledger, self._book)
+            return self._batchers[name]

@@ -1,1 +1,0 @@
-"""Batch endpoints of providers: requests collected, sent as one job, results handed out."""

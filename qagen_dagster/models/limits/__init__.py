@@ -1,1 +1,0 @@
-"""Rate limits and concurrency limits, shared by threads and processes."""

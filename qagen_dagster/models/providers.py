@@ -1,0 +1,162 @@
+"""The class of each provider name, and how a spec becomes a model or an embedder.
+
+This is the only place that knows all providers. Modules are imported when a profile first names them, so a run with the embedded models loads
+no SDK.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.base import Model, ModelSpec, Provider
+from qagen_dagster.models.batcher import Batcher, Batchers, BatchModel, LimitedBatch
+from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, LocalModel
+from qagen_dagster.models.rate_limits import limited
+from qagen_dagster.models.vectors import Embedder, EmbedderSpec, LocalEmbedder
+from qagen_dagster.models.wires.emulation import EmulatedTools
+
+
+class _Entry(NamedTuple):
+    constructor: str  # module:class, called with (spec, api_key), or with (spec) if local
+    key_env: str | None = None  # the default variable of the key; None: no key is needed
+    local: bool = False  # runs in this process, free and deterministic
+    batch: str | None = None  # module:class of its BatchProvider, called with (spec, api_key)
+
+
+_PACKAGE = "qagen_dagster.models"
+PROVIDERS: dict[str, _Entry] = {
+    "openai": _Entry(
+        f"{_PACKAGE}.wires.openai:OpenAIProvider",
+        "OPENAI_API_KEY",
+        batch=f"{_PACKAGE}.wires.openai:OpenAIBatch",
+    ),
+    "openai_compatible": _Entry(f"{_PACKAGE}.wires.openai_compatible:OpenAICompatibleProvider"),
+    "anthropic": _Entry(
+        f"{_PACKAGE}.wires.anthropic:AnthropicProvider",
+        "ANTHROPIC_API_KEY",
+        batch=f"{_PACKAGE}.wires.anthropic:AnthropicBatch",
+    ),
+    "embedded": _Entry(f"{_PACKAGE}.embedded.provider:EmbeddedProvider", local=True),
+    "scripted": _Entry(f"{_PACKAGE}.wires.scripted:ScriptedProvider", local=True),
+}
+
+
+def key_variable(provider: str, chosen: str | None) -> str | None:
+    """The environment variable that holds the key: `chosen` by the spec, or the provider's; None: no key is needed."""
+    entry = PROVIDERS.get(provider)
+    return chosen or (entry.key_env if entry else None)
+
+
+def read_key(
+    name: str, variable: str | None, secret: Callable[[str], str | None], option: str = "api_key_env"
+) -> str | None:
+    """The key of the model `name`. Raises ConfigError, with the variable and the `option` that names it, if it is missing."""
+    if variable is None:
+        return None
+    value = (secret(variable) or "").strip()
+    if not value:
+        raise ConfigError(f"{name} needs a key: set {variable} in the environment", key=option)
+    return value
+
+
+def why_no_batch(spec: ModelSpec) -> str | None:
+    """Why `spec` cannot use the `execution: batch` that it asks for; None if it can, or does not ask for it."""
+    if spec.execution != "batch":
+        return None
+    entry = PROVIDERS.get(spec.provider)
+    if entry is not None and entry.batch is None:
+        able = ", ".join(name for name, one in PROVIDERS.items() if one.batch)
+        return f"{spec.name} has no batches (execution: batch is for {able})"
+    return f"{spec.name}: batches need tool_calling: native" if spec.tool_calling == "emulated" else None
+
+
+def build_model(
+    spec: ModelSpec,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    state: Path,
+    batchers: Batchers | None = None,
+    breaker: Breaker | None = None,
+) -> Model:
+    """Build the model of `spec`; `secret` looks up the value of an environment variable.
+
+    Processes share limits in the folder `state`; threads share batches through `batchers`, and `breaker`. Raises ConfigError for
+    an unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
+    """
+    provider = build_provider(spec, secret)
+    entry = PROVIDERS[spec.provider]
+    if entry.local:
+        return LocalModel(provider)
+    direct = limited(provider, key_variable(spec.provider, spec.api_key_env), state)
+    if spec.execution == "direct":
+        return LedgeredModel(direct, ledger, breaker=breaker)
+    batcher = _batcher(spec, entry, ledger, secret, state, batchers)
+    return BatchModel(direct, ledger, batcher, breaker)
+
+
+def _batcher(
+    spec: ModelSpec,
+    entry: _Entry,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    state: Path,
+    batchers: Batchers | None,
+) -> Batcher:
+    fault = why_no_batch(spec)
+    if fault is not None or entry.batch is None or batchers is None:
+        raise ConfigError(fault or f"{spec.name}: there is no store for batches", key="execution")
+    endpoint, variable = _load(entry.batch), key_variable(spec.provider, spec.api_key_env)
+    return batchers.of(
+        spec,
+        ledger,
+        lambda: LimitedBatch(endpoint(spec, read_key(spec.name, variable, secret)), spec, variable, state),
+    )
+
+
+def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:
+    """The wire of `spec` alone, with emulated tools if the spec asks for them. Raises ConfigError."""
+    entry = PROVIDERS.get(spec.provider)
+    if entry is None:
+        raise ConfigError(
+            f"unknown provider {spec.provider!r}; choose one of {', '.join(PROVIDERS)}", key="provider"
+        )
+    constructor: Callable[..., Provider] = _load(entry.constructor)
+    if entry.local:
+        return constructor(spec)
+    variable = key_variable(spec.provider, spec.api_key_env)
+    provider = constructor(spec, read_key(spec.name, variable, secret))
+    return EmulatedTools(provider) if spec.tool_calling == "emulated" else provider
+
+
+def _load(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    found: Any = getattr(importlib.import_module(module), name)
+    return found
+
+
+def build_embedder(
+    spec: EmbedderSpec,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    state: Path,
+    threads: int = 1,
+    meter: Meter | None = None,
+) -> Embedder:
+    """Build the embedder of `spec`; `secret` looks up the value of an environment variable.
+
+    Processes share limits in the folder `state`; `threads` is the number of CPU threads of a local embedder; `meter`
+    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
+    """
+    if spec.local:
+        return LocalEmbedder(spec, threads)
+    variable = key_variable(spec.provider, spec.api_key_env)
+    value = read_key(spec.name, variable, secret, "embedder.api_key_env")
+    paid: Any = import_module("qagen_dagster.models.wires.openai_embeddings")
+    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, meter=meter)
+    return made

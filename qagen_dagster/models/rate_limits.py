@@ -1,0 +1,442 @@
+"""The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
+
+What belongs here: token buckets, the small locked file in which all processes keep their state, the estimated size of a request, waiting, and
+how a refusal makes all users back off. A model without limits is asked at any rate, but a pause that its server asks for holds for all who use
+it. What does not: the semaphore (`file_locks.py`), and whether to try again (`retry.py`).
+
+The state is a few small files named by provider, address, model and key variable. If they are lost, the last minute is forgotten and nothing
+else. A bucket is stored as the moment at which it will be full again (the generic cell rate algorithm, ITU-T I.371): one number per bucket.
+Whoever asks is told when to start, in the order of asking.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import random
+import stat
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
+from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.file_locks import Semaphore, lock, unlock
+from qagen_dagster.models.messages import Message, Request, Response, Text, ToolCall, ToolMessage, Usage
+from qagen_dagster.models.retry import call_ends
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import digest
+
+# This share of a limit per minute is spread evenly over the minute, and a burst has at most one second's worth. So
+# no window of sixty seconds holds more requests than the limit, and servers that count per second accept them too.
+_STEADY, _AT_ONCE = 0.95, 1 / 60
+# A refusal lowers the rate by a twentieth, once for requests that started together, down to a minimum. An answer
+# raises it by less, and only while few requests are refused. So one refusal in ten, at random, costs almost nothing,
+# and a server that allows half of the limit soon gets little more than it allows.
+_SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.02
+_MEMORY = 1 / 16  # weight of one answer or refusal in the fraction of refused requests
+_FEW, _MANY = 0.2, 0.35
+_SHORT = 2.0  # seconds
+_LONGEST_PAUSE = 600.0  # seconds: after it the server is asked again, even if it named hours
+_SIZE = 512  # bytes of the file, always the same, so that one write replaces the whole file
+
+
+class Limits(Record):
+    """The limits of one model: requests and tokens per minute, and requests in flight. None: no limit."""
+
+    requests: float | None = None
+    tokens: float | None = None
+    concurrency: int | None = None
+
+    @property
+    def unlimited(self) -> bool:
+        return self.requests is None and self.tokens is None and self.concurrency is None
+
+
+class RateState(Record):
+    """The state of a model's rate limits, shared by all who use the model.
+
+    Start times are moments of a clock of its own, which runs slower after refusals and stops during a pause. So
+    promised starts keep their order, however the rate changes.
+    """
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    written: float  # in seconds of the machine's monotonic clock
+    clock: float = 0.0  # the own clock at that moment
+    requests: float = 0.0  # on the own clock: when the bucket of requests is full again
+    tokens: float = 0.0
+    factor: float = Field(default=1.0, ge=_SLOWEST, le=1.0)  # how fast the own clock runs
+    refused: float = Field(
+        default=0.5, ge=0.0, le=1.0
+    )  # recent fraction of refused requests; unknown at first
+    pause: float  # on the machine's clock: nothing starts before this
+
+
+def fresh(now: float) -> RateState:
+    """The state before the first request."""
+    return RateState(written=now, pause=now)
+
+
+def at(state: RateState, now: float) -> RateState:
+    """The state at the moment `now`."""
+    gone = max(0.0, now - max(state.written, state.pause))
+    return state.model_copy(update={"written": now, "clock": state.clock + gone * state.factor})
+
+
+def reserve(state: RateState, limits: Limits, tokens: float) -> tuple[float, RateState]:
+    """When a request of `tokens` may start, on the state's own clock, and the state with that start promised."""
+    tokens = min(tokens, limits.tokens or tokens)  # a request beyond the limit counts as one minute's worth
+    start = max(
+        state.clock,
+        _opens(state.requests, 1.0, limits.requests),
+        _opens(state.tokens, tokens, limits.tokens),
+    )
+    filled: dict[str, float] = {}
+    if limits.requests:
+        filled["requests"] = max(state.requests, start) + 1.0 / _rate(limits.requests)
+    if limits.tokens:
+        filled["tokens"] = max(state.tokens, start) + tokens / _rate(limits.tokens)
+    return start, state.model_copy(update=filled) if filled else state
+
+
+def wait(state: RateState, start: float) -> float:
+    """Seconds until `start`, if the rate does not change."""
+    return max(0.0, state.pause - state.written) + max(0.0, start - state.clock) / state.factor
+
+
+def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -> RateState:
+    """A request was answered: count its real tokens and, while refusals are rare, raise the rate a little."""
+    refused = state.refused * (1.0 - _MEMORY)
+    changes: dict[str, float] = {"refused": refused}
+    if limits.tokens:
+        more = min(used, limits.tokens) - min(estimated, limits.tokens)
+        changes["tokens"] = state.tokens + more / _rate(limits.tokens)
+    if refused < _FEW:
+        changes["factor"] = min(1.0, state.factor + _FASTER)
+    return state.model_copy(update=changes)
+
+
+def refuse(
+    state: RateState, limits: Limits, *, started: float, slower: bool, retry_after: float | None
+) -> RateState:
+    """The server refused a request that started when the factor was `started`.
+
+    `slower`: it was over the server's limits, so the rate drops a little below `started`. All users back off for
+    `retry_after` seconds. The exception is a short one amid many answers: it is for the refused request alone, if
+    there are limits that can be lowered instead.
+    """
+    alone = retry_after is None or (not limits.unlimited and retry_after <= _SHORT and state.refused < _MANY)
+    changes: dict[str, float] = {}
+    if slower:
+        changes["refused"] = state.refused + _MEMORY * (1.0 - state.refused)
+        changes["factor"] = max(_SLOWEST, min(state.factor, started * _SLOWER))
+    if retry_after is not None and not alone:
+        changes["pause"] = max(state.pause, state.written + min(retry_after, _LONGEST_PAUSE))
+    return state.model_copy(update=changes)
+
+
+def _rate(per_minute: float) -> float:
+    """Per second of the own clock."""
+    return _STEADY * per_minute / 60.0
+
+
+def _opens(full: float, cost: float, per_minute: float | None) -> float:
+    """When a bucket that is full at `full` holds `cost`. A larger cost than the bucket needs a full bucket."""
+    if per_minute is None:
+        return -math.inf
+    held = max(1.0, _AT_ONCE * per_minute)
+    return full - max(0.0, held - cost) / _rate(per_minute)
+
+
+class RateFile:
+    """The state of one model in a file. Readers and writers take turns; an unreadable file counts as new."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._path, self._clock = path, clock
+
+    @contextmanager
+    def turn(self) -> Generator[Turn]:
+        """Lock the file. A state that the caller puts into the turn is written at its end. Raises OSError."""
+        file = lock(self._path, fcntl.LOCK_EX)
+        try:
+            now = self._clock()
+            turn = Turn(at(_load(file, now), now))
+            before = turn.state
+            yield turn
+            if turn.state is not before:
+                data = turn.state.model_dump_json().encode("ascii")
+                os.pwrite(file, data.ljust(_SIZE), 0)
+        finally:
+            unlock(file)
+
+
+class Turn:
+    """The state while the file is locked; assign to `state` to replace it."""
+
+    def __init__(self, state: RateState) -> None:
+        self.state = state
+
+
+def _load(file: int, now: float) -> RateState:
+    try:
+        state = RateState.model_validate(json.loads(os.pread(file, _SIZE, 0)))
+    except (ValueError, RecursionError, ValidationError):
+        return fresh(now)
+    return state if state.written <= now else fresh(now)  # the machine was restarted since
+
+
+T = TypeVar("T")
+TOKEN_CHARACTERS = 4  # characters of English per token; bytes in estimates of a request
+_FEWEST_CHARACTERS = 2  # bytes per token, of text that takes many tokens
+PICTURE_TOKENS = 1_500  # a picture of about a megapixel
+_POLL, _SOON = (
+    1.0,
+    1e-6,
+)  # seconds between two looks at the rate, which may have changed; seconds that count as none
+_LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens
+_SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
+_CHANCE = random.SystemRandom()
+
+
+def estimate(request: Request, spec: ModelSpec) -> int:
+    """The tokens, input and output, that an attempt at `request` will probably use."""
+    return _input(request, spec, TOKEN_CHARACTERS) + min(spec.max_output_tokens, _LONGEST_OUTPUT)
+
+
+def at_most(request: Request, spec: ModelSpec) -> Usage:
+    """The tokens that an attempt at `request` can hardly exceed. Servers enforce the limit of the output."""
+    tokens = _input(request, spec, _FEWEST_CHARACTERS)
+    return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
+
+
+def _input(request: Request, spec: ModelSpec, characters: int) -> int:
+    """Tokens of input, with so many bytes per token."""
+    size, pictures = len(request.system.encode()), 0
+    for tool in request.tools:
+        size += len(tool.description.encode()) + len(json.dumps(tool.parameters))
+    for part in _parts(request.messages):
+        if isinstance(part, Text):
+            size += len(part.text.encode())
+        elif isinstance(part, ToolCall):
+            size += len(json.dumps(part.arguments))
+        elif part.type == "image" and spec.images:
+            pictures += 1
+    return size // characters + pictures * PICTURE_TOKENS
+
+
+def _parts(messages: Iterable[Message]) -> Generator[Any]:
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            for result in message.results:
+                yield from result.content
+        else:
+            yield from message.content
+
+
+def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
+    """`provider` within the limits of its spec and the pauses that its server asks for.
+
+    Raises ConfigError when the shared state cannot be kept under `folder`.
+    """
+    spec = provider.spec
+    limits = Limits(
+        requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
+    )
+    return LimitedProvider(provider, shared_limiter(spec, key_variable, folder, limits))
+
+
+def shared_limiter(
+    spec: ModelSpec,
+    key_variable: str | None,
+    folder: Path,
+    limits: Limits,
+    *,
+    of: str = "",
+) -> Limiter:
+    """The limiter that all users of this model and key share; `of` names another endpoint. Raises ConfigError."""
+    parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
+    return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
+
+
+def _own(folder: Path) -> Path:
+    """`folder`, made if it is missing. It must be ours: anybody could have made one in a place that all may write to."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise ConfigError(f"limits cannot be shared: {error}; set QAGEN_STATE to another folder") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise ConfigError(
+            f"limits cannot be shared: {folder} does not belong to you; set QAGEN_STATE to another folder"
+        )
+    return folder
+
+
+class LimitedProvider:
+    """A provider whose attempts all wait for the limits."""
+
+    def __init__(self, provider: Provider, limiter: Limiter) -> None:
+        self._provider, self._limiter = provider, limiter
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._provider.spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        """As `Provider.send`, after a wait. Raises TransientModelError also if the wait exceeds the call's deadline."""
+        if self._limiter.limits.tokens is None:
+            return self._limiter.call(lambda: self._provider.send(request))
+        tokens = estimate(request, self.spec)
+        return self._limiter.call(lambda: self._provider.send(request), tokens, self._used)
+
+    def read(self, body: dict[str, Any]) -> Response:
+        return self._provider.read(body)
+
+    def _used(self, body: dict[str, Any]) -> int | None:
+        """The tokens that the server counted; None if it does not say."""
+        try:
+            usage = self._provider.read(body).usage
+        except MalformedResponseError:
+            return None
+        return usage.input_tokens + usage.output_tokens or None
+
+
+class Limiter:
+    """Keeps all who use a model to its limits, by files under `path`. All processes must use the machine's clock."""
+
+    def __init__(
+        self,
+        name: str,
+        limits: Limits,
+        path: Path,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._name, self.limits, self._clock, self._sleep = name, limits, clock, sleep
+        self._file = RateFile(path.with_suffix(".json"), clock)
+        self._semaphore = Semaphore(path, clock, sleep)
+
+    def call(
+        self,
+        send: Callable[[], T],
+        tokens: int = 0,
+        used: Callable[[T], int | None] = lambda _: None,
+    ) -> T:
+        """What `send` returns, called as one attempt of `tokens`; `used` reads from it the tokens that the server counted."""
+        with self.attempt(tokens, call_ends()) as attempt:
+            try:
+                body = send()
+            except TransientModelError as error:
+                attempt.refused(error)
+                raise
+            attempt.answered(used(body))
+            return body
+
+    @contextmanager
+    def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
+        """Wait for the limits, in the order of asking, and hold one attempt.
+
+        The concurrency limit comes first, so that no start is promised to an attempt that could not use it. Raises
+        TransientModelError when the wait would last beyond `ends`.
+        """
+        place = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
+        try:
+            yield Attempt(self, tokens, self._start(tokens, ends))
+        finally:
+            if place is not None:
+                self._semaphore.release(place)
+
+    def _acquire(self, most: int, ends: float) -> int:
+        def allowed() -> int:
+            with self.turn() as turn:
+                return math.ceil(most * turn.state.factor)
+
+        try:
+            return self._semaphore.acquire(allowed, ends)
+        except TimeoutError:
+            raise TransientModelError(
+                f"{self._name}: all {most} concurrent calls were in use until the call's deadline"
+            ) from None
+        except OSError as error:
+            raise self._unkept(error) from None
+
+    def _start(self, tokens: int, ends: float) -> float:
+        """Wait until the attempt may start; return the rate's factor at that moment."""
+        while True:
+            with self.turn() as turn:
+                start, promised = reserve(turn.state, self.limits, tokens)
+                seconds = self._seconds(promised, start, ends)
+                turn.state = known = promised
+            together = seconds > _SOON and self.limits.unlimited
+            while seconds > _SOON and known.clock >= promised.clock:
+                self._sleep(min(seconds, _POLL))
+                with self.turn() as turn:
+                    known = turn.state
+                    seconds = self._seconds(known, start, ends)
+            if known.clock >= promised.clock:
+                if together:
+                    self._sleep(_CHANCE.uniform(0.0, _SPREAD))
+                return known.factor
+            # otherwise the state was lost, and the promised start with it
+
+    def _seconds(self, known: RateState, start: float, ends: float) -> float:
+        """The wait until `start`. Raises TransientModelError if it exceeds the call's deadline."""
+        seconds = wait(known, start)
+        if known.written + seconds > ends:
+            raise TransientModelError(
+                f"{self._name}: its limits allow the next attempt in {seconds:.0f} s, after the call's deadline",
+                retry_after=seconds,
+            )
+        return seconds
+
+    @contextmanager
+    def turn(self) -> Generator[Turn]:
+        """Lock the shared state. Raises TransientModelError if the file system fails."""
+        try:
+            with self._file.turn() as turn:
+                yield turn
+        except OSError as error:
+            raise self._unkept(error) from None
+
+    def _unkept(self, error: OSError) -> TransientModelError:
+        return TransientModelError(f"{self._name}: the state of its limits cannot be stored: {error}")
+
+
+class Attempt:
+    """One attempt in flight; the caller reports how it ended. A failure to store that never costs the answer."""
+
+    def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
+        self._limiter, self._tokens, self._started = limiter, tokens, started
+
+    def answered(self, used: int | None) -> None:
+        """The server answered and counted `used` tokens; None if it does not say."""
+        if self._limiter.limits.unlimited:
+            return
+        with suppress(TransientModelError), self._limiter.turn() as turn:
+            turn.state = settle(
+                turn.state,
+                self._limiter.limits,
+                estimated=self._tokens,
+                used=self._tokens if used is None else used,
+            )
+
+    def refused(self, error: TransientModelError) -> None:
+        """The attempt failed; all users back off if it was over a limit or the server asks for a pause."""
+        slower = isinstance(error, RateLimitedError)
+        if not slower and error.retry_after is None:
+            return
+        with suppress(TransientModelError), self._limiter.turn() as turn:
+            turn.state = refuse(
+                turn.state,
+                self._limiter.limits,
+                started=self._started,
+                slower=slower,
+                retry_after=error.retry_after,
+            )

@@ -1,1 +1,0 @@
-"""Text embeddings: the local model and paid endpoints."""

@@ -1,0 +1,251 @@
+"""The export formats of published question sets, by name, and the formats of evaluation tools: JSON, JSON Lines and YAML."""
+
+from __future__ import annotations
+
+import base64
+import re
+from itertools import groupby
+from typing import Any
+
+import yaml
+
+from qagen_dagster.publishing.exporter import json_file, json_lines
+from qagen_dagster.publishing.questions import tables
+from qagen_dagster.publishing.questions.exported_set import (
+    ExportedRow,
+    ExportedSet,
+    ExportFormat,
+    Picture,
+    Place,
+)
+
+
+def has_passages(row: ExportedRow) -> bool:
+    """A question whose document has no text has no passage to be found."""
+    return bool(row.passages)
+
+
+def beir_files(exported: ExportedSet) -> dict[str, bytes]:
+    """`corpus.jsonl` has all documents of the corpus, also those without questions."""
+    corpus = (
+        {"_id": passage.id, "title": one.title, "text": passage.shown, "metadata": {"document_id": one.id}}
+        for one in exported.documents
+        for passage in one.passages
+    )
+    queries = (
+        {"_id": row.question.id, "text": row.question.question, "metadata": row.details}
+        for row in exported.rows
+    )
+    qrels = [f"{row.question.id}\t{passage.id}\t1\n" for row in exported.rows for passage in row.passages]
+    return {
+        "corpus.jsonl": json_lines(corpus),
+        "queries.jsonl": json_lines(queries),
+        "qrels/test.tsv": "".join(["query-id\tcorpus-id\tscore\n", *qrels]).encode(),
+    }
+
+
+def deepeval_files(exported: ExportedSet) -> dict[str, bytes]:
+    """The id of a question is the name of its golden. A field `scenario` would make a golden a conversation."""
+    return {"goldens.json": json_file([_golden(row) for row in exported.rows])}
+
+
+def _golden(row: ExportedRow) -> dict[str, Any]:
+    return {
+        "name": row.question.id,
+        "input": row.question.question,
+        "expected_output": row.question.answer,
+        "context": row.contexts,
+        "source_file": row.question.source_document,
+        "additional_metadata": row.details,
+    }
+
+
+def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
+    """`metadata` holds the contexts and the evidence, and no model is shown it. Pictures are part of the input."""
+    return {"samples.jsonl": json_lines(_inspect_sample(row) for row in exported.rows), **exported.pictures()}
+
+
+def _inspect_sample(row: ExportedRow) -> dict[str, Any]:
+    return {
+        "id": row.question.id,
+        "input": _message(row) if row.pictures else row.question.question,
+        "target": row.question.answer,
+        "metadata": {**row.details, "contexts": row.contexts},
+    }
+
+
+def _message(row: ExportedRow) -> list[dict[str, Any]]:
+    pictures = [{"type": "image", "image": one.path} for one in row.pictures]
+    return [{"role": "user", "content": [{"type": "text", "text": row.question.question}, *pictures]}]
+
+
+def langsmith_files(exported: ExportedSet) -> dict[str, bytes]:
+    """An upload is one file, so pictures are in it as data URIs."""
+    return {"examples.jsonl": json_lines(_langsmith_example(row) for row in exported.rows)}
+
+
+def _langsmith_example(row: ExportedRow) -> dict[str, Any]:
+    pictures = {"images": [_uri(one) for one in row.pictures]} if row.pictures else {}
+    return {
+        "inputs": {"question": row.question.question, **pictures},
+        "outputs": {"answer": row.question.answer, "contexts": row.contexts},
+        "metadata": row.details,
+    }
+
+
+def _uri(picture: Picture) -> str:
+    return f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode()}"
+
+
+def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
+    """Examples in the order of the set. LlamaIndex does not read `id`."""
+    return {"rag_dataset.json": json_file({"examples": [_llamaindex_example(row) for row in exported.rows]})}
+
+
+def _llamaindex_example(row: ExportedRow) -> dict[str, Any]:
+    author = {"type": "ai", "model_name": row.question.generation_metadata.generator_model}
+    return {
+        "id": row.question.id,
+        "query": row.question.question,
+        "query_by": author,
+        "reference_contexts": row.contexts,
+        "reference_answer": row.question.answer,
+        "reference_answer_by": author,
+    }
+
+
+_TEMPLATE = re.compile(r"\{[{%#]|#\}")
+
+
+def promptfoo_files(exported: ExportedSet) -> dict[str, bytes]:
+    """The variables `question`, `context` and, with pictures, `image`, `image_2`, ...; a model compares the answers."""
+    cases = [_case(row) for row in exported.rows]
+    text: str = yaml.dump(cases, Dumper=_Quoted, allow_unicode=True, sort_keys=False, width=float("inf"))
+    return {"tests.yaml": text.encode(), **exported.pictures()}
+
+
+class _Quoted(yaml.SafeDumper):
+    """Puts all strings into double quotes, because readers disagree about plain ones such as 1e3."""
+
+
+def _quoted(dumper: Any, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+
+
+_Quoted.add_representer(str, _quoted)
+
+
+def _case(row: ExportedRow) -> dict[str, Any]:
+    names = ("image", *(f"image_{number}" for number in range(2, len(row.pictures) + 1)))
+    pictures = {name: f"file://{one.path}" for name, one in zip(names, row.pictures, strict=False)}
+    return {
+        "description": row.question.id,
+        "vars": {
+            "question": _literal(row.question.question),
+            "context": _literal("\n\n".join(row.contexts)),
+            **pictures,
+        },
+        "assert": [{"type": "factuality", "value": _literal(row.question.answer)}],
+        "metadata": {name: value for name, value in row.details.items() if name != "evidence"},
+    }
+
+
+def _literal(text: str) -> str:
+    """A template that gives `text`. promptfoo fills in templates, and reads the file that a text such as `file://name` names."""
+    shown = _TEMPLATE.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
+    return f'{{{{ "" }}}}{shown}' if text.startswith(("file:", "package:")) else shown
+
+
+def ragas_files(exported: ExportedSet) -> dict[str, bytes]:
+    """Rows in the order of the set. ragas reads neither `id` nor any other field that it does not know."""
+    return {"testset.jsonl": json_lines(_ragas_sample(row) for row in exported.rows)}
+
+
+def _ragas_sample(row: ExportedRow) -> dict[str, Any]:
+    return {
+        "id": row.question.id,
+        "user_input": row.question.question,
+        "reference": row.question.answer,
+        "reference_contexts": row.contexts,
+        "reference_context_ids": [passage.id for passage in row.passages],
+    }
+
+
+def ragchecker_files(exported: ExportedSet) -> dict[str, bytes]:
+    return {"checking_inputs.json": json_file({"results": [_result(row) for row in exported.rows]})}
+
+
+def _result(row: ExportedRow) -> dict[str, Any]:
+    return {
+        "query_id": row.question.id,
+        "query": row.question.question,
+        "gt_answer": row.question.answer,
+        "response": "",
+        "retrieved_context": [],
+    }
+
+
+Json = dict[str, Any]
+
+
+def has_span(row: ExportedRow) -> bool:
+    """An answer in other words than its quotes is no span. Scores would count right answers as wrong against a quote."""
+    return _span(row) is not None
+
+
+def squad_files(exported: ExportedSet) -> dict[str, bytes]:
+    """One entry per document. Answers are written as in the document, also where case or line breaks differ."""
+    data = [
+        {"title": source, "paragraphs": [_paragraph(row) for row in rows]}
+        for source, rows in groupby(exported.rows, lambda row: row.question.source_document)
+    ]
+    return {"squad.json": json_file({"version": "v2.0", "data": data})}
+
+
+def _paragraph(row: ExportedRow) -> Json:
+    span = _span(row)
+    if span is None:
+        raise ValueError(f"{row.question.id} has no answer in its context")
+    context, start, answer = span
+    question: Json = {
+        "id": row.question.id,
+        "question": row.question.question,
+        "answers": [{"text": answer, "answer_start": start}],
+        "is_impossible": False,
+    }
+    return {"context": context, "qas": [question]}
+
+
+def _span(row: ExportedRow) -> tuple[str, int, str] | None:
+    """A context, and position and text of the answer in it.
+
+    The answer must be in a quote: the same words elsewhere in the passage may say something else.
+    """
+    words = r"\s+".join(map(re.escape, row.question.answer.split()))
+    answer = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+    return next((one for one in (_found(place, answer) for place in row.places) if one is not None), None)
+
+
+def _found(place: Place, answer: re.Pattern[str]) -> tuple[str, int, str] | None:
+    text = place.text
+    start = max(place.start - (len(text) - len(text.lstrip())), 0)
+    context = text.strip()
+    match = answer.search(context, start)
+    inside = match is not None and match[0] and match.end() <= start + len(place.quote)
+    return (context, match.start(), match[0]) if match is not None and inside else None
+
+
+EXPORT_FORMATS = (
+    ExportFormat("ragas", ragas_files),
+    ExportFormat("deepeval", deepeval_files),
+    ExportFormat("llamaindex", llamaindex_files),
+    ExportFormat("inspect", inspect_files),
+    ExportFormat("promptfoo", promptfoo_files),
+    ExportFormat("beir", beir_files, has_passages, whole_corpus=True),
+    ExportFormat("squad", squad_files, has_span),
+    ExportFormat("langsmith", langsmith_files),
+    ExportFormat("ragchecker", ragchecker_files),
+    ExportFormat("huggingface", tables.huggingface_files),
+    ExportFormat("csv", tables.csv_file),
+    ExportFormat("xlsx", tables.xlsx_file),
+)

@@ -1,0 +1,353 @@
+"""The files of a published set, as bytes by name: `corpus.json`, the JSON Lines files, and `README.md`, the card that says what the set is, how it
+was made and what to expect of it.
+
+Nothing is written to disk. `docs/published-sets.md` has the formulas of diversity and their sources.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from pydantic import AwareDatetime
+
+from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    PublishedQuestion,
+    RejectedQuestion,
+)
+from qagen_dagster.records.questions.results import DocumentEnd, Evidence, RetiredQA
+from qagen_dagster.records.review import ReviewFacts
+
+SAMPLE = 50  # questions; sets of different sizes are compared on as many
+_LONGEST = 4  # words of an n-gram
+_OPENING = 3  # words
+_WORD = re.compile(r"\w+")
+
+
+class Diversity(Record):
+    """The figures of some questions. None: there are too few words."""
+
+    questions: int
+    mean_words: float
+    ngram_diversity: float | None
+    compression_ratio: float | None
+    self_repetition: float | None
+    distinct_openings: int
+
+
+def diversity(questions: Sequence[str]) -> Diversity:
+    """The figures of these questions, which do not depend on their order."""
+    texts = sorted(questions)
+    words = [_WORD.findall(text.casefold()) for text in texts]
+    return Diversity(
+        questions=len(texts),
+        mean_words=sum(map(len, words)) / len(words) if words else 0.0,
+        ngram_diversity=_ngram_diversity([word for each in words for word in each]),
+        compression_ratio=_compression_ratio(" ".join(texts).encode()),
+        self_repetition=_self_repetition(words),
+        distinct_openings=len({tuple(each[:_OPENING]) for each in words}),
+    )
+
+
+def _ngram_diversity(words: Sequence[str]) -> float | None:
+    if len(words) < _LONGEST:
+        return None
+    found = [_ngrams(words, size) for size in range(1, _LONGEST + 1)]
+    return sum(len(set(ngrams)) / len(ngrams) for ngrams in found)
+
+
+def _compression_ratio(data: bytes) -> float | None:
+    return len(data) / len(gzip.compress(data, mtime=0)) if data else None
+
+
+def _self_repetition(words: Sequence[Sequence[str]]) -> float | None:
+    each = [set(_ngrams(one, _LONGEST)) for one in words]
+    holders = Counter(ngram for ngrams in each for ngram in ngrams)
+    scores = [math.log(1 + sum(holders[ngram] - 1 for ngram in ngrams)) for ngrams in each]
+    return sum(scores) / len(scores) if scores else None
+
+
+def _ngrams(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    return [tuple(words[start : start + size]) for start in range(len(words) - size + 1)]
+
+
+class SetFacts(Record):
+    """How a set was made: configuration, plan, and what was spent. `planned_by_type` is empty where any type was welcome."""
+
+    corpus_context: str
+    scenario_name: str
+    scenario_description: str
+    profile: str
+    strategy: str
+    models: dict[str, str]  # role -> provider:model
+    prompts: dict[str, str]  # prompt name -> hash
+    documents_by_outcome: dict[str, int]
+    planned: int
+    planned_by_type: dict[str, int]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    unknown_price_calls: int
+
+
+class EvalSet(Record):
+    """The accepted questions of one combination, what was rejected, and what names the set towards a reader."""
+
+    corpus_name: str
+    corpus_path: str
+    scenario: str
+    mode: Mode
+    questions: tuple[PublishedQuestion, ...]
+    rejected: tuple[RejectedQuestion, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()
+    made: SetFacts | None = None
+    review: ReviewFacts | None = None  # None: nobody decided on its questions
+    timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
+
+    def published(self) -> CorpusGenerationResult:
+        """The set in its published form, ordered by document, place in the document, and id."""
+        return CorpusGenerationResult(
+            corpus_name=self.corpus_name,
+            corpus_path=self.corpus_path,
+            scenario=self.scenario,
+            mode=self.mode,
+            questions=tuple(sorted(self.questions, key=_place)),
+            timestamp=self.timestamp.isoformat(),
+        )
+
+
+def _place(question: PublishedQuestion) -> tuple[str, str, int, str]:
+    lines = [span.start_line for span in question.evidence if span.start_line is not None]
+    return (question.source_document, question.document_id, min(lines, default=0), question.id)
+
+
+CORPUS_FILE = "corpus.json"
+
+
+def corpus_json(eval_set: EvalSet) -> dict[str, bytes]:
+    return {CORPUS_FILE: json_file(eval_set.published().model_dump(mode="json"))}
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema (draft 2020-12) of `corpus.json`, derived from the record."""
+    derived = CorpusGenerationResult.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **derived}
+
+
+QUESTIONS_FILE, REJECTED_FILE, RETIRED_FILE = "questions.jsonl", "rejected.jsonl", "retired.jsonl"
+
+
+def jsonl_files(eval_set: EvalSet) -> dict[str, bytes]:
+    """Questions are in the order of `corpus.json`; rejected and retired ones have their reasons."""
+    return {
+        QUESTIONS_FILE: _lines(eval_set, eval_set.published().questions),
+        REJECTED_FILE: _lines(eval_set, eval_set.rejected),
+        RETIRED_FILE: _lines(eval_set, eval_set.retired),
+    }
+
+
+def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:
+    origin = {"corpus_name": eval_set.corpus_name, "scenario": eval_set.scenario, "mode": eval_set.mode.value}
+    return json_lines({**record.model_dump(mode="json"), **origin} for record in records)
+
+
+CARD_FILE = "README.md"
+EXAMPLES = 5
+_FILES = """\
+## Files
+
+| file | content |
+|---|---|
+| `corpus.json`, `questions.jsonl` | the questions, as one JSON document and as one line per question |
+| `rejected.jsonl` | the candidates that were not published, with their reasons |
+| `retired.jsonl` | the questions that the documents no longer support, with their reasons |
+"""
+_ENDS = {
+    DocumentEnd.TARGET_REACHED: "with all the questions that were wanted",
+    DocumentEnd.EXHAUSTED_REPORTED: "with fewer: the generator found nothing more to ask",
+    DocumentEnd.CONSECUTIVE_FAILURES: "with fewer: too many candidates in a row failed",
+    DocumentEnd.MAX_ATTEMPTS: "with fewer: the attempts were used up",
+    DocumentEnd.NO_VISUALS: "without a table, figure or page to look at",
+    DocumentEnd.NOT_USABLE: "that cannot be used, for example because they have no text",
+    DocumentEnd.BUDGET_EXHAUSTED: "not finished: the budget ended",
+    DocumentEnd.MODEL_ERROR: "not finished: a model failed",
+}
+
+
+def card_file(eval_set: EvalSet) -> dict[str, bytes]:
+    """Markdown in UTF-8."""
+    parts = (
+        _title(eval_set),
+        _made(eval_set.made) if eval_set.made is not None else (),
+        _counts(eval_set),
+        _types(eval_set),
+        _grades(eval_set.questions),
+        _review(eval_set.review) if eval_set.review is not None else (),
+        _diversity(eval_set.questions),
+        _examples(eval_set.published().questions),
+    )
+    return {CARD_FILE: "\n".join(row for part in (*parts, [_FILES]) for row in part).encode()}
+
+
+def without_files(text: str) -> str:
+    """A card for questions that leave without the files of the set."""
+    return text.removesuffix(_FILES)
+
+
+def _title(eval_set: EvalSet) -> Iterator[str]:
+    facts = eval_set.made
+    yield f"# {line(eval_set.corpus_name)}: {line(facts.scenario_name if facts else eval_set.scenario)}, {eval_set.mode.value}"
+    yield ""
+    yield (
+        f"{len(eval_set.questions)} questions with answers and verbatim evidence, generated from documents and validated. "
+        f"First published {eval_set.timestamp:%Y-%m-%d} by qagen_dagster. "
+        "Line numbers count from 1 in the parsed text of a document."
+    )
+    yield ""
+    if facts is not None:
+        yield f"- Corpus `{eval_set.corpus_path}`: {line(facts.corpus_context)}"
+        yield f"- Scenario `{eval_set.scenario}`: {line(facts.scenario_description)}"
+        yield ""
+
+
+def _made(facts: SetFacts) -> Iterator[str]:
+    yield "## How it was made"
+    yield ""
+    rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
+    rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
+    rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
+    rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]
+    rows += [("tokens", f"{facts.input_tokens:,} input, {facts.output_tokens:,} output")]
+    yield from table(("property", "value"), rows)
+
+
+def _counts(eval_set: EvalSet) -> Iterator[str]:
+    yield "## Counts"
+    yield ""
+    facts = eval_set.made
+    rows: list[tuple[object, ...]] = []
+    if facts is not None:
+        ends = facts.documents_by_outcome
+        rows += [(f"documents {words}", ends[end]) for end, words in _ENDS.items() if end in ends]
+    rows += [("published questions", len(eval_set.questions))]
+    reasons = Counter(one.rejection_reason.value for one in eval_set.rejected)
+    rows += [(f"candidates rejected: {reason}", count) for reason, count in sorted(reasons.items())]
+    retired = Counter(one.reason.value for one in eval_set.retired)
+    rows += [(f"questions retired: {reason}", count) for reason, count in sorted(retired.items())]
+    yield from table(("what", "number"), rows)
+
+
+def _types(eval_set: EvalSet) -> Iterator[str]:
+    yield "## Planned and delivered"
+    yield ""
+    facts = eval_set.made
+    found = Counter(one.question_type or "not known" for one in eval_set.questions)
+    planned = {} if facts is None else facts.planned_by_type
+    rows = [(kind, planned.get(kind, "any number"), found[kind]) for kind in sorted({*found, *planned})]
+    total = "not known" if facts is None else facts.planned
+    yield from table(("question type", "planned", "published"), [*rows, ("all", total, found.total())])
+
+
+def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
+    yield "## Grades of the answers"
+    yield ""
+    found = Counter(
+        "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
+    )
+    yield "How far the document supports an answer, from A (best) to F. It is not measured where that is undecided."
+    yield ""
+    yield from table(("grade", "answers"), sorted(found.items()))
+
+
+def _review(facts: ReviewFacts) -> Iterator[str]:
+    yield "## Review"
+    yield ""
+    rows: list[tuple[object, ...]] = [(f"questions: {state}", n) for state, n in sorted(facts.states.items())]
+    rows += [(f"judged by {name}", count) for name, count in sorted(facts.reviewers.items())]
+    for one in facts.agreements:
+        known = "not defined" if one.kappa is None else f"{one.kappa:.2f}"
+        rows.append(
+            (f"Cohen's kappa of {one.first} and {one.second}", f"{known} ({one.both} judged by both)")
+        )
+    yield from table(("property", "value"), rows)
+    if facts.disagreed:
+        yield f"Reviewers disagree on {', '.join(facts.disagreed)}."
+        yield ""
+    if facts.interval is not None:
+        low, high = facts.interval
+        yield (
+            f"Of a random sample of {facts.sampled} generated questions, reviewers accepted {facts.sample_accepted} as they were. "
+            f"The 95 % interval (Wilson) of this share for all generated questions is {low:.2f} to {high:.2f}."
+        )
+        yield ""
+
+
+def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
+    yield "## Diversity of the questions"
+    yield ""
+    ordered = [one.question for one in sorted(questions, key=lambda one: one.id)]
+    columns = [diversity(ordered)]
+    if len(ordered) > SAMPLE:
+        columns.append(diversity(ordered[:SAMPLE]))
+    names = {
+        "mean_words": "mean words per question",
+        "ngram_diversity": "n-gram diversity (NGD)",
+        "compression_ratio": "compression ratio",
+        "self_repetition": "self-repetition",
+        "distinct_openings": "distinct openings of three words",
+    }
+    yield (
+        "More varied questions have a higher n-gram diversity and more distinct openings, and a lower compression ratio and "
+        f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them."
+    )
+    yield ""
+    heads = ("figure", *(f"{one.questions} questions" for one in columns))
+    yield from table(
+        heads, [(words, *(_figure(one, name) for one in columns)) for name, words in names.items()]
+    )
+
+
+def _examples(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
+    yield "## Examples"
+    yield ""
+    count = min(EXAMPLES, len(questions))
+    for number in range(count):
+        one = questions[number * len(questions) // count]
+        yield f"{number + 1}. **{line(one.question)}** {line(one.answer)}"
+        for place in one.evidence:
+            row = "" if one.row is None else f", row {line(one.row)}"
+            yield f"   - {line(one.source_document)}{row}{_line_numbers(place)}: \u201c{line(place.quote)}\u201d"
+    yield ""
+
+
+def _line_numbers(place: Evidence) -> str:
+    if place.start_line is None:
+        return ""
+    several = place.end_line != place.start_line
+    return f", lines {place.start_line}-{place.end_line}" if several else f", line {place.start_line}"
+
+
+def _cost(facts: SetFacts) -> str:
+    if facts.usd is None:
+        return "unknown"
+    more = f" and {facts.unknown_price_calls:,} calls of unknown price" if facts.unknown_price_calls else ""
+    return f"${facts.usd:,.4f}{more}" if facts.usd else f"$0{more}"
+
+
+def _figure(found: Diversity, name: str) -> str:
+    value = getattr(found, name)
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+SET_FILES: tuple[Callable[[EvalSet], dict[str, bytes]], ...] = (corpus_json, jsonl_files, card_file)

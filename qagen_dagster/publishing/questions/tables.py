@@ -1,0 +1,183 @@
+"""A published set as tables: CSV and Excel for spreadsheets, and Parquet in the layout of Hugging Face."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+import duckdb
+import yaml
+
+from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
+from qagen_dagster.publishing.questions.set_files import without_files
+
+COLUMNS = (
+    "id",
+    "question",
+    "answer",
+    "source_document",
+    "row",
+    "question_type",
+    "mode",
+    "hops",
+    "evidence",
+    "lines",
+    "pages",
+    "visuals",
+    "grade",
+    "document_id",
+)
+
+
+def cells(row: ExportedRow) -> list[str | int | None]:
+    """The values of a question in the order of COLUMNS. Several quotes are separated by an empty line."""
+    question, details = row.question, row.details
+    spans = ((one.start_line, one.end_line) for one in question.evidence if one.start_line is not None)
+    values: dict[str, str | int | None] = {
+        **details,
+        "question": question.question,
+        "answer": question.answer,
+        "evidence": "\n\n".join(one.quote for one in question.evidence),
+        "lines": _listed(f"{start}-{end}" for start, end in spans),
+        "pages": _listed(str(one.page) for one in question.evidence if one.page is not None),
+        "visuals": _listed(one.label for one in question.visuals),
+    }
+    return [values[name] for name in COLUMNS]
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(values))
+
+
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
+
+def csv_file(exported: ExportedSet) -> dict[str, bytes]:
+    """RFC 4180 in UTF-8, lines end with CR LF."""
+    written = io.StringIO(newline="")
+    table = csv.writer(written)
+    table.writerow(COLUMNS)
+    table.writerows([_safe(value) for value in cells(row)] for row in exported.rows)
+    return {"questions.csv": written.getvalue().encode()}
+
+
+def _safe(value: str | int | None) -> str | int | None:
+    """The value, with an apostrophe before text that a spreadsheet would compute."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+_LONGEST_CELL = 32_767  # characters of a cell
+
+
+def xlsx_file(exported: ExportedSet) -> dict[str, bytes]:
+    """One sheet. A text that is longer than a cell can be is cut."""
+    import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
+
+    written = io.BytesIO()
+    with cast("Any", xlsxwriter.Workbook(written, {"in_memory": True})) as book:
+        book.set_properties({"created": datetime.fromisoformat(exported.published.timestamp)})
+        sheet = book.add_worksheet("questions")
+        bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
+        for column, name in enumerate(COLUMNS):
+            sheet.write_string(0, column, name, bold)
+        for number, row in enumerate(exported.rows, 1):
+            for column, value in enumerate(cells(row)):
+                if isinstance(value, int):
+                    sheet.write_number(number, column, value, wrapped)
+                elif value:
+                    sheet.write_string(number, column, value[:_LONGEST_CELL], wrapped)
+        sheet.freeze_panes(1, 0)
+        sheet.set_column(COLUMNS.index("question"), COLUMNS.index("answer"), 50)
+    return {"questions.xlsx": written.getvalue()}
+
+
+_PARQUET_FILE = "data/test-00000-of-00001.parquet"
+_VALUES = {
+    "id": "string",
+    "question": "string",
+    "answer": "string",
+    "document_id": "string",
+    "source_document": "string",
+    "row": "string",
+    "question_type": "string",
+    "mode": "string",
+    "hops": "int64",
+    "grade": "string",
+}
+_EVIDENCE = {
+    "quote": "string",
+    "start_line": "int64",
+    "end_line": "int64",
+    "page": "int64",
+    "visual": "string",
+}
+_LISTS: dict[str, str | dict[str, str]] = {"contexts": "string", "evidence": _EVIDENCE, "images": "image"}
+_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "image": "STRUCT(bytes BLOB, path VARCHAR)"}
+
+
+def huggingface_files(exported: ExportedSet) -> dict[str, bytes]:
+    """The split `test`. `images` holds the bytes of the pictures."""
+    return {"README.md": _card(exported), _PARQUET_FILE: _parquet(exported)}
+
+
+def _parquet(exported: ExportedSet) -> bytes:
+    """DuckDB writes Parquet only to files, so there is a temporary one."""
+    columns = [f'"{name}" {_type(kind)}' for name, kind in _VALUES.items()]
+    columns += [f'"{name}" {_type(kind)}[]' for name, kind in _LISTS.items()]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        duckdb.connect(":memory:", config={"threads": 1}) as connection,
+    ):
+        connection.execute(f"CREATE TABLE rows ({', '.join(columns)})")
+        table = connection.table("rows")
+        for row in exported.rows:
+            table.insert(_values(row))
+        target = Path(folder) / "rows.parquet"
+        table.write_parquet(str(target))  # pyright: ignore[reportUnknownMemberType]
+        return target.read_bytes()
+
+
+def _type(kind: str | dict[str, str]) -> str:
+    """The type of a column in DuckDB."""
+    if isinstance(kind, str):
+        return _TYPES[kind]
+    return f"STRUCT({', '.join(f'{name} {_TYPES[one]}' for name, one in kind.items())})"
+
+
+def _values(row: ExportedRow) -> list[Any]:
+    values = {
+        **row.details,
+        "question": row.question.question,
+        "answer": row.question.answer,
+        "contexts": row.contexts,
+        "images": [{"bytes": one.data, "path": one.path} for one in row.pictures],
+    }
+    return [values[name] for name in (*_VALUES, *_LISTS)]
+
+
+def _card(exported: ExportedSet) -> bytes:
+    """The front matter, then the card of the set."""
+    one = exported.published
+    lists = [
+        {"name": key, "list": kind if isinstance(kind, str) else _declared(kind)}
+        for key, kind in _LISTS.items()
+    ]
+    front = {
+        "pretty_name": f"{one.corpus_name}: {one.scenario}, {one.mode.value}",
+        "task_categories": ["question-answering"],
+        "tags": ["synthetic", "retrieval-augmented-generation"],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": _PARQUET_FILE}]}],
+        "dataset_info": {"features": [*_declared(_VALUES), *lists]},
+    }
+    text: str = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
+    return f"---\n{text}---\n\n{without_files(exported.card)}".encode()
+
+
+def _declared(kinds: dict[str, str]) -> list[dict[str, Any]]:
+    """Features as the front matter of a card declares them."""
+    return [{"name": name, "dtype": kind} for name, kind in kinds.items()]

@@ -1,0 +1,122 @@
+"""The scores of one or two systems as a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from qagen_dagster.publishing.exporter import line, table
+from qagen_dagster.records.evaluation import (
+    Comparison,
+    Measure,
+    ScoredAnswer,
+    ScoreReport,
+    Scores,
+    SystemScores,
+)
+
+SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
+_MEANINGS = {
+    "correct": "`correct` is the share of right answers among the decided ones; an unanswered question counts as wrong. ",
+    "document": "`document_recall_at_5` is the share of questions whose document is among the first 5 documents; "
+    "`document_mrr` is the mean of 1 / its rank. ",
+    "evidence": "`evidence_recall_at_5` is the mean share of a question's quotes that the first 5 passages have; "
+    "`evidence_mrr` is the mean of 1 / the rank of the first passage with a quote. ",
+}
+
+
+def score_markdown(report: ScoreReport) -> str:
+    """The whole page."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def shown_measure(one: Measure | None) -> str:
+    """A measure with its interval."""
+    return "-" if one is None else f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
+
+
+def _lines(report: ScoreReport) -> Iterator[str]:
+    systems = report.systems
+    yield f"# Scores: {' and '.join(line(one.system) for one in systems)}\n"
+    yield from table(
+        ("set", "version", "questions"),
+        ((one.combination, one.content_id, one.questions) for one in report.sets),
+    )
+    yield from table(
+        ("measure", *(one.system for one in systems)), _overall([one.overall for one in systems])
+    )
+    measured = {name.partition("_")[0] for one in systems for name in one.overall.measures}
+    yield "".join(words for name, words in _MEANINGS.items() if name in measured)
+    yield f"Intervals are 95 %. Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
+    for by in systems[0].groups:
+        yield from _grouping(by, systems)
+    for comparison in report.comparisons:
+        yield from _comparison(comparison, systems[0], systems[1])
+    for one in systems:
+        yield from _missed(one)
+
+
+def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
+    for name in dict.fromkeys(name for one in found for name in one.counts):
+        yield (name, *(one.counts.get(name, "-") for one in found))
+    for name in dict.fromkeys(name for one in found for name in one.measures):
+        yield (name, *(shown_measure(one.measures.get(name)) for one in found))
+
+
+def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
+    """The measures by group; only the name of the group if all questions are in it."""
+    if len(systems[0].groups[by]) == 1:
+        (only,) = systems[0].groups[by]
+        yield f"All questions: {by} {line(only)}.\n"
+        return
+    names = [name for name in SHOWN if any(name in one.overall.measures for one in systems)]
+    head = (by, "questions", *(f"{one.system}: {name}" for one in systems for name in names))
+    yield f"## By {by}\n"
+    yield from table(
+        head,
+        (
+            (
+                group,
+                first.questions,
+                *(
+                    shown_measure(one.groups[by][group].measures.get(name))
+                    for one in systems
+                    for name in names
+                ),
+            )
+            for group, first in systems[0].groups[by].items()
+        ),
+    )
+
+
+def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> Iterator[str]:
+    yield f"## {line(first.system)} against {line(second.system)}: {one.measure}\n"
+    head = ("both", f"only {first.system}", f"only {second.system}", "neither", "p (McNemar, exact)")
+    yield from table(
+        head, [(one.both, len(one.only_first), len(one.only_second), one.neither, f"{one.p_value:.4f}")]
+    )
+    mine = {answer.question_id: answer for answer in first.answers}
+    theirs = {answer.question_id: answer for answer in second.answers}
+    for winner, ids in ((first, one.only_first), (second, one.only_second)):
+        if ids:
+            yield f"Only {line(winner.system)} ({len(ids)}):\n"
+            rows = ((*_asked(mine[id_]), mine[id_].given, theirs[id_].given, id_) for id_ in ids)
+            yield from table(("question", "expected", first.system, second.system, "id"), rows)
+
+
+def _missed(one: SystemScores) -> Iterator[str]:
+    lists = {
+        "Wrong or missing answers": [answer for answer in one.answers if answer.right is False],
+        "Undecided answers": [answer for answer in one.answers if answer.right is None and answer.failure],
+    }
+    for title, answers in lists.items():
+        if answers:
+            yield f"## {title} of {line(one.system)} ({len(answers)})\n"
+            rows = (
+                (*_asked(answer), answer.given, answer.explanation or answer.failure, answer.question_id)
+                for answer in answers
+            )
+            yield from table(("question", "expected", "given", "reason", "id"), rows)
+
+
+def _asked(answer: ScoredAnswer) -> tuple[str, str]:
+    return answer.question, answer.answer

@@ -1,1 +1,0 @@
-"""Records of answering a question from one document."""

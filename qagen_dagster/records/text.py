@@ -1,0 +1,92 @@
+"""Repairs and escapes text: harmless text for people, HTML tags inside Markdown, and formulas that lost their backslashes.
+
+A placeholder such as `<name>` is text, not a tag. Models write LaTeX that loses its backslashes to JSON or YAML escapes, and numbers without quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+_CONTROLS = re.compile(
+    r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+_MARKDOWN = re.compile(r"[\\\[\]|*]")
+_MOST = 3  # names in a line
+_ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
+
+
+def visible(text: str) -> str:
+    r"""Control characters and marks that turn the direction of text become escapes such as `\u001b`, as in JSON."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def markdown_text(text: str) -> str:
+    """Markdown that shows the text as it is: no emphasis, no image, no link and no HTML. An invisible word joiner ends addresses."""
+    shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
+    return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
+
+
+def counted(what: str, names: Iterable[str]) -> Iterator[str]:
+    """One line with the number of things and the first names; no line if there is none."""
+    found = list(names)
+    if found:
+        more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        yield f"{what} ({len(found)}): {', '.join(found[:_MOST])}{more}"
+
+
+_STYLES = "a abbr b big cite code del dfn em font i ins mark s samp small span strike strong tt u var wbr"
+_BREAKS = (
+    "blockquote br button caption center dd details div dl dt figcaption figure h[1-6] hr iframe img input kbd li nav ol p "
+    "picture pre summary svg table tbody td tfoot th thead tr ul video"
+)
+_NAMES = f"{_STYLES} {_BREAKS} sub sup".replace(" ", "|")
+TAG = re.compile(
+    rf"<!--.{{0,2000}}?-->|<(?P<close>/?)(?P<name>{_NAMES})(?:\s[^<>]{{0,2000}}|/)?>", re.IGNORECASE
+)
+_SCRIPTS = {"sub": "_", "sup": "^"}
+_QUIET = frozenset(_STYLES.split())
+
+
+def shown_for(tag: re.Match[str]) -> str:
+    """The character that a match of `TAG` leaves: "^" and "_" before scripts, a space for a break, nothing for a style."""
+    name = (tag["name"] or "").lower()
+    if name in _SCRIPTS:
+        return "" if tag["close"] else _SCRIPTS[name]
+    return "" if name in _QUIET or not name else " "
+
+
+def without_tags(text: str) -> str:
+    """The text as a reader of the rendered page sees it."""
+    return TAG.sub(shown_for, text)
+
+
+# "\frac" in a JSON string is a form feed and "rac". No question holds a form feed or a backspace; a tab, a carriage
+# return or a line feed is one of LaTeX only before the rest of a command.
+_LOST: Final = (
+    (re.compile("\f"), r"\\f"),
+    (re.compile("\x08"), r"\\b"),
+    (re.compile("\t(?=(?:imes|heta|an|ext|extbf|ag|au|frac|riangle|o|op)(?![a-z]))"), r"\\t"),
+    (re.compile("\r(?=(?:ho|ight|angle|ightarrow)(?![a-z]))"), r"\\r"),
+    (re.compile("\n(?=(?:u|eq|abla|eg)(?![a-z]))"), r"\\n"),
+)
+
+
+def mended(value: object) -> object:
+    """Text with its LaTeX commands whole again; an integer or a decimal number as text; anything else as it is."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        return value
+    for lost, command in _LOST:
+        value = lost.sub(command, value)
+    return value.strip()
+
+
+MathText = Annotated[
+    str, Field(min_length=1), BeforeValidator(mended), WithJsonSchema({"type": "string", "minLength": 1})
+]

@@ -1,0 +1,121 @@
+""""""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination, question_id
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    DocumentEnd,
+    Evidence,
+    GenerationMetadata,
+    GenerationResult,
+    GenerationStats,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+from tests.cli.conftest import Command
+from tests.support import waterworks
+
+WHERE = Combination.from_key("water/facts/textual")
+KEPT, TWIN, LOST = (
+    "When does the ridge gate open?",
+    "When is the ridge gate opened?",
+    "Who keeps the ridge gate?",
+)
+
+
+@pytest.fixture
+def stored(qagen: Command) -> Command:
+    """A set of one accepted question, one that a document rejected, and one that the comparison removed."""
+    qagen.project.corpus("water", waterworks.corpus(), {})
+    store = Workspace(qagen.project.settings()).store
+    place = Evidence(quote="The gate opens at 6.", start_line=4, end_line=4)
+    kept = QAPair(
+        id=question_id(WHERE, "ridge.txt", KEPT, "6:00"),
+        question=KEPT,
+        answer="6:00",
+        source_document="documents/ridge.txt",
+        document_id="ridge.txt",
+        category=WHERE.mode,
+        evidence=(place,),
+        generation_metadata=GenerationMetadata(generator_model="a", validator_model="b", attempt_number=1),
+    )
+    lost = _rejected(LOST, RejectionReason.UNANSWERABLE, "the blind answer is \x1b[31mnothing")
+    stats = GenerationStats(
+        document_path="documents/ridge.txt", mode=WHERE.mode, target_count=2, accepted_count=1, rejected_count=1,
+        total_attempts=2, validation_pass_rate=0.5, dedup_rejection_rate=0, exhausted=False, rejection_reasons={},
+    )  # fmt: skip
+    key = GenerationResult.key(WHERE, "ridge.txt", "f")
+    store.write(key, GenerationResult(accepted=(kept,), rejected=(lost,), stats=stats))
+    document = CandidateDocument(
+        document_id="ridge.txt", document_version="1", result_key=key, end=DocumentEnd.TARGET_REACHED
+    )
+    store.write(
+        CandidateSet.key(WHERE),
+        CandidateSet(
+            corpus="water", scenario="facts", mode=WHERE.mode, run_id="r", profile="embedded", models={}, prompts={},
+            fingerprint="f", configuration="f", target_count=2, started="", ended="", documents=(document,),
+        ),
+    )  # fmt: skip
+    removed = (_rejected(TWIN, RejectionReason.DUPLICATE, "asks the same"),)
+    store.write(
+        ValidatedSet.key(WHERE),
+        ValidatedSet(
+            corpus="water", scenario="facts", mode=WHERE.mode, fingerprint="f", run_id="r", questions=(kept,),
+            removed=removed,
+        ),
+    )  # fmt: skip
+    return qagen
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], [KEPT, LOST, TWIN]),
+        (["--outcome", "accepted"], [KEPT]),
+        (["--reason", "duplicate"], [TWIN]),
+        (["--type", "factual"], [KEPT]),
+        (["--document", "quay.txt"], []),
+        (["ridge  GATE open"], [KEPT, TWIN]),
+        (["6:00", "--outcome", "rejected"], []),
+        ([question_id(WHERE, "ridge.txt", LOST, "the keeper")[:9]], [LOST]),
+        (["--limit", "1"], [KEPT]),
+    ],
+)
+def test_questions_are_filtered_and_found(stored: Command, words: list[str], expected: list[str]) -> None:
+    ended = stored("questions", "--json", *words)
+    assert ended.code == 0
+    assert [one["question"] for one in json.loads(ended.out)] == expected
+
+
+def test_a_rejection_is_told_with_its_place_reason_and_detail(stored: Command) -> None:
+    out = stored("questions", "--limit", "2").out
+    assert "accepted\nwater/facts/textual  ridge.txt:4\n" in out
+    assert "rejected: unanswerable" in out
+    assert "the blind answer is" in out
+    assert "\x1b[31m" not in out
+    assert out.endswith("3 questions, 1 not listed (--limit)\n")
+
+
+def test_a_corpus_that_does_not_exist_is_an_error(stored: Command) -> None:
+    ended = stored("questions", "--corpus", "watr")
+    assert (ended.code, ended.out) == (2, "")
+    assert "there is no corpus 'watr'" in ended.errors[0]
+
+
+def _rejected(question: str, reason: RejectionReason, detail: str) -> RejectedQA:
+    return RejectedQA(
+        question=question,
+        answer="the keeper",
+        rejection_reason=reason,
+        rejection_detail=detail,
+        document_id="ridge.txt",
+    )

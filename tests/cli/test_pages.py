@@ -1,0 +1,61 @@
+""""""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.cli.main import main
+from tests.cli.conftest import Command
+from tests.support import waterworks
+from tests.support.reviewed import KEY, reviewed
+
+
+def test_a_busy_port_of_the_review_page_is_one_line(qagen: Command) -> None:
+    qagen.project.corpus(KEY.corpus, waterworks.corpus(), {})
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        ended = qagen("review", "--port", str(port))
+    assert ended.code == 2
+    assert ended.errors == [
+        f"qagen: error: port {port} cannot be used (Address already in use): choose another with --port"
+    ]
+
+
+@pytest.mark.parametrize("words", [("review",), ("report", "--output", "page.html")], ids=["page", "file"])
+def test_without_a_published_set_the_command_names_the_one_to_run(
+    qagen: Command, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    qagen.project.corpus(KEY.corpus, waterworks.corpus(), {})
+    ended = qagen(*words)
+    assert (ended.code, ended.errors) == (
+        1,
+        ["qagen: error: nothing is published yet: `qagen run` makes question sets"],
+    )
+
+
+def test_the_report_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = reviewed(tmp_path / "project").settings
+    options = ["--corpora", str(settings.corpora), "--assets", settings.assets]
+    with pytest.raises(SystemExit) as ended:
+        main([*options, "report", "--output", str(tmp_path / "page.html")])
+    assert ended.value.code == 0
+    assert capsys.readouterr().err == f"8 questions: {tmp_path / 'page.html'}\n"
+    assert "At which pressure does valve 1 of station-0.txt open?" in (tmp_path / "page.html").read_text()
+
+
+def test_a_busy_port_of_the_ui_is_one_line(qagen: Command) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        ended = qagen("ui", "--port", str(port))
+    assert ended.code == 2
+    assert ended.errors == [
+        f"qagen: error: port {port} cannot be used (Address already in use): choose another with --port"
+    ]

@@ -1,0 +1,143 @@
+"""Boxes of forms in the text: which are ticked, and beside which words.
+
+Raised and lowered letters of a page, written with "^" and "_"; signs of symbol fonts as they look.
+"""
+
+from __future__ import annotations
+
+import pymupdf
+import pytest
+
+from tests.formats.pdf.samples import Draw, lines, pdf, write
+
+
+def box(page: pymupdf.Page, name: str, x: float, y: float, *, ticked: bool, shown: bool = True) -> None:
+    field = pymupdf.Widget()
+    field.field_name, field.field_type = name, pymupdf.PDF_WIDGET_TYPE_CHECKBOX
+    field.rect, field.field_value = pymupdf.Rect(x, y - 9, x + 9, y), ticked
+    field.field_display = int(not shown)
+    page.add_widget(field)
+
+
+def test_ticked_and_empty_boxes_stand_before_their_labels() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "Vessel insured:", fontsize=10)
+        for x, label, ticked in ((150, "yes", True), (200, "no", False)):
+            box(page, label, x, 100, ticked=ticked)
+            page.insert_text((x + 14, 100), label, fontsize=10)
+        page.insert_text((60, 120), "The harbour master signs below.", fontsize=10)
+
+    assert lines(pdf(draw)) == [
+        "Vessel insured: | \u2612 yes | \u2610 no",
+        "The harbour master signs below.",
+    ]
+
+
+def test_a_box_at_the_end_of_a_line_stands_after_it() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "I have read the harbour rules", fontsize=10)
+        box(page, "rules", 200, 100, ticked=True)
+
+    assert lines(pdf(draw)) == ["I have read the harbour rules \u2612"]
+
+
+def test_hidden_boxes_and_boxes_without_text_beside_them_are_not_shown() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "Name of the vessel", fontsize=10)
+        box(page, "hidden", 40, 100, ticked=True, shown=False)
+        box(page, "alone", 40, 300, ticked=False)
+
+    assert lines(pdf(draw)) == ["Name of the vessel"]
+
+
+PROSE = [f"Line {n} of a page that is set in ordinary letters of one size." for n in range(6)]
+
+
+def with_raised(base: str, raised: str, after: str = "", up: float = 5) -> Draw:
+    """A page with one line of which a part is smaller and stands higher."""
+
+    def draw(page: pymupdf.Page) -> None:
+        write(page, PROSE, y=80)
+        page.insert_text((60, 200), base, fontsize=11)
+        x = 60 + pymupdf.get_text_length(base, fontsize=11)
+        page.insert_text((x, 200 - up), raised, fontsize=7)
+        x += pymupdf.get_text_length(raised, fontsize=7)
+        page.insert_text((x, 200), after, fontsize=11)
+        write(page, PROSE, y=240)
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("base", "raised", "after", "shown"),
+    [
+        ("It took 10", "5", " steps to the end of it", "It took 10^5 steps to the end of it"),
+        ("A rate of 2.5 \u00d7 10", "-3", " per run", "A rate of 2.5 \u00d7 10^-3 per run"),
+        ("An area of 12 km", "2", " of forest", "An area of 12 km^2 of forest"),
+        ("As others said before", "12", " in their work", "As others said before^12 in their work"),
+        ("There are 2", "64", " keys in all", "There are 2^64 keys in all"),
+        ("The energy is mc", "2", " for a body at rest", "The energy is mc^2 for a body at rest"),
+        ("A sum of 2", "n-1", " terms", "A sum of 2^(n-1) terms"),
+        ("It grows with 2x", "n", " only", "It grows with 2x^n only"),
+        ("On the 21", "st", " of May", "On the 21st of May"),
+        ("At 25", "o", " C it melts", "At 25\u00b0 C it melts"),
+        ("The word ", "2", " stands alone", "The word 2 stands alone"),
+    ],
+)
+def test_raised_numbers(base: str, raised: str, after: str, shown: str):
+    assert lines(pdf(with_raised(base, raised, after)))[6] == shown
+
+
+def test_plain_numbers_stay():
+    text = "It took 105 steps, and 10-12 of them on page 103, in 1072 days over 12 m2."
+    assert lines(pdf("\n".join([*PROSE, text, *PROSE])))[6] == text
+
+
+def test_a_mark_after_a_number_does_not_change_it():
+    assert (
+        lines(pdf(with_raised("In the year 2017", "3", " it was over")))[6]
+        == "In the year 2017^3 it was over"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "lowered", "after", "shown"),
+    [
+        ("A litre of H", "2", "O weighs one kilogram", "A litre of H_2O weighs one kilogram"),
+        ("At 3m a vector of d", "model", " numbers", "At 3m a vector of d_model numbers"),
+        ("A firm called A", "CME", " in small capitals", "A firm called ACME in small capitals"),
+    ],
+)
+def test_lowered_letters(base: str, lowered: str, after: str, shown: str):
+    assert lines(pdf(with_raised(base, lowered, after, up=-2)))[6] == shown
+
+
+def test_the_mark_of_a_footnote_stands_apart_from_its_first_word():
+    def draw(page: pymupdf.Page) -> None:
+        with_raised("It stood still for 2", "4")(page)
+        page.insert_text((60, 703), "4", fontsize=6)
+        page.insert_text((64, 706), "As the millers said.", fontsize=9)
+
+    assert lines(pdf(draw))[-1] == "^4 As the millers said."
+
+
+@pytest.mark.parametrize(
+    ("font", "letters", "shown"),
+    [
+        ("MathematicalPi-One", "5", "="),
+        ("MathematicalPi-One", "6", "\u00b1"),
+        ("SymbolMT", "m", "\u03bc"),
+        ("Wingdings-Regular", "x", "\u2612"),
+        ("Garamond", "m", "m"),
+    ],
+)
+def test_signs_of_symbol_fonts(font: str, letters: str, shown: str):
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 200), "A value of p ", fontsize=11)
+        page.insert_text((130, 200), letters, fontsize=11, fontname="cour")
+        page.insert_text((140, 200), " 5 metres", fontsize=11)
+
+    document = pymupdf.open("pdf", pdf(draw))
+    xref = next(one[0] for one in document.get_page_fonts(0) if one[3] == "Courier")
+    document.xref_set_key(xref, "BaseFont", f"/{font}")
+    assert lines(document.tobytes()) == [f"A value of p {shown} 5 metres"]

@@ -1,0 +1,93 @@
+""""""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded_version import embedded_version
+from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
+from qagen_dagster.models.providers import PROVIDERS, build_model, build_provider
+from tests.models.conftest import KEY, ask
+from tests.support.blobs import MemoryBlobs
+from tests.support.wire_server import Reply, WireServer
+
+MODELS = {"embedded": "rules", "scripted": "cloze"}
+
+
+@pytest.mark.parametrize("name", list(PROVIDERS))
+def test_every_provider_can_be_built(name: str, tmp_path: Path) -> None:
+    spec = ModelSpec(provider=name, model=MODELS.get(name, "m"))
+    model = build_model(spec, Ledger(MemoryBlobs()), lambda _: KEY, tmp_path)
+    assert model.spec == spec
+    assert isinstance(model, LocalModel if PROVIDERS[name].local else LedgeredModel)
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable", "named"),
+    [
+        ("openai", None, "OPENAI_API_KEY"),
+        ("anthropic", None, "ANTHROPIC_API_KEY"),
+        ("anthropic", "OTHER", "OTHER"),
+        ("openai_compatible", "MINE", "MINE"),
+    ],
+)
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_key_is_named(
+    provider: str, variable: str | None, named: str, value: str | None, tmp_path: Path
+) -> None:
+    spec = ModelSpec(provider=provider, model="m", api_key_env=variable)
+    with pytest.raises(ConfigError, match=f"set {named} in the environment"):
+        build_model(spec, Ledger(MemoryBlobs()), lambda _: value, tmp_path)
+
+
+def test_a_compatible_server_needs_no_key_and_gets_none_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for variable in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(variable, KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/elsewhere")
+    with WireServer([Reply(text="ok")]) as server:
+        spec = ModelSpec(provider="openai_compatible", model="m", base_url=server.url("openai_compatible"))
+        build_model(spec, Ledger(MemoryBlobs()), lambda _: None, tmp_path).respond(ask())
+    assert KEY not in str(server.requests[0].headers)
+
+
+def test_an_unknown_provider_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown provider 'nobody'; choose one of openai, "):
+        build_provider(ModelSpec(provider="nobody", model="m"), lambda _: KEY)
+
+
+def test_an_unknown_script_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no script 'nothing'; choose one of cloze"):
+        build_provider(ModelSpec(provider="scripted", model="nothing"), lambda _: KEY)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://host", "http://", ""])
+@pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
+def test_an_address_that_is_none_is_refused(provider: str, url: str) -> None:
+    with pytest.raises(ConfigError, match="is not an http"):
+        build_provider(ModelSpec(provider=provider, model="m", base_url=url), lambda _: KEY)
+
+
+def test_an_embedded_model_is_identified_by_its_rules_too() -> None:
+    assert ModelSpec(provider="embedded", model="rules").identity()["version"] == embedded_version("rules")
+    assert "version" not in ModelSpec(provider="openai", model="rules").identity()
+
+
+def test_prices_and_time_outs_do_not_change_what_a_model_says() -> None:
+    spec = ModelSpec(provider="openai", model="m")
+    cheaper = spec.model_copy(
+        update={
+            "usd_per_million_input": 1.0,
+            "timeout_seconds": 5.0,
+            "max_attempts": 1,
+            "execution": "batch",
+            "batch_discount": 0.3,
+        }
+    )
+    assert cheaper.identity() == spec.identity()
+    assert spec.model_copy(update={"temperature": 0.5}).identity() != spec.identity()
