@@ -1,0 +1,29 @@
+"""`python -m benchmarks.equivalence record|compare|killed|trace`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.equivalence.compare import compare
+from benchmarks.equivalence.record import record
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    recorder = commands.add_parser("record", help="keep what a checkout makes of the samples")
+    recorder.add_argument("folder", type=Path)
+    recorder.add_argument("--checkout", type=Path, required=True)
+    comparer = commands.add_parser("compare", help="print in what two recordings differ; exit 1 if they do")
+    comparer.add_argument("folders", type=Path, nargs=2)
+    comparer.add_argument("--allow", nargs="*", default=[], metavar="FIELD", help="fields that may differ")
+    given = parser.parse_args()
+    if given.command == "record":
+        record(given.folder, given.checkout)
+    elif given.command == "compare":
+        raise SystemExit(compare(*given.folders, given.allow) > 0)
+
+
+if __name__ == "__main__":
+    main()
