@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.equivalence.compare import compare
+from benchmarks.equivalence.killed import killed
 from benchmarks.equivalence.record import record
 
 
@@ -18,10 +19,17 @@ def main() -> None:
     comparer = commands.add_parser("compare", help="print in what two recordings differ; exit 1 if they do")
     comparer.add_argument("folders", type=Path, nargs=2)
     comparer.add_argument("--allow", nargs="*", default=[], metavar="FIELD", help="fields that may differ")
+    killer = commands.add_parser(
+        "killed", help="finish stores that another checkout began; exit 1 if a request is repeated"
+    )
+    killer.add_argument("--old", type=Path, required=True)
+    killer.add_argument("--new", type=Path, required=True)
     given = parser.parse_args()
     if given.command == "record":
         record(given.folder, given.checkout)
-    elif given.command == "compare":
+    elif given.command == "killed":
+        raise SystemExit(killed(given.old.resolve(), given.new.resolve()) > 0)
+    else:
         raise SystemExit(compare(*given.folders, given.allow) > 0)
 
 

@@ -37,25 +37,18 @@ class Masks:
     ended: datetime
 
     @classmethod
-    def of(cls, root: Path, checkout: Path, began: datetime, ended: datetime) -> Masks:
-        """The masks of a recording in the folder `root`."""
-        words = {
-            str(root): "<root>",
-            str(checkout): "<checkout>",
-            socket.gethostname(): "<host>",
-            **_run_names(root),
-        }
+    def of(cls, paths: dict[str, str], assets: Path, began: datetime, ended: datetime) -> Masks:
+        """The masks of what was made in the store `assets` between two moments."""
+        days = {str(moment.date()): "<day>" for moment in (began, ended)}
+        words = paths | days | _run_names(assets) | {socket.gethostname(): "<host>"}
         longest_first = sorted(words, key=len, reverse=True)
-        return cls(
-            words,
-            re.compile("|".join(map(re.escape, longest_first))),
-            began.replace(second=0, microsecond=0),
-            ended,
-        )
+        pattern = re.compile("|".join(map(re.escape, longest_first)))
+        return cls(words, pattern, began.replace(second=0, microsecond=0), ended)
 
     def text(self, text: str) -> str:
-        text = self.pattern.sub(lambda found: self.words[found[0]], text)
         text = _TIME.sub(self._time, text)
+        text = self.pattern.sub(lambda found: self.words[found[0]], text)
+        text = _UUID.sub("<uuid>", text)
         text = _SECONDS.sub(r"\1<seconds>", text)
         return _SECONDS_CELL.sub(r"| <seconds> \1", text)
 
@@ -64,9 +57,9 @@ class Masks:
         return "<time>" if self.began <= moment <= self.ended else found[0]
 
 
-def _run_names(root: Path) -> dict[str, str]:
+def _run_names(assets: Path) -> dict[str, str]:
     """A name for each run id, by partition and order of start; also for the first part of the id, which tables show."""
-    records = [json.loads(path.read_bytes()) for path in root.glob("assets/runs/*/run.json")]
+    records = [json.loads(path.read_bytes()) for path in assets.glob("runs/*/run.json")]
     counts: Counter[str] = Counter()
     names: dict[str, str] = {}
     for record in sorted(records, key=lambda record: record["started"]):
@@ -122,7 +115,8 @@ def _catalog(path: Path) -> Iterator[tuple[str, list[str]]]:
     """The tables and views with their columns and comments, and the rows of each as JSON."""
     with duckdb.connect(str(path), read_only=True) as database:
         for kind in ("tables", "views", "columns", "constraints", "functions"):
-            yield f"schema-{kind}.jsonl", _rows(database, _SCHEMA.format(kind=kind))
+            mine = "true" if kind == "constraints" else "NOT internal"
+            yield f"schema-{kind}.jsonl", _rows(database, _SCHEMA.format(kind=kind, mine=mine))
         tables = database.execute(
             "SELECT table_name, table_type FROM information_schema.tables ORDER BY 1"
         ).fetchall()
@@ -133,7 +127,7 @@ def _catalog(path: Path) -> Iterator[tuple[str, list[str]]]:
             )
 
 
-_SCHEMA = "SELECT * EXCLUDE (database_name, database_oid) FROM duckdb_{kind}() WHERE NOT internal"
+_SCHEMA = "SELECT COLUMNS(name -> name NOT SIMILAR TO '.*_oid|database_name|estimated_size') FROM duckdb_{kind}() WHERE schema_name = 'main' AND {mine}"
 
 
 def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[str]:

@@ -83,7 +83,12 @@ def _changes(old: list[bytes], new: list[bytes]) -> Iterator[tuple[str, str]]:
         if kind != "equal":
             lines = itertools.zip_longest(before[start:end], after[other_start:other_end], fillvalue="")
             for one, other in lines:
-                same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
+                same = sum(
+                    1
+                    for _ in itertools.takewhile(
+                        lambda pair: pair[0] == pair[1], zip(one, other, strict=False)
+                    )
+                )
                 begin = max(0, same - WIDTH // 3)
                 yield one[begin : begin + WIDTH], other[begin : begin + WIDTH]
 

@@ -84,7 +84,8 @@ def record(folder: Path, checkout: Path) -> None:
         )
         project.run("show", ("show", first["id"], "--json"))
         project.probe()
-        masks = Masks.of(project.root, project.checkout, began, datetime.now(UTC))
+        paths = {str(project.root): "<root>", str(project.checkout): "<checkout>"}
+        masks = Masks.of(paths, project.root / "assets", began, datetime.now(UTC))
         write_canonical(project.root, folder, masks)
 
 
