@@ -23,8 +23,11 @@ KEPT = ("assets", "cli", "dagster", "out")
 LEFT_OUT = re.compile(r"\.lock$|^assets/locks/|^assets/\.")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)?(?!\d)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_HASH = re.compile(rb"[0-9a-f]{64}")
 _SECONDS = re.compile(r'("(?:\w+_)?seconds": )[0-9.e-]+')
-_SECONDS_CELL = re.compile(r"\| [\d.]+ (\| \d+ \| [\d.]+ \|)")  # of the table of costs by role
+_COSTS = re.compile(
+    r"(\| \w+ \| \w+:\S+ \|(?: \d+ \|){5}) [\d.]+ \|"
+)  # seconds in the table of costs by role
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Masks:
         text = self.pattern.sub(lambda found: self.words[found[0]], text)
         text = _UUID.sub("<uuid>", text)
         text = _SECONDS.sub(r"\1<seconds>", text)
-        return _SECONDS_CELL.sub(r"| <seconds> \1", text)
+        return _COSTS.sub(r"\1 <seconds> |", text)
 
     def _time(self, found: re.Match[str]) -> str:
         moment = datetime.fromisoformat(found[0]).replace(tzinfo=UTC)
@@ -71,19 +74,41 @@ def _run_names(assets: Path) -> dict[str, str]:
 
 
 def write_canonical(root: Path, folder: Path, masks: Masks) -> None:
-    """Copy what is kept of `root` into `folder`."""
-    files = [path for name in KEPT for path in sorted((root / name).rglob("*")) if path.is_file()]
-    plain: dict[Path, bytes] = {}
-    for path in files:
-        key = path.relative_to(root).as_posix()
-        if not LEFT_OUT.search(key) and key != CATALOG:
-            plain[path] = _masked(path.read_bytes(), masks)
-    hashes = _changed_hashes(root, plain, masks)
-    for path, content in plain.items():
-        _write(folder / masks.text(path.relative_to(root).as_posix()), _rehashed(content, hashes))
-    for name, lines in _catalog(root / CATALOG):
-        masked = sorted(masks.text(line) for line in lines)
-        _write(folder / "catalog" / name, _rehashed("".join(f"{line}\n" for line in masked).encode(), hashes))
+    """Copy what is kept of `root` into `folder`, and the catalog as rows."""
+    paths = {
+        path.relative_to(root).as_posix(): path for name in KEPT for path in sorted((root / name).rglob("*"))
+    }
+    files = {
+        name: path.read_bytes()
+        for name, path in paths.items()
+        if path.is_file() and name != CATALOG and not LEFT_OUT.search(name)
+    }
+    for name, content in canonical(files | dict(_catalog(root / CATALOG)), masks).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def canonical(files: dict[str, bytes], masks: Masks) -> dict[str, bytes]:
+    """The files with everything masked, also their names. Hashes of files that change are masked too."""
+    plain = {masks.text(name): _masked(content, masks) for name, content in files.items()}
+    hashes = {
+        hashlib.sha256(content).hexdigest().encode(): f"<hash of {name}>".encode()
+        for (name, masked), content in zip(plain.items(), files.values(), strict=True)
+        if masked != content
+    }
+    changed = {
+        name: _HASH.sub(lambda found: hashes.get(found[0], found[0]), content)
+        for name, content in plain.items()
+    }
+    return {
+        name: _sorted(content) if name.startswith("catalog/") else content
+        for name, content in changed.items()
+    }
+
+
+def _sorted(content: bytes) -> bytes:
+    return b"".join(sorted(content.splitlines(keepends=True)))
 
 
 def _masked(content: bytes, masks: Masks) -> bytes:
@@ -93,57 +118,28 @@ def _masked(content: bytes, masks: Masks) -> bytes:
         return content
 
 
-def _changed_hashes(root: Path, plain: dict[Path, bytes], masks: Masks) -> dict[str, str]:
-    """Names for the hashes of files that contain something masked."""
-    hashes: dict[str, str] = {}
-    for path, content in plain.items():
-        raw = path.read_bytes()
-        if raw != content:
-            name = f"<hash of {masks.text(path.relative_to(root).as_posix())}>"
-            hashes[hashlib.sha256(raw).hexdigest()] = name
-    return hashes
-
-
-def _rehashed(content: bytes, hashes: dict[str, str]) -> bytes:
-    found = {value for value in re.findall(rb"[0-9a-f]{64}", content) if value.decode() in hashes}
-    for value in found:
-        content = content.replace(value, hashes[value.decode()].encode())
-    return content
-
-
-def _catalog(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """The tables and views with their columns and comments, and the rows of each as JSON."""
+def _catalog(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The schema of the catalog with all comments, and the rows of each table and view as JSON."""
     with duckdb.connect(str(path), read_only=True) as database:
         for kind in ("tables", "views", "columns", "constraints", "functions"):
             mine = "true" if kind == "constraints" else "NOT internal"
-            yield f"schema-{kind}.jsonl", _rows(database, _SCHEMA.format(kind=kind, mine=mine))
-        tables = database.execute(
-            "SELECT table_name, table_type FROM information_schema.tables ORDER BY 1"
-        ).fetchall()
-        for name, kind in tables:
-            yield (
-                f"{'view' if kind == 'VIEW' else 'table'}-{name}.jsonl",
-                _rows(database, f'SELECT * FROM "{name}"'),
-            )
+            yield f"catalog/schema-{kind}.jsonl", _rows(database, _SCHEMA.format(kind=kind, mine=mine))
+        tables = database.execute("SELECT table_name FROM information_schema.tables").fetchall()
+        for (name,) in tables:
+            yield f"catalog/{name}.jsonl", _rows(database, f'SELECT * FROM "{name}"')
 
 
-_SCHEMA = "SELECT COLUMNS(name -> name NOT SIMILAR TO '.*_oid|database_name|estimated_size') FROM duckdb_{kind}() WHERE schema_name = 'main' AND {mine}"
+_SCHEMA = """\
+SELECT COLUMNS(name -> name NOT SIMILAR TO '.*_oid|database_name|estimated_size')
+FROM duckdb_{kind}() WHERE schema_name = 'main' AND {mine}"""
 
 
-def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[str]:
+def _rows(database: duckdb.DuckDBPyConnection, query: str) -> bytes:
     found = database.execute(query)
-    assert found.description is not None
-    columns = [column[0] for column in found.description]
-    return [
-        json.dumps(dict(zip(columns, row, strict=True)), default=_plain, ensure_ascii=False)
-        for row in found.fetchall()
-    ]
+    columns = [column[0] for column in found.description or ()]
+    rows = (dict(zip(columns, row, strict=True)) for row in found.fetchall())
+    return "".join(json.dumps(row, default=_plain, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def _plain(value: Any) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)

@@ -12,20 +12,33 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
-from benchmarks.equivalence.canonical import Masks
+from benchmarks.equivalence.canonical import Masks, canonical
 from tests.support.killed import KEY, RUN, Bench, Watch, left_over, reached, wait_until
 from tests.support.project import Project, ended
-from tests.support.wire_server import WireServer
+from tests.support.wire_reader import Asked
+from tests.support.wire_server import Reply, Step, WireServer
 
 ANSWERS = (2, 30, 58, 88)  # of 97: beginning, documents, their end, and the comparison across them
 PLACES = (f"published/{KEY}/corpus.json", "building")
 FROM_LEDGER = ("candidates", "journals", "validated", "published", "grades", "grounding", "unfinished")
+
+
+class Steady(Watch):
+    """Gives tool calls ids that do not depend on the order of requests."""
+
+    def play(self, asked: Asked) -> Step:
+        step = super().play(asked)
+        assert isinstance(step, Reply)
+        calls = [
+            replace(call, id=f"call_{len(asked.results)}_{index}") for index, call in enumerate(step.calls)
+        ]
+        return replace(step, calls=tuple(calls))
 
 
 @dataclass(frozen=True)
@@ -35,12 +48,12 @@ class Whole:
     began: datetime
     requests: int
     ledger: frozenset[str]
-    published: dict[str, str]
+    published: dict[str, bytes]
 
 
 def killed(old: Path, new: Path) -> int:
     """Print one line per store; the number of those that are not as expected."""
-    watch = Watch()
+    watch = Steady()
     with tempfile.TemporaryDirectory(prefix="qagen-equivalence-") as name, WireServer(watch) as server:
         began, bench = datetime.now(UTC), Bench(Path(name), server, watch)
         _run(old, bench.project)
@@ -64,7 +77,7 @@ def _stores(old: Path, bench: Bench) -> dict[str, Callable[[Project], None]]:
     def after(answers: int) -> Callable[[Project], None]:
         def prepare(project: Project) -> None:
             bench.watch.allow(answers)
-            _kill(old, project, bench.watch.silent.is_set)
+            _kill(old, project, lambda: bench.watch.silent.is_set() and len(_ledger(project)) >= answers)
             bench.watch.allow(None)
 
         return prepare
@@ -143,11 +156,10 @@ def _copy(source: Project, target: Project, without: tuple[str, ...]) -> None:
 
 
 def _ledger(project: Project) -> dict[str, tuple[bytes, int]]:
-    """The stored responses, with the times at which they were written."""
-    return project.stored("ledger")
+    """The stored responses, with the times at which they were written. A response that was being written is not stored."""
+    return {name: entry for name, entry in project.stored("ledger").items() if not name.endswith(".tmp")}
 
 
-def _published(project: Project, began: datetime) -> dict[str, str]:
+def _published(project: Project, began: datetime) -> dict[str, bytes]:
     masks = Masks.of({project.assets.name: "<store>"}, project.assets, began, datetime.now(UTC))
-    files = project.stored("published").items()
-    return {masks.text(name): masks.text(content.decode()) for name, (content, _) in files}
+    return canonical({name: content for name, (content, _) in project.stored("published").items()}, masks)
