@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.equivalence.compare import compare
 from benchmarks.equivalence.killed import killed
 from benchmarks.equivalence.record import record
+from benchmarks.equivalence.trace import trace
 
 
 def main() -> None:
@@ -24,11 +25,15 @@ def main() -> None:
     )
     killer.add_argument("--old", type=Path, required=True)
     killer.add_argument("--new", type=Path, required=True)
+    tracer = commands.add_parser("trace", help="print how much of the package one question takes")
+    tracer.add_argument("--checkout", type=Path, required=True)
     given = parser.parse_args()
     if given.command == "record":
         record(given.folder, given.checkout)
     elif given.command == "killed":
         raise SystemExit(killed(given.old.resolve(), given.new.resolve()) > 0)
+    elif given.command == "trace":
+        trace(given.checkout.resolve())
     else:
         raise SystemExit(compare(*given.folders, given.allow) > 0)
 

@@ -83,7 +83,7 @@ def record(folder: Path, checkout: Path) -> None:
             (project.root / f"assets/published/{SET}/questions.jsonl").read_text().splitlines()[0]
         )
         project.run("show", ("show", first["id"], "--json"))
-        project.probe()
+        project.script(PROBE, str(project.root / "dagster"))
         paths = {str(project.root): "<root>", str(project.checkout): "<checkout>"}
         masks = Masks.of(paths, project.root / "assets", began, datetime.now(UTC))
         write_canonical(project.root, folder, masks)
@@ -107,9 +107,9 @@ class Project:
         said = "\n".join([f"exit code {ended.returncode}", *told, ended.stdout])
         (self.root / "cli" / f"{name}.txt").write_text(said)
 
-    def probe(self) -> None:
-        """Keep the help of all commands, and what the Dagster instance has of each asset."""
-        ended = self._process(str(self.checkout / ".venv/bin/python"), str(PROBE), str(self.root / "dagster"))
+    def script(self, file: Path, *words: str) -> None:
+        """Run a script with the Python of the checkout. Raises SystemExit if it fails."""
+        ended = self._process(str(self.checkout / ".venv/bin/python"), "-P", str(file), *words)
         if ended.returncode:
             raise SystemExit(ended.stderr)
 
