@@ -6,9 +6,11 @@ Masked are times of the recording, run ids, durations, absolute paths, process a
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import socket
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,10 +85,21 @@ def write_canonical(root: Path, folder: Path, masks: Masks) -> None:
         for name, path in paths.items()
         if path.is_file() and name != CATALOG and not LEFT_OUT.search(name)
     }
+    files = dict(entry for name, content in files.items() for entry in _members(name, content))
     for name, content in canonical(files | dict(_catalog(root / CATALOG)), masks).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def _members(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """The members of a workbook, which contains a time; other files as they are."""
+    if not name.endswith(".xlsx"):
+        yield name, content
+        return
+    with zipfile.ZipFile(io.BytesIO(content)) as workbook:
+        for member in workbook.infolist():
+            yield f"{name}/{member.filename}", workbook.read(member)
 
 
 def canonical(files: dict[str, bytes], masks: Masks) -> dict[str, bytes]:
