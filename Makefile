@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo review browser test test-long test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-long test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -102,6 +102,14 @@ bench-dedupe: $(READY) ## traps and paraphrases: what is merged, kept, left to a
 
 bench-engine: $(READY)
 	$(BIN)/python -m benchmarks.engine
+
+bench-equivalence: $(READY) ## what OLD, a set up checkout of another version, and this one make of the samples; stores that OLD began; exit 1 if they differ
+	test -x "$(OLD)/.venv/bin/qagen" || { echo "set OLD to a checkout in which make setup was run"; exit 2; }
+	folder=$$(mktemp -d) && $(BIN)/python -m benchmarks.equivalence record $$folder/old --checkout "$(OLD)" \
+	&& $(BIN)/python -m benchmarks.equivalence record $$folder/new --checkout . \
+	&& $(BIN)/python -m benchmarks.equivalence compare $$folder/old $$folder/new --allow $(ALLOW)
+	$(BIN)/python -m benchmarks.equivalence killed --old "$(OLD)" --new .
+	$(BIN)/python -m benchmarks.equivalence trace --checkout .
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate
