@@ -18,10 +18,10 @@ from typing import NamedTuple
 from benchmarks import project
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.questions.combination import RunOptions, plan
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings
+from tests.support.shards import run_shard
 
 SET_ASSETS = ("validated_qa", "corpus_json")
 COMBINATION = Combination(corpus="small", scenario="facts", mode=Mode.TEXTUAL)

@@ -24,7 +24,6 @@ from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estima
 from qagen_dagster.loop.estimate.forecast import Range, Use
 from qagen_dagster.loop.estimate.past_runs import use_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import vectors
@@ -32,6 +31,7 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CallSummary, GenerationResult
 from qagen_dagster.settings import load_settings
 from tests.support.moody_server import MoodyServer
+from tests.support.shards import run_shard
 
 _USUAL = RunOptions()
 _NEAR = 0.3
@@ -82,7 +82,7 @@ def _pay(space: Workspace, key: str, profiles: Path, seed: int) -> Iterator[tupl
             ("before any run", here, usual),
             ("another scenario", other, usual),
             ("more questions", here, RunOptions(target_count=6)),
-            ("other models", other, RunOptions("newer", 4)),
+            ("other models", other, RunOptions(profile="newer", target_count=4)),
         ):
             expected = _estimate(space, where, options).usd
             _work(space, where, None, options)

@@ -9,6 +9,7 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
+from qagen_dagster.defs.automation import build_continuer, build_nightly_refresh, build_refresher
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
@@ -18,21 +19,19 @@ from qagen_dagster.defs.executor import build_executor, build_outputs
 from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
-from qagen_dagster.defs.jobs import JOBS
-from qagen_dagster.defs.model_config import build_observed, build_reload_check
+from qagen_dagster.defs.observed import build_observed, build_observer, build_reload_check
 from qagen_dagster.defs.partitions import build_partitions
-from qagen_dagster.defs.presentation import presented
+from qagen_dagster.defs.presentation import JOBS, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
 from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.exports import build_exports
 from qagen_dagster.defs.questions.reviews import build_review_decisions
-from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.defs.run_records import record_killed
-from qagen_dagster.defs.schedules import build_nightly_refresh
-from qagen_dagster.defs.sensors import build_sensors, known_keys
 from qagen_dagster.loop.instance_home import open_home
-from qagen_dagster.loop.questions.head_start import HeadStart
+from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
@@ -41,9 +40,10 @@ def build_definitions(
     settings: Settings | None = None,
     *,
     loggers: dict[str, dg.LoggerDefinition] | None = None,
+    work: Work | None = None,
     **overrides: Any,
 ) -> dg.Definitions:
-    """Assemble the graph from the corpora folder; `overrides` replace resources by name.
+    """Assemble the graph from the corpora folder; `work` is what a command has begun for the runs. `overrides` replace resources by name.
 
     Raises ConfigError for settings that cannot be used. A corpus that cannot be read is left out and shown in the UI.
     """
@@ -75,10 +75,11 @@ def build_definitions(
             for name, (assets, description) in JOBS.items()
         ],
         asset_checks=[build_reload_check(known)],
-        schedules=[build_nightly_refresh(known_keys(known))],
-        sensors=build_sensors(known),
+        schedules=[build_nightly_refresh(known)],
+        sensors=[build_observer(known), build_refresher(known), build_continuer(known)],
         resources={
             "workspace": WorkspaceResource.of(chosen),
+            "work": build_work(work),
             PUBLISHED_SETS: build_published_sets(chosen),
             **build_outputs(chosen),
             **overrides,
@@ -88,14 +89,15 @@ def build_definitions(
     )
 
 
-def open_graph(settings: Settings, progress: Progress, ahead: HeadStart | None = None) -> Graph:
-    """The graph on the Dagster instance of the store, to run in this process. `ahead` is what the command has begun already.
+def open_graph(settings: Settings, progress: Progress, work: Work | None = None) -> Graph:
+    """The graph on the Dagster instance of the store, to run in this process. `work` is what the command may have begun already.
 
     Raises ConfigError as `open_home` does.
     """
     home, store = open_home(settings), Store(settings.assets)
-    definitions = build_definitions(settings, loggers={"console": progress_logger(progress)})
-    graph = Graph(definitions, store, home, progress, ahead)
+    work = work or Work(Workspace(settings))
+    loggers = {"console": progress_logger(progress)}
+    graph = Graph(build_definitions(settings, loggers=loggers, work=work), home, progress, work)
     record_killed(store, graph.dead, KILLED)
     return graph
 

@@ -11,7 +11,6 @@ import pytest
 
 from qagen_dagster.cli.main import load_command, main
 from qagen_dagster.definitions import defs
-from qagen_dagster.defs.jobs import PROBLEM_SET
 from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.loop.problems.bank import FILES, export_files
 from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
@@ -107,8 +106,8 @@ def test_assets_files_and_exports_are_documented() -> None:
     place = 0
     for name in ("problem_sources", *STAGES, "problem_bank"):
         place = PROBLEMS.index(f"`{name}`", place)
-    assert f"The job `{PROBLEM_SET}`" in PROBLEMS
-    assert defs().resolve_job_def(PROBLEM_SET)
+    assert "The job `problem_set`" in PROBLEMS
+    assert defs().resolve_job_def("problem_set")
     assert re.findall(r"^- `([a-z.]+)`:", PROBLEMS, re.MULTILINE) == list(FILES)
     results = next(line for line in PROBLEMS.splitlines() if line.startswith("- `results.jsonl`"))
     assert set(re.findall(r"`(\w+)`", results)) == set(PipelineResult.model_fields)

@@ -29,8 +29,8 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from benchmarks.attack.memory import open_files, peak_mb, resident_mb
 from benchmarks.attack.table import Row, printed
 from qagen_dagster.definitions import build_definitions
-from qagen_dagster.defs.jobs import QUESTIONS
 from qagen_dagster.loop import ledger as entries
+from qagen_dagster.loop.unfinished import QUESTIONS
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Store
 from tests.support import waterworks

@@ -39,6 +39,7 @@ from qagen_dagster.loop.evaluation.score import profile_judge, read_output, scor
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.questions.publication.reading import read_published
+from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown, shown_measure
@@ -146,14 +147,14 @@ def _materialize(
         progress.note("nothing can be evaluated" if failures else "everything is up to date")
         return failures
     searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
+    fields = asset_config(wishes.profile, wishes.budget)
     indexes = [key for key in searched if not is_indexed(space, key)]
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:
-            config = {"ops": {"document_index": {"config": asset_config(wishes.profile, wishes.budget)}}}
-            failures += graph.materialize(f"index {key}", ("document_index",), key, config)
+            failures += graph.make(Product.INDEX, partition=key, fields=fields)
         for one, kinds in due.items():
-            failures += graph.evaluate(one, kinds, wishes.profile, wishes.budget)
+            failures += graph.make(*map(Product, kinds), partition=one.key, fields=fields)
         failures += graph.catalog()
     return failures
 

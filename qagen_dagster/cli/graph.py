@@ -15,7 +15,7 @@ from qagen_dagster.loop.workspace import Workspace
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
-    from qagen_dagster.loop.questions.head_start import HeadStart
+    from qagen_dagster.loop.questions.work import Work
 
 
 def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
@@ -29,8 +29,8 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def open_quietly(space: Workspace, progress: Progress, ahead: HeadStart | None = None) -> Generator[Graph]:
-    """The graph on the project's instance. `ahead` is what the command has begun already.
+def open_quietly(space: Workspace, progress: Progress, work: Work | None = None) -> Generator[Graph]:
+    """The graph on the project's instance. `work` is what the command may have begun already.
 
     Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta and preview features are for
     developers: commands hide them, tests show them.
@@ -39,5 +39,5 @@ def open_quietly(space: Workspace, progress: Progress, ahead: HeadStart | None =
     with interrupts_are_final():
         from qagen_dagster.definitions import open_graph
 
-        with open_graph(space.settings, progress, ahead) as graph:
+        with open_graph(space.settings, progress, work) as graph:
             yield graph

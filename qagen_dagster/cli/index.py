@@ -12,6 +12,7 @@ from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import asset_config, budget_options, json_option, profile_option
 from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.cli.progress import Progress
+from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
@@ -73,7 +74,6 @@ def report(space: Workspace, corpus: str) -> IndexReport:
 
 
 def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progress: Progress) -> list[str]:
-    config = {"ops": {"document_index": {"config": given}}} if given else None
     failures: list[str] = []
     with open_quietly(space, progress) as graph:
         to_read = unread(space, keys)
@@ -81,7 +81,7 @@ def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progr
         for key in to_read:
             failures += graph.documents(key)
         for key in keys:
-            failures += graph.materialize(f"index {key}", ("document_index",), key, config)
+            failures += graph.make(Product.INDEX, partition=key, fields=given)
     return failures
 
 

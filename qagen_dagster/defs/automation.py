@@ -1,4 +1,4 @@
-"""What sensors and the schedule launch: the tasks that can run now, within the budget for automation.
+"""The sensors and the schedule that launch runs: for the tasks that can run now, within the budget for automation.
 
 A launch is the runs of one tick, or all runs of one night. The next launch begins when the runs of the last one have ended.
 """
@@ -8,25 +8,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 import dagster as dg
 
 from qagen_dagster.configuration.profiles import is_free
-from qagen_dagster.defs.launch import assets_of, config_of
+from qagen_dagster.defs.observations import all_versions
+from qagen_dagster.defs.observed import KnownPartitions
+from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, whole_project
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.refresh.products import TABLE
+from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.settings import MAX_USD, MAX_USD_PER_DAY
 
 LAUNCH_TAG = "qagen/launch"  # nightly or change
 TASK_TAG, STATE_TAG = "qagen/task", "qagen/state"
 NIGHTLY, CHANGE = "nightly", "change"
+EVERYTHING = dg.AssetSelection.all(include_sources=False)
 _DAY = len("automation-20260101")  # length of the part of a launch id that names the day
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -101,10 +107,10 @@ class Launch:
         runs = self.instance.get_runs(dg.RunsFilter(tags=tags), limit=1)
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
-    def _limits(self, task: Task) -> dict[str, float]:
+    def _limits(self, task: Task) -> RunOptions:
         """The limit of the launch for a task that asks paid models. Raises ConfigError when there is no budget for it."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
-            return {}
+            return RunOptions()
         settings = self.space.settings
         per_launch, per_day = settings.automation_max_usd, settings.automation_max_usd_per_day
         if per_launch is None or per_day is None:
@@ -120,14 +126,15 @@ class Launch:
                 f"launch, {today:.4f} of {per_day:g} today"
             )
         effective_budget(profile, Allowance(max_usd=limit))
-        return {"max_usd": limit}
+        return RunOptions(max_usd=limit)
 
-    def _request(self, task: Task, limits: dict[str, float]) -> dg.RunRequest:
+    def _request(self, task: Task, limits: RunOptions) -> dg.RunRequest:
+        row = TABLE[task.product]
         return dg.RunRequest(
             run_key=f"{self.id}/{task.name}",
-            asset_selection=[dg.AssetKey(name) for name in assets_of(task)],
+            asset_selection=[dg.AssetKey(name) for name in row.assets],
             partition_key=task.partition or None,
-            run_config=config_of(task, limits),
+            run_config={"ops": row.ops(refresh_fields(task, limits))},
             tags={
                 LAUNCH_TAG: self.kind,
                 SPENDING_TAG: self.id,
@@ -135,3 +142,90 @@ class Launch:
                 STATE_TAG: task.signature,
             },
         )
+
+
+def known_keys(partitions: KnownPartitions) -> frozenset[str]:
+    """All partition keys that the definitions have."""
+    exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
+    return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
+
+
+def build_refresher(partitions: KnownPartitions) -> dg.SensorDefinition:
+    """The sensor that launches runs for what changed."""
+    known = known_keys(partitions)
+    keys = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
+
+    @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
+        name="refresh_changed_combinations",
+        asset_selection=EVERYTHING,
+        minimum_interval_seconds=60,
+        description="Run exactly what is out of date: what `qagen stale` lists. Paid models need the budget for "
+        "automation.",
+    )
+    def refresh_changed_combinations(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        space, now = workspace.open(), datetime.now(UTC)
+        runs = {key.split("/")[1] for key in space.store.list("runs")}
+        state = fingerprint([str(now.date()), all_versions(space, keys), *sorted(runs)])
+        if state == context.cursor:
+            yield dg.SkipReason("nothing changed since the last tick")
+            return
+        launch = Launch(space, context.instance, launch_id(now), CHANGE, known, context.log)
+        found = launch.requests()
+        if launch.is_over(found):
+            context.update_cursor(state)
+        yield from found
+
+    return refresh_changed_combinations
+
+
+def build_continuer(partitions: KnownPartitions) -> dg.SensorDefinition:
+    """The sensor that goes on with the launch of the night. It is on by default."""
+    known = known_keys(partitions)
+
+    @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
+        name="continue_nightly_refresh",
+        asset_selection=EVERYTHING,
+        minimum_interval_seconds=60,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="After the runs of nightly_refresh, run what waited for them, up to the catalog. Without such "
+        "runs it does nothing.",
+    )
+    def continue_nightly_refresh(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        recent = dg.RunsFilter(
+            tags={LAUNCH_TAG: NIGHTLY}, created_after=datetime.now(UTC) - timedelta(hours=20)
+        )
+        runs = context.instance.get_runs(recent, limit=1)
+        launch = runs[0].tags[SPENDING_TAG] if runs else ""
+        if not launch or launch == context.cursor:
+            yield dg.SkipReason("there is no unfinished nightly launch")
+            return
+        begun = Launch(workspace.open(), context.instance, launch, NIGHTLY, known, context.log)
+        found = begun.requests()
+        if begun.is_over(found):
+            context.update_cursor(launch)
+        yield from found
+
+    return continue_nightly_refresh
+
+
+def build_nightly_refresh(partitions: KnownPartitions) -> dg.ScheduleDefinition:
+    """Every night, runs for everything that is out of date. A sensor launches those that wait for others."""
+    known = known_keys(partitions)
+
+    @dg.schedule(  # pyright: ignore[reportUnknownMemberType]
+        name="nightly_refresh",
+        job_name="__ASSET_JOB",
+        cron_schedule="0 2 * * *",
+        description="Every night at 02:00, run what `qagen stale` lists. Paid models need the budget for automation.",
+    )
+    def nightly_refresh(
+        context: dg.ScheduleEvaluationContext, workspace: WorkspaceResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        launch = launch_id(context.scheduled_execution_time)
+        yield from Launch(workspace.open(), context.instance, launch, NIGHTLY, known, context.log).requests()
+
+    return nightly_refresh

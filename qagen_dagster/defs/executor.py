@@ -13,9 +13,6 @@ from importlib import import_module
 from typing import Any
 
 import dagster as dg
-from dagster._core.execution.context.system import PlanOrchestrationContext
-from dagster._core.execution.plan.plan import ExecutionPlan
-from dagster._core.storage.tags import MAX_RETRIES_TAG
 from pydantic import Field
 
 from qagen_dagster.errors import ConfigError
@@ -23,6 +20,7 @@ from qagen_dagster.settings import CELERY_BACKEND, CELERY_BROKER, Settings, exec
 from qagen_dagster.store import Store
 
 TERMINATED = "this run was terminated; start it again to resume"
+_MOST_RETRIES = "dagster/max_retries"
 _SEVERAL_MACHINES = ("celery", "k8s")
 
 
@@ -41,7 +39,7 @@ def build_executor() -> dg.ExecutorDefinition:
 
 
 def _execute(
-    execute: Callable[..., Iterator[dg.DagsterEvent]], context: PlanOrchestrationContext, plan: ExecutionPlan
+    execute: Callable[..., Iterator[dg.DagsterEvent]], context: Any, plan: Any
 ) -> Iterator[dg.DagsterEvent]:
     """Execute a run, and record it as failed if it is terminated.
 
@@ -53,7 +51,7 @@ def _execute(
         run = context.instance.get_run_by_id(context.run_id)
         if run is not None and run.status is dg.DagsterRunStatus.CANCELING:
             # An instance may retry failed runs.
-            context.instance.add_run_tags(run.run_id, {MAX_RETRIES_TAG: "0"})
+            context.instance.add_run_tags(run.run_id, {_MOST_RETRIES: "0"})
             context.instance.report_run_failed(run, TERMINATED)
         raise
 
@@ -77,11 +75,6 @@ def build_celery_app() -> Any:
     app = make(celery_executor.for_cli(**urls, config_source=_celery_settings()).app_args())
     _package("dagster_celery.tasks").create_task(app)
     return app
-
-
-def separate(chosen: dg.ExecutorDefinition) -> bool:
-    """Whether an executor runs the ops of one run in several processes."""
-    return chosen.name in ("multiprocess", *_SEVERAL_MACHINES)
 
 
 class StoredOutputs(dg.ConfigurableIOManager):

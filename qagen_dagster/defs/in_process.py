@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import platform
 import uuid
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import dagster as dg
-from dagster._core.definitions.assets.job.asset_job import IMPLICIT_ASSET_JOB_NAME
-from dagster._core.definitions.job_base import InMemoryJob
-from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
-from dagster._core.execution.api import execute_run_iterator
-from dagster._core.instance.ref import InstanceRef
-from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, RemoteRepositoryOrigin
-from dagster._core.storage.event_log.sqlite import sqlite_event_log
-from dagster._core.storage.runs.sqlite import sqlite_run_storage
-from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
-from dagster._core.storage.sql import create_engine
-from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
-from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBLEMS, QUESTIONS
-from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
-from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines, was_interrupted
+from qagen_dagster.defs.presentation import JOBS
+from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.questions.head_start import HeadStart
-from qagen_dagster.loop.refresh.tasks import Task
+from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.refresh.products import TABLE, Fields, Product
 from qagen_dagster.loop.unfinished import mark
-from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply
-from qagen_dagster.store import Store
 
 KILLED = "the process of this run was killed; start it again to resume"
 # Tags of a run: the machine and the process it runs in. The UI hides tags that begin with `.dagster/`.
@@ -45,32 +31,41 @@ HOST, PROCESS = ".dagster/qagen_host", ".dagster/qagen_process"
 INTERRUPTED = "this run was interrupted; start it again to resume"
 # Dagster would copy the output of a run to a file by four processes of its own, which a Ctrl-C of a terminal also
 # reaches: they print their tracebacks. Logs of ops are events, so the file has nothing to show.
-_NO_STREAMS = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+_NO_STREAMS = {
+    "module_name": "dagster._core.storage.noop_compute_log_manager",
+    "class_name": "NoOpComputeLogManager",
+    "config_yaml": "{}",
+}
 MODULE = "qagen_dagster.definitions"
-# The code location of workspace.yaml. The UI lists a run under its job by it.
-REPOSITORY = RemoteRepositoryOrigin(
-    ManagedGrpcPythonEnvCodeLocationOrigin(LoadableTargetOrigin(module_name=MODULE), "qagen_dagster"),
-    SINGLETON_REPOSITORY_NAME,
-)
 
 
-def keep_engines() -> None:
-    """Let Dagster's SQLite storages keep the engines of the last few databases.
+def _open_instance(home: Path) -> dg.DagsterInstance:
+    """The instance in a folder, which does not keep the standard output of its runs."""
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        settings = instance.get_ref()
+    streams = settings.compute_logs_data._replace(**_NO_STREAMS)
+    return dg.DagsterInstance.from_ref(settings._replace(compute_logs_data=streams))
 
-    They make an engine for each event, and a new engine compiles every statement again, which takes longer than writing the
-    event. The engines have no pool, so a kept engine holds no connection.
+
+def _origin(job: str) -> Any:
+    """Where the code location of workspace.yaml has a job, as Dagster stores it with a run. The UI lists the run under its job by it.
+
+    Dagster has no public class for it, but a public function reads what it stores.
     """
-    for module in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
-        vars(module)["create_engine"] = _engine
-
-
-def _engine(address: str, poolclass: type, connect_args: dict[str, Any] | None = None) -> Any:
-    return _kept(address, poolclass, tuple((connect_args or {}).items()))
-
-
-@lru_cache(maxsize=8)  # a run has a database of its own, and three are shared
-def _kept(address: str, poolclass: type, connect_args: tuple[tuple[str, Any], ...]) -> Any:
-    return create_engine(address, poolclass=poolclass, connect_args=dict(connect_args))
+    code = {"__class__": "LoadableTargetOrigin", "executable_path": None, "python_file": None}
+    code |= {"module_name": MODULE, "working_directory": None, "attribute": None, "package_name": None}
+    location = {
+        "__class__": "ManagedGrpcPythonEnvRepositoryLocationOrigin",
+        "loadable_target_origin": code,
+        "location_name": "qagen_dagster",
+    }
+    repository = {
+        "__class__": "ExternalRepositoryOrigin",
+        "repository_location_origin": location,
+        "repository_name": "__repository__",
+    }
+    origin = {"__class__": "ExternalPipelineOrigin", "external_repository_origin": repository}
+    return dg.deserialize_value(json.dumps(origin | {"pipeline_name": job}))
 
 
 class Progress(Protocol):
@@ -92,18 +87,13 @@ class Graph:
     def __init__(
         self,
         definitions: dg.Definitions,
-        store: Store,
         home: Path,
         progress: Progress,
-        ahead: HeadStart | None = None,
+        work: Work,
     ) -> None:
         apply({"DAGSTER_HOME": str(home)})
-        self._progress, self._store = progress, store
-        self._definitions = definitions
-        self.ahead = ahead or HeadStart()
-        keep_engines()
-        reference = InstanceRef.from_dir(str(home), overrides={"compute_logs": _NO_STREAMS})
-        self._instance = dg.DagsterInstance.from_ref(reference)
+        self._progress, self._definitions, self.work = progress, definitions, work
+        self._instance = _open_instance(home)
         self.dead = end_dead_runs(self._instance)
 
     def __enter__(self) -> Self:
@@ -112,75 +102,43 @@ class Graph:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.ahead.end()
+        self.work.end()
         end_dead_runs(self._instance)  # of processes that were killed meanwhile
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
         """Parse a corpus and find its visuals."""
-        return self.materialize(f"parse {corpus}", DOCUMENTS, corpus, run_id=self.ahead.run_ids.get(corpus))
+        return self.make(Product.DOCUMENTS, partition=corpus, run_id=self.work.run_ids.get(corpus))
 
-    def questions(
-        self,
-        combination: Combination,
-        options: RunOptions,
-        shard_size: int | None = None,
-        *,
-        replace: bool = False,
-    ) -> list[str]:
+    def questions(self, combination: Combination, options: RunOptions) -> list[str]:
         """Make the published set of a combination and grade it."""
-        chosen = {
-            "profile": options.profile,
-            "target_count": options.target_count,
-            "num_documents": options.num_documents,
-            "shard_size": shard_size,
-        }
-        money = {} if options.run_budget is None else options.run_budget.model_dump(exclude_none=True)
-        given = {name: value for name, value in chosen.items() if value is not None} | money
-        ops = question_ops(given, money, replace=replace)
-        run_id = self.ahead.run_ids.get(combination.key)
-        return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops}, run_id)
-
-    def evaluate(
-        self,
-        combination: Combination,
-        kinds: tuple[Kind, ...],
-        profile: str | None,
-        budget: Allowance | None = None,
-    ) -> list[str]:
-        """Evaluate a published set."""
-        money = {} if budget is None else budget.model_dump(exclude_none=True)
-        given = ({} if profile is None else {"profile": profile}) | money
-        assets = tuple(EVALUATION_STAGES[kind].asset for kind in kinds)
-        config = {"ops": every(assets, given)}
-        return self.materialize(f"evaluate {combination.key}", assets, combination.key, config)
-
-    def refresh(self, task: Task, options: RunOptions) -> list[str]:
-        """Bring one product up to date."""
-        limits = {} if options.run_budget is None else options.run_budget.model_dump(exclude_none=True)
-        config = config_of(task, limits, options.profile)
-        return self.materialize(task.name, assets_of(task), task.partition or None, config)
-
-    def exam_schemas(self, exam: str) -> list[str]:
-        """Read the schemas of an exam."""
-        return self.materialize(f"schemas {exam}", ("exam_schemas",), exam)
-
-    def exam_part(self, part: str, chosen: dict[str, Any]) -> list[str]:
-        """Make the items of one part. `chosen` holds fields of ExamRunConfig."""
-        return self.materialize(part, EXAM_PART, part, {"ops": every(EXAM_PART, chosen)})
-
-    def item_bank(self, exam: str, *, replace: bool = False) -> list[str]:
-        """Collect the items of an exam into its bank and export it."""
-        config = {"ops": every(ITEM_BANK, {"replace": replace})}
-        return self.materialize(f"bank {exam}", ITEM_BANK, exam, config)
-
-    def problem_set(self, key: str, chosen: dict[str, Any]) -> list[str]:
-        """Make the bank of a problem set. `chosen` holds fields of ProblemConfig."""
-        return self.materialize(f"problems {key}", PROBLEMS, key, {"ops": problem_ops(chosen)})
+        key = combination.key
+        return self.make(
+            Product.QUESTIONS, partition=key, fields=options.given, run_id=self.work.run_ids.get(key)
+        )
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog."""
-        return self.materialize("catalog", ("catalog",), None)
+        return self.make(Product.CATALOG, partition="")
+
+    def make(
+        self,
+        *products: Product,
+        partition: str,
+        fields: Fields | None = None,
+        title: str = "",
+        run_id: str | None = None,
+    ) -> list[str]:
+        """Make one partition of products in one run. `fields` are fields of the configuration of their assets."""
+        rows = [TABLE[one] for one in products]
+        ops = {name: value for row in rows for name, value in row.ops(fields or {}).items()}
+        return self.materialize(
+            title or rows[0].title.format(partition),
+            tuple(name for row in rows for name in row.assets),
+            partition or None,
+            {"ops": ops},
+            run_id,
+        )
 
     def materialize(
         self,
@@ -196,21 +154,13 @@ class Graph:
         """
         self._progress.step(title)
         run_id = run_id or str(uuid.uuid4())
-        keys = [dg.AssetKey(name) for name in assets]
-        job = self._job(assets).as_ephemeral_job({}, {}, asset_selection=keys)
-        tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self.ahead.spending_id}
+        tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self.work.spending_id}
         if partition is not None:
-            mark(self._store, partition, begun=assets)  # from here on, an interrupted run shows in the UI
+            mark(
+                self.work.space.store, partition, begun=assets
+            )  # from here on, an interrupted run shows in the UI
         try:
-            run = self._instance.create_run_for_job(
-                job_def=job,
-                run_id=run_id,
-                run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
-                tags=tags if partition is None else {**tags, PARTITION_TAG: partition},
-                asset_selection=frozenset(keys),
-                remote_job_origin=REPOSITORY.get_job_origin(job.name),
-            )
-            events = list(execute_run_iterator(InMemoryJob(job), run, self._instance))
+            events = self._execute(self._job(assets), assets, partition, config or {}, run_id, tags)
         except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
             self._end(run_id)
             raise KeyboardInterrupt from None
@@ -220,6 +170,29 @@ class Graph:
         failed = any(event.is_run_failure for event in events)
         return [f"{title}: {line}" for line in failure_lines(events)] if failed else []
 
+    def _execute(
+        self,
+        job: dg.JobDefinition,
+        assets: tuple[str, ...],
+        partition: str | None,
+        config: dict[str, Any],
+        run_id: str,
+        tags: dict[str, str],
+    ) -> Sequence[dg.DagsterEvent]:
+        instance: Any = self._instance
+        create: Any = dg.DagsterInstance.create_run_for_job
+        # `execute_in_process` has no parameter for the origin of the run.
+        instance.create_run_for_job = partial(create, instance, remote_job_origin=_origin(job.name))
+        return job.execute_in_process(
+            run_config={**config, "loggers": {"console": {"config": {}}}},
+            instance=instance,
+            partition_key=partition,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_id=run_id,
+            tags=tags,
+            raise_on_error=False,
+        ).all_events
+
     def _end(self, run_id: str) -> None:
         """End a run that was interrupted while Dagster did not listen for it."""
         run = self._instance.get_run_by_id(run_id)
@@ -228,8 +201,10 @@ class Graph:
 
     def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
         """The job of the code location that has these assets, under which the UI shows the run."""
-        names = (name for name, (members, _) in JOBS.items() if set(assets) <= set(members))
-        return self._definitions.resolve_job_def(next(names, IMPLICIT_ASSET_JOB_NAME))
+        for name, (members, _) in JOBS.items():
+            if set(assets) <= set(members):
+                return self._definitions.resolve_job_def(name)
+        return self._definitions.resolve_implicit_global_asset_job_def()
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:

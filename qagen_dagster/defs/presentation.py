@@ -1,46 +1,53 @@
-"""How the UI presents assets: groups in the order of the work, owner, tags, and a link to the documentation."""
+"""How the UI presents assets: in jobs, with an owner, tags, and a link to the documentation. Their groups are in the table of products."""
 
 from __future__ import annotations
 
 import dagster as dg
 
+from qagen_dagster.loop.refresh.products import ROWS, TABLE, Product
 from qagen_dagster.settings import PROJECT_ROOT
-
-
-class Group:
-    """The groups of assets. The UI sorts them by name, so the names begin with numbers."""
-
-    DOCUMENTS = "1_documents"
-    QUESTIONS = "2_questions"
-    EVALUATION = "3_evaluation"
-    EXAMS = "4_exams"
-    PROBLEMS = "5_problems"
-    CATALOG = "6_catalog"
-
 
 OWNER = "team:qagen"
 MODELS = "models"  # the kind of an asset that asks models of the profile
 PUBLISHED = "published"  # the kind of an asset that other programs read: the result of its product
-PAGES = {
-    Group.DOCUMENTS: "corpora.md",
-    Group.QUESTIONS: "how-it-works.md",
-    Group.EVALUATION: "evaluation.md",
-    Group.EXAMS: "exams.md",
-    Group.PROBLEMS: "problems.md",
-    Group.CATALOG: "catalog.md",
-}
-_OTHER_PAGES = {
-    "document_index": "search.md",
-    "grounding_report": "grading.md",
-    "exports": "exports.md",
-    "review_decisions": "review.md",
+PAGES = {asset: row.page for row in ROWS for asset in row.assets} | {
     "corpus_json": "contracts.md",
+    "review_decisions": "review.md",
+    "exam_schemas": "exams.md",
+}
+_JOBS: dict[str, tuple[str, tuple[Product, ...]]] = {
+    "parse_corpus": (
+        "Parse the documents of a corpus and find their tables and figures.",
+        (Product.DOCUMENTS,),
+    ),
+    "index_corpus": (
+        "Build the search index of a corpus, or update it where documents changed.",
+        (Product.INDEX,),
+    ),
+    "question_set": (
+        "Generate, validate, publish and grade the questions of a combination.",
+        (Product.QUESTIONS,),
+    ),
+    "evaluation": (
+        "Evaluate a published set: answers without documents, search, answers from documents.",
+        (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS),
+    ),
+    "exam_part": (
+        "Make the items of one part of an exam: an exam, a schema and a difficulty.",
+        (Product.EXAM_PART,),
+    ),
+    "exam_bank": ("Collect the items of an exam into its bank and export the bank.", (Product.ITEM_BANK,)),
+    "problem_set": ("Run a problem set through all stages and export its bank.", (Product.PROBLEMS,)),
+}
+JOBS = {  # job: its assets, its description
+    name: (tuple(asset for one in products for asset in TABLE[one].assets), text)
+    for name, (text, products) in _JOBS.items()
 }
 
 
 def presented(spec: dg.AssetSpec) -> dg.AssetSpec:
     """The spec with an owner, a tag that tells whether it may cost money, and its page of the documentation."""
-    page = _OTHER_PAGES.get(spec.key.to_user_string()) or PAGES[spec.group_name or ""]
+    page = PAGES[spec.key.to_user_string()]
     link = dg.LocalFileCodeReference(file_path=str(PROJECT_ROOT / "docs" / page), label=f"docs/{page}")
     text = f"{spec.description}\n\nSee docs/{page}."
     described = spec.replace_attributes(description=text)  # pyright: ignore[reportUnknownMemberType]

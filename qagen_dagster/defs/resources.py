@@ -7,9 +7,10 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.configurations import observe_launch
+from qagen_dagster.defs.observations import observe_launch
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.instance_home import check_owner
+from qagen_dagster.loop.questions.work import Work
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -68,3 +69,19 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         values = self.model_dump()
         values |= {name: Path(values[name]) for name in _PATHS if values[name]}
         return Workspace(Settings(**values))
+
+
+def build_work(begun: Work | None) -> dg.ResourceDefinition:
+    """The work that a run asks for: what its command has `begun`, else work of its own.
+
+    Where each op has a process, each op has work of its own. It requires the workspace, which records the run.
+    """
+
+    @dg.resource(
+        required_resource_keys={"workspace"},
+        description="Parses documents and asks questions when a run wants them, or hands over what was begun before the run.",
+    )
+    def work(context: dg.InitResourceContext) -> Work:
+        return begun or Work(context.resources.workspace.open())
+
+    return work

@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
 
-from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, load_corpora
+from qagen_dagster.configuration.corpora import CONFIG_NAME, Corpora, Corpus, find_corpus, load_corpora
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
@@ -22,6 +23,8 @@ from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
 from qagen_dagster.store import Store
+
+_KEPT = 1_000  # corpora, and profiles, whose files are not read again until they change
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ class Workspace:
         return load_corpora(self.settings.corpora)
 
     def corpus(self, key: str) -> Corpus:
-        """Raises ConfigError for an unknown or broken corpus."""
-        return find_corpus(self.settings.corpora, key)
+        """A corpus as its file is now. Raises ConfigError for an unknown or broken corpus."""
+        folder = self.settings.corpora
+        return _corpus(folder, key, _state(folder / key / CONFIG_NAME))
 
     def index(self, corpus: str) -> CorpusIndex:
         """The parsed documents of a corpus. Raises StoreError when the corpus was never parsed."""
@@ -63,7 +67,9 @@ class Workspace:
         return wanted or scenario.profile or self.settings.profile
 
     def profile(self, name: str) -> Profile:
-        return load_profile(name, self.settings.profiles)
+        """A profile as its file is now. Raises ConfigError for an unknown or broken profile."""
+        folder = self.settings.profiles
+        return _profile(name, folder, _state(None if folder is None else folder / f"{name}.yaml"))
 
     def find_model(self, profile: Profile, role: Role, mode: Mode) -> Model | None:
         """The model of a role; None when the profile has none. Raises ConfigError as `model` does."""
@@ -85,6 +91,25 @@ class Workspace:
         """The parser workers of this process. They start at first use and end with the process."""
         chosen = self.settings
         return _parsers(chosen.parser_workers, chosen.parser_seconds, chosen.parser_memory_mb * 1_000_000)
+
+
+def _state(file: Path | None) -> tuple[int, ...] | None:
+    """Changes when the file does; None if there is none."""
+    try:
+        found = None if file is None else file.stat()
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+    return found and (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+@lru_cache(maxsize=_KEPT)
+def _corpus(folder: Path, key: str, _state: tuple[int, ...] | None) -> Corpus:
+    return find_corpus(folder, key)
+
+
+@lru_cache(maxsize=_KEPT)
+def _profile(name: str, folder: Path | None, _state: tuple[int, ...] | None) -> Profile:
+    return load_profile(name, folder)
 
 
 @cache

@@ -13,7 +13,7 @@ from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run_iterator
 
 from qagen_dagster.definitions import build_definitions
-from qagen_dagster.defs.executor import TERMINATED, StoredOutputs, build_celery_app, build_executor, separate
+from qagen_dagster.defs.executor import TERMINATED, StoredOutputs, build_celery_app, build_executor
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import EXECUTORS, Settings
 from qagen_dagster.store import Store
@@ -72,7 +72,6 @@ def test_the_executor_is_chosen_by_a_variable(
     made = build_definitions(Settings(corpora=tmp_path, assets="memory://assets"))
     executor: Any = made.executor
     assert executor.name == name
-    assert separate(executor) is (name != "in_process")
     stored = isinstance((made.resources or {}).get("io_manager"), StoredOutputs)
     assert stored is (name in ("celery", "k8s"))
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.storage.tags import TagType, get_tag_type
-from sqlalchemy import Connection, Engine, event
 
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.defs.in_process import HOST, KILLED, PROCESS, end_dead_runs, keep_engines
+from qagen_dagster.defs.in_process import HOST, KILLED, PROCESS, end_dead_runs
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import RunOptions
@@ -146,27 +145,3 @@ def test_a_file_that_is_set_aside_is_a_line_of_the_event_log(project: Project) -
         (run, _) = instance.get_runs()
         logged = [entry.user_message for entry in instance.all_logs(run.run_id)]
     assert line in logged
-
-
-def test_events_share_the_engine_of_their_database(tmp_path: Path) -> None:
-    @dg.op
-    def speak(context) -> None:  # Dagster reads annotations, which are strings here
-        for number in range(20):
-            context.log.info("line %d", number)
-
-    speech = dg.GraphDefinition("speech", node_defs=[speak]).to_job()
-    engines: set[int] = set()
-
-    def note(connection: Connection) -> None:
-        engines.add(id(connection.engine))
-
-    keep_engines()
-    event.listen(Engine, "engine_connect", note)
-    try:
-        with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-            ended = speech.execute_in_process(instance=instance)
-            lines = [one.user_message for one in instance.all_logs(ended.run_id)]
-    finally:
-        event.remove(Engine, "engine_connect", note)
-    assert {f"line {number}" for number in range(20)} <= set(lines)
-    assert len(engines) <= 4, "the runs, the index of events, the events of the run, the schedules"

@@ -10,7 +10,8 @@ from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
 from qagen_dagster.definitions import defs
-from qagen_dagster.defs.presentation import MODELS, OWNER, PAGES, PUBLISHED
+from qagen_dagster.defs.presentation import MODELS, OWNER, PUBLISHED
+from qagen_dagster.loop.refresh.products import ROWS
 
 
 def test_every_asset_has_an_owner_its_cost_and_a_page_of_the_documentation() -> None:
@@ -30,7 +31,7 @@ def test_every_asset_has_an_owner_its_cost_and_a_page_of_the_documentation() -> 
 def test_groups_are_in_the_order_of_the_work_and_the_results_of_products_are_marked() -> None:
     graph = defs().resolve_asset_graph()
     groups = {key.to_user_string(): graph.get(key).group_name for key in graph.get_all_asset_keys()}
-    assert set(groups.values()) == set(PAGES)
+    assert set(groups.values()) == {row.group for row in ROWS}
     order = ("parsed_documents", "candidate_qa", "answer_baseline", "item_bank", "problem_bank", "catalog")
     assert [groups[name] for name in order] == sorted(groups[name] for name in order)
     marked = {key.to_user_string() for key in graph.get_all_asset_keys() if PUBLISHED in graph.get(key).kinds}

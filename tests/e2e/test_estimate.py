@@ -14,7 +14,6 @@ from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import vectors
@@ -22,6 +21,7 @@ from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.moody_server import Bill, MoodyServer
 from tests.support.project import Project
+from tests.support.shards import run_shard
 
 NOW = "2026-01-02T03:04:05+00:00"
 ONE, TWO = (0,), (0, 1)  # seeds of servers; over two of them the moods of one matter less
@@ -76,7 +76,11 @@ def _runs(
         loaded = space.corpus(corpus)
         index = parse_corpus(loaded, space.store, space.parsers(), space.settings).index
         build_manifests(loaded, index, space.store, space.parsers(), space.settings)
-        usual, more, newer = RunOptions(target_count=3), RunOptions(target_count=6), RunOptions("newer", 4)
+        usual, more, newer = (
+            RunOptions(target_count=3),
+            RunOptions(target_count=6),
+            RunOptions(profile="newer", target_count=4),
+        )
         here, other = (f"{corpus}/{one}/textual" for one in scenarios)
         work(space, here, usual)
         server.settle()

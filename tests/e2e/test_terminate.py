@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.defs.launch import question_ops
+from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.unfinished import DOCUMENTS
 from tests.e2e.test_instance import RAIL, WATER, statuses
 from tests.support import waterworks
@@ -43,7 +43,7 @@ def test_only_terminated_combinations_are_not_green_until_the_rerun(tmp_path: Pa
 def _terminate(ui: Server, watch: Watch, combination: str) -> None:
     """Launch a run that asks for more questions, and terminate it while it waits for its model."""
     watch.allow(2)
-    run = ui.launch("question_set", combination, question_ops({"target_count": 5}, {}))
+    run = ui.launch("question_set", combination, TABLE[Product.QUESTIONS].ops({"target_count": 5}))
     assert watch.silent.wait(120)
     ui.terminate(run)
     wait_for(lambda: ui.ended(run), True)

@@ -11,12 +11,12 @@ import pytest
 from qagen_dagster.errors import PermanentModelError, StoreError
 from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog, source_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import VisualManifest
 from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents, texts
 from tests.support.documents import TABLE
 from tests.support.play import Outcome, Play
+from tests.support.shards import run_shard
 
 PIECE = [Outcome.ACCEPTED, Outcome.WRONG, Outcome.ACCEPTED]
 

@@ -32,6 +32,7 @@ from qagen_dagster.loop.exams.bank import (
     schema_library,
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
+from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
@@ -286,7 +287,7 @@ def _materialize(
     with open_quietly(space, progress) as graph:
         progress.begin(len(unread) + sum(map(len, due.values())) + len(stale) + bool(stale))
         for key in unread:
-            failures += graph.exam_schemas(key)
+            failures += graph.materialize(f"schemas {key}", ("exam_schemas",), key)
         for key in stale:
             failures += _make_bank(space, graph, key, due[key], wishes)
         if stale:
@@ -299,8 +300,10 @@ def _make_bank(space: Workspace, graph: Graph, key: str, due: list[PartPlan], wi
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
     failures = ["interrupted"]
     try:
-        failures = [line for plan in due for line in graph.exam_part(plan.part.key, wishes.fields)]
-        failures = failures or graph.item_bank(key, replace=wishes.replaces_all)
+        made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=wishes.fields) for plan in due)
+        failures = [line for lines in made for line in lines]
+        bank = {"replace": wishes.replaces_all}
+        failures = failures or graph.make(Product.ITEM_BANK, partition=key, fields=bank)
     finally:
         for name, data in before.items() if failures else ():
             if data is None:

@@ -22,6 +22,7 @@ from qagen_dagster.loop.problems.bank import (
     open_bank,
     plan_problem_set,
 )
+from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.result import ProblemBank
 
 
@@ -40,7 +41,7 @@ def process_set(request: Request, key: str, *, replace: bool = False) -> int:
         progress.begin(2)
         with open_quietly(space, progress) as graph:
             chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
-            errors = graph.problem_set(key, chosen)
+            errors = graph.make(Product.PROBLEMS, partition=key, fields=chosen)
             unlisted = graph.catalog()
     output = None if errors else request.output
     errors += unlisted

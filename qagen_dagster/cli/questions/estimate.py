@@ -12,6 +12,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
+    asset_config,
     budget_options,
     combination_options,
     documents_option,
@@ -63,7 +64,9 @@ def estimate(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    options = RunOptions(profile, target_count, budget, num_documents)
+    options = RunOptions(
+        target_count=target_count, num_documents=num_documents, **asset_config(profile, budget)
+    )
     for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
     _read_documents(space, list(dict.fromkeys(one.corpus for one in combinations)), quiet=as_json)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
+    asset_config,
     budget_options,
     combination_options,
     documents_option,
@@ -26,10 +27,11 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
-from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.loop.questions.paid_models import refused
 from qagen_dagster.loop.questions.replacement import why_kept
-from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, Task, find_out_of_date
+from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.refresh.products import Product, Scope
+from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
@@ -37,16 +39,6 @@ from qagen_dagster.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
-
-
-@dataclass(frozen=True)
-class RunWishes:
-    """What the command line asks for beyond the configuration."""
-
-    options: RunOptions
-    shard_size: int | None
-    force: bool
-    replace: bool
 
 
 @click.command()
@@ -89,26 +81,30 @@ def run(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    wishes = RunWishes(RunOptions(profile, target_count, budget, num_documents), shard_size, force, replace)
+    options = RunOptions(
+        target_count=target_count,
+        num_documents=num_documents,
+        shard_size=shard_size,
+        replace=replace,
+        **asset_config(profile, budget),
+    )
     for combination in combinations:  # reports an unusable profile before any work
-        check_usable(space, combination, wishes.options)
-    with Progress(Terminal(stderr=True), quiet=as_json) as progress, HeadStart() as ahead:
-        failures = _materialize(space, combinations, wishes, progress, ahead)
+        check_usable(space, combination, options)
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
+        failures = _materialize(work, Scope(combinations, options, force), progress)
     reports = [report(space, combination) for combination in combinations]
     _print(settings, reports, failures, as_json)
     warn(space.corpora.faults)
     return fail(failures)
 
 
-def _materialize(
-    space: Workspace,
-    combinations: tuple[Combination, ...],
-    wishes: RunWishes,
-    progress: Progress,
-    ahead: HeadStart,
-) -> list[str]:
-    scope = Scope(combinations, wishes.options, wishes.force)
-    found, kept = _to_run(space, scope, wishes)
+def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
+    """Make what is out of date, and return the errors.
+
+    Dagster takes seconds to load, so the work of the runs begins on a thread before their graph is open.
+    """
+    space, options = work.space, scope.options
+    found, kept = _to_run(space, scope)
     if not found.due():
         check_owner(instance_home(space.settings), space.settings.assets)
         progress.note("nothing can be run" if kept else "everything is up to date")
@@ -116,11 +112,11 @@ def _materialize(
     open_home(space.settings)  # refuses before anything is begun
     asking = _combinations(found.of(Product.QUESTIONS))
     to_read = found.of(Product.DOCUMENTS)
-    probe = in_background(lambda: refused(space, asking, wishes.options, ahead.spending_id))
-    ahead.announce(one.partition for one in to_read)
-    begun = in_background(lambda: _begin(space, scope, wishes, (found, kept), ahead, probe))
+    probe = in_background(lambda: refused(space, asking, options, work.spending_id))
+    work.announce(one.partition for one in to_read)
+    begun = in_background(lambda: _begin(work, scope, (found, kept), probe))
     failures: list[str] = []
-    with open_quietly(space, progress, ahead) as graph:
+    with open_quietly(space, progress, work) as graph:
         faults = probe.result()
         if faults:
             raise ConfigError("; ".join(faults))
@@ -129,41 +125,36 @@ def _materialize(
             failures += graph.documents(task.partition)
         found, kept = begun.result()
         progress.begin(len(to_read) + len(found.tasks))
-        progress.watch(ahead.document_counts)
+        progress.watch(work.document_counts)
         for one in _combinations(found.due(Product.QUESTIONS)):
-            failures += graph.questions(one, wishes.options, wishes.shard_size, replace=wishes.replace)
+            failures += graph.questions(one, options)
         failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
     return failures + kept
 
 
 def _begin(
-    space: Workspace,
-    scope: Scope,
-    wishes: RunWishes,
-    wanted: tuple[OutOfDate, list[str]],
-    ahead: HeadStart,
-    probe: Future[list[str]],
+    work: Work, scope: Scope, wanted: tuple[OutOfDate, list[str]], probe: Future[list[str]]
 ) -> tuple[OutOfDate, list[str]]:
-    """Read documents and start the questions, unless a paid model is refused. Returns what is wanted then, as `_to_run` does."""
+    """Begin the work of the runs, unless a paid model is refused. Returns what is wanted then, as `_to_run` does."""
     found, kept = wanted
     if probe.result():
         return wanted
     if found.of(Product.DOCUMENTS):
-        ahead.read(space)
-        found, kept = _to_run(space, scope, wishes)  # reading may have changed which documents there are
-    ahead.ask(space, _combinations(found.due(Product.QUESTIONS)), wishes.options)
+        work.parse()
+        found, kept = _to_run(work.space, scope)  # parsing may have changed which documents there are
+    work.ask(_combinations(found.due(Product.QUESTIONS)), scope.options)
     return found, kept
 
 
-def _to_run(space: Workspace, scope: Scope, wishes: RunWishes) -> tuple[OutOfDate, list[str]]:
+def _to_run(space: Workspace, scope: Scope) -> tuple[OutOfDate, list[str]]:
     """What is out of date, and a line for each combination that is left out because its published set must not be replaced."""
     found = find_out_of_date(space, scope)
-    if wishes.replace:
+    if scope.options.replace:
         return found, []
     kept: dict[str, str] = {}
     for one in _combinations(found.of(Product.QUESTIONS)):
-        why = why_kept(space, one, wishes.options)
+        why = why_kept(space, one, scope.options)
         if why is not None:
             kept[one.key] = why
     rest = (one for one in found.tasks if one.product is not Product.QUESTIONS or one.partition not in kept)
@@ -178,13 +169,18 @@ def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> l
     """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations and exports."""
     failures: list[str] = []
     for task in found.due(Product.GRADING, Product.INDEX):
-        failures += graph.refresh(task, scope.options)
-    later = (*EVALUATIONS, Product.EXPORTS)
+        failures += _refresh(graph, task, scope)
+    later = (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS, Product.EXPORTS)
     if found.of(*later):  # the new questions decide whether they are out of date
         now = find_out_of_date(space, replace(scope, force=False))
         for task in now.due(*later):
-            failures += graph.refresh(task, scope.options)
+            failures += _refresh(graph, task, scope)
     return failures
+
+
+def _refresh(graph: Graph, task: Task, scope: Scope) -> list[str]:
+    fields = refresh_fields(task, scope.options)
+    return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
 
 
 def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:

@@ -8,10 +8,8 @@ from qagen_dagster.configuration.corpora import Corpora
 from qagen_dagster.defs.documents import metadata
 from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import Group
-from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.ingest import early
-from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
+from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import fingerprint
 
 
@@ -28,21 +26,13 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         "be parsed does not fail the run: its outcome says why.",
     )
     def parsed_documents(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
+        context: dg.AssetExecutionContext, work: dg.ResourceParam[Work]
     ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        run_id, progress = context.run.run_id, log_progress(context, "parsed")
-        begun = early.announced(run_id)
-        if begun is not None:
-            result = begun.wait_for_text(progress)
-        else:
-            corpus = space.corpus(context.partition_key)
-            result = parse_corpus(
-                corpus, space.store, space.parsers(), space.settings, progress, run_id=run_id
-            )
+        parsing = work.parsing(context.partition_key, context.run.run_id)
+        result = parsing.text(log_progress(context, "parsed"))
         index = result.index
         return dg.MaterializeResult(
-            metadata=metadata.of_index(index, result.parsed_files, space.store),
+            metadata=metadata.of_index(index, result.parsed_files, work.space.store),
             data_version=dg.DataVersion(
                 fingerprint(f"{d.id}{d.version}{d.text_sha256}{d.outcome}" for d in index.documents)
             ),
@@ -56,17 +46,12 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         description="The tables, figures and images of a corpus. Each has its page, box and caption.",
     )
     def visual_manifests(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
+        context: dg.AssetExecutionContext, work: dg.ResourceParam[Work]
     ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        corpus, pool = space.corpus(context.partition_key), space.parsers()
-        progress = log_progress(context, "looked for visuals in")
-        begun = early.announced(context.run.run_id)
-        if begun is not None:
-            begun.wait_for_visuals(progress)
-        index = space.index(corpus.key)
-        manifests = build_manifests(corpus, index, space.store, pool, space.settings, progress)
-        crops = metadata.page_crops(space, corpus, manifests, pool)
+        space = work.space
+        parsing = work.parsing(context.partition_key, context.run.run_id)
+        manifests = parsing.visuals(log_progress(context, "looked for visuals in"))
+        crops = metadata.page_crops(space, space.corpus(parsing.corpus), manifests, space.parsers())
         return dg.MaterializeResult(
             metadata=metadata.of_manifests(manifests) | crops,
             data_version=dg.DataVersion(fingerprint(m.model_dump_json() for m in manifests)),

@@ -10,7 +10,7 @@ from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.metadata import Metadata, log_progress
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import MODELS, Group
+from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
@@ -23,6 +23,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     report_version,
 )
 from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus import EvaluationOptions
 from qagen_dagster.records.evaluation import EvaluationReport, Kind

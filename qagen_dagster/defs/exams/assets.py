@@ -12,7 +12,7 @@ from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.exams.partitions import ExamPartitions
 from qagen_dagster.defs.metadata import log_progress
-from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import close
 from qagen_dagster.defs.spending import ModelConfig, spending_id
@@ -20,6 +20,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.item import ExamPart

@@ -6,11 +6,12 @@ from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.grading import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import MODELS, Group
+from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.grading.grade_answers import in_picture
 from qagen_dagster.loop.grading.report import RunMark, grade_set, grades_version
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination

@@ -7,10 +7,11 @@ import dagster as dg
 from qagen_dagster.defs.index import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import MODELS, Group
+from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.index.build import build_index, index_meter
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import fingerprint
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.metadata import fault_list
-from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.problems import metadata
 from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -18,22 +18,23 @@ from qagen_dagster.defs.spending import spending_id
 from qagen_dagster.loop.problems.bank import keep_sources, open_bank, plan_problem_set, publish_problem_bank
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.run_set import run_stages
+from qagen_dagster.loop.refresh.products import PROBLEM_STAGES, Group
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.result import Stage
 
-STAGES: dict[str, tuple[Stage, str, str]] = {  # asset: its stage, its upstream asset, its description
+STAGES = {  # asset: its upstream asset, its description
     "classifications": (
-        Stage.CLASSIFY, "problem_sources", "The kind of question, topic and difficulty of each problem."
+        "problem_sources", "The kind of question, topic and difficulty of each problem."
     ),
-    "scans": (Stage.SCAN, "classifications", "Each problem as LaTeX, from \\item to \\end{solution}."),
-    "diagrams": (Stage.DIAGRAM, "scans", "TikZ code of the problems that have a diagram."),
-    "ideas": (Stage.IDEA, "diagrams", "Concepts, formulas and techniques of each problem."),
-    "alternates": (Stage.ALTERNATE, "ideas", "Other solutions of each problem that reach the same answer."),
+    "scans": ("classifications", "Each problem as LaTeX, from \\item to \\end{solution}."),
+    "diagrams": ("scans", "TikZ code of the problems that have a diagram."),
+    "ideas": ("diagrams", "Concepts, formulas and techniques of each problem."),
+    "alternates": ("ideas", "Other solutions of each problem that reach the same answer."),
     "variants": (
-        Stage.VARIANT, "ideas", "New problems made from each problem: with other numbers, contexts, concepts or calculus."
+        "ideas", "New problems made from each problem: with other numbers, contexts, concepts or calculus."
     ),
-    "conversions": (Stage.CONVERT, "ideas", "Each problem converted to other formats."),
+    "conversions": ("ideas", "Each problem converted to other formats."),
 }  # fmt: skip
 
 
@@ -79,7 +80,7 @@ def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSet
 
 
 def _stage(name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    stage, upstream, description = STAGES[name]
+    stage, (upstream, description) = PROBLEM_STAGES[name], STAGES[name]
     plan, run, collect = _plan_op(stage, upstream), _run_op(stage), _collect_op(stage)
 
     @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]

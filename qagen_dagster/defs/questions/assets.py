@@ -1,6 +1,6 @@
 """Assets per combination: candidates (ops over shards of documents), the validated set, the published JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,9 +8,8 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
-from qagen_dagster.defs.executor import separate
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -23,19 +22,13 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.combination import (
-    CombinationPlan,
-    RunOptions,
-    collect,
-    keep_plan,
-    plan,
-    unfinished,
-)
+from qagen_dagster.loop.questions.combination import RunOptions, collect, keep_plan
+from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.replacement import why_kept
-from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, forget, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
-from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.models import vectors
 from qagen_dagster.records.ids import Combination, fingerprint
 
@@ -46,7 +39,7 @@ class PublishConfig(dg.Config):
     replace: bool = Field(False, description="Let an empty set replace the published questions.")
 
 
-class PlanConfig(ShardConfig):
+class PlanConfig(ShardConfig, RunOptions):
     """What a launch may change; what is not set is as configured."""
 
     target_count: int | None = Field(
@@ -60,12 +53,12 @@ class PlanConfig(ShardConfig):
         description="Replace a published set that models behind a server made, or one of more documents.",
     )
 
-    @property
-    def options(self) -> RunOptions:
-        return RunOptions(self.profile, self.target_count, self.allowance, self.num_documents)
-
-    def plan(self, space: Workspace, key: str) -> CombinationPlan:
-        return plan(space, Combination.from_key(key), self.options)
+    def run(
+        self, context: dg.OpExecutionContext, work: Work, names: Sequence[str] | None = None
+    ) -> CombinationRun:
+        """The work of this run, or only that on `names` if the run was planned in another process."""
+        combination = Combination.from_key(context.partition_key)
+        return work.questions(combination, self, context.run_id, spending_id(context.run), names)
 
 
 @dg.op(
@@ -73,37 +66,29 @@ class PlanConfig(ShardConfig):
     ins={name: dg.In(dg.Nothing) for name in ("parsed_documents", "visual_manifests", "model_config")},
 )
 def plan_shards(
-    context: dg.OpExecutionContext, config: PlanConfig, workspace: WorkspaceResource
+    context: dg.OpExecutionContext, config: PlanConfig, work: dg.ResourceParam[Work]
 ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
     """Split the unfinished documents of the combination into shards; one op works on each shard."""
-    space = workspace.open()
-    planned = config.plan(space, context.partition_key)
-    kept = None if config.replace else why_kept(space, planned.combination, config.options)
+    space, run = work.space, config.run(context, work)
+    planned = run.planned
+    kept = None if config.replace else why_kept(space, planned.combination, config)
     if kept is not None:
         raise ConfigError(kept)
     keep_plan(space, planned, context.run_id, datetime.now(UTC).isoformat())
     chosen = config.model_copy(update={"profile": planned.profile_name})
-    run = announced(planned, context.run_id)  # the command starts documents before the run
-    if run is None:
-        names = tuple(unfinished(space, planned))
-        run = CombinationRun(space, planned, names, context.run_id, spending_id(context.run))
-        if not separate(context.job_def.executor_def):
-            announce(run)
     what = f"of {len(planned.documents)} documents"
     yield from split(context, space, chosen, run.names, what, least=1, started=run.started)
 
 
 @dg.op(out=dg.Out(dict))
-def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: WorkspaceResource) -> Payload:
+def run_documents(context: dg.OpExecutionContext, shard: Payload, work: dg.ResourceParam[Work]) -> Payload:
     """Generate and validate questions for each document of the shard. A finished document is kept even if the op fails."""
-    space = workspace.open()
-    planned = PlanConfig(**shard["config"]).plan(space, context.partition_key)
     ids: list[str] = shard["names"]
+    run = PlanConfig(**shard["config"]).run(context, work, ids)
     more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
     context.log.info(f"working on {ids[0]}{more}")
     progress = metadata.log_documents(context, len(ids), shard["before"], shard["total"])
-    outcome = run_shard(space, planned, ids, context.run_id, progress, spending_id(context.run))
-    return close(context.log, outcome, shard["total"], "documents")
+    return close(context.log, run.wait_for(ids, progress), shard["total"], "documents")
 
 
 @dg.op(out=dg.Out(dg.Nothing))
@@ -111,14 +96,12 @@ def collect_candidates(
     context: dg.OpExecutionContext,
     shards: list[Payload],
     options: Payload,
-    workspace: WorkspaceResource,
+    work: dg.ResourceParam[Work],
 ) -> Iterator[dg.Output[None]]:
     """Collect the results of all documents into the candidate set."""
-    space = workspace.open()
-    planned = PlanConfig(**options["config"]).plan(space, context.partition_key)
+    space, planned = work.space, PlanConfig(**options["config"]).run(context, work, ()).planned
     now = datetime.now(UTC).isoformat()
     found = collect(space, planned, run_id=context.run_id, started=options["started"], ended=now)
-    forget(context.run_id)
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(
         None,

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.questions.publication.exports import (
     FOLDER,
@@ -16,6 +15,7 @@ from qagen_dagster.loop.questions.publication.exports import (
     exported_formats,
     store_exports,
 )
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 

@@ -5,9 +5,9 @@ import dagster as dg
 from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.questions.metadata import review_of
 from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, fingerprint

@@ -16,9 +16,10 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination import RunOptions, plan
+from qagen_dagster.loop.questions.combination_run import CombinationRun
+from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
-from qagen_dagster.loop.questions.run_shard import CombinationRun
 from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.loop.review import (
     QuestionReview,
@@ -81,8 +82,10 @@ def apply_decisions(
     decisions = decisions_of(workspace, combination.key)
     if not decisions:
         return Reviewed(pairs)
-    planned = plan(workspace, combination, RunOptions(candidates.profile, candidates.target_count))
-    run = CombinationRun(workspace, planned, (), candidates.run_id, candidates.run_id)
+    planned = plan(
+        workspace, combination, RunOptions(profile=candidates.profile, target_count=candidates.target_count)
+    )
+    run = CombinationRun(workspace, planned, (), candidates.run_id, candidates.run_id, DocumentPool(1))
     reviews = {name: state_of(some) for name, some in decisions.items()}
     judge = _Judge(run, models, reviews)
     found = run_in_parallel([()] * len(pairs), lambda at: judge.decide(pairs[at]), workers=workers)

@@ -7,6 +7,7 @@ again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
@@ -25,6 +26,7 @@ from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import ScenarioConfig, Strategy
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
@@ -39,14 +41,35 @@ from qagen_dagster.records.questions.results import (
 RULES = "embedded"  # the provider of the embedded models, which follow rules
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of a run that replace the configuration."""
+class RunOptions(Record):
+    """What a launch changes of the configuration of a combination, from the command line or the launchpad to the plan.
+
+    Attributes:
+        num_documents: only the first documents, in the order of their ids.
+        shard_size: documents per op.
+        replace: let the run replace a published set that `why_kept` would keep, also by an empty one.
+        max_usd, max_tokens, max_calls: a budget of the run in place of the profile's.
+    """
 
     profile: str | None = None
     target_count: int | None = None
-    run_budget: Allowance | None = None  # replaces the profile's budget of a run
-    num_documents: int | None = None  # only the first documents, in the order of their ids
+    num_documents: int | None = None
+    shard_size: int | None = None
+    replace: bool = False
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    max_calls: int | None = None
+
+    @property
+    def run_budget(self) -> Allowance | None:
+        limits = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
+        return None if limits.unlimited else limits
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that are set, by name."""
+        found = {name: getattr(self, name) for name in RunOptions.model_fields}
+        return {name: value for name, value in found.items() if value is not None and value is not False}
 
 
 @dataclass(frozen=True)
@@ -106,6 +129,20 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
     planned = plan_without_documents(workspace, combination, options)
     documents = workspace.index(combination.corpus).documents[: options.num_documents]
     return replace(planned, documents=documents)
+
+
+def is_current(workspace: Workspace, planned: CombinationPlan, options: RunOptions) -> bool:
+    """Whether the configuration and the documents are still those of a plan with the same options.
+
+    Raises ConfigError and StoreError.
+    """
+    combination = planned.combination
+    return (
+        planned.corpus == workspace.corpus(combination.corpus)
+        and planned.profile_name == workspace.profile_name(combination, options.profile)
+        and planned.profile == workspace.profile(planned.profile_name)
+        and planned.documents == workspace.index(combination.corpus).documents[: options.num_documents]
+    )
 
 
 def plan_without_documents(

@@ -1,6 +1,6 @@
-"""The pool in which a process works on documents, in the order in which they were added.
+"""The pool in which the runs of a process work on documents, in the order in which they were added.
 
-All shards and combinations of the process share it, so a shard that waits for its slowest document leaves no call unused. The
+All ops and combinations share it, so an op that waits for its slowest document leaves no call unused. The
 limit is the number of model calls in flight. While a document does its own work between two calls, another document calls; so
 the pool works on a few more documents than it allows calls. The last documents start together: one after another, the last of
 them would call alone.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import cache
 
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
@@ -68,14 +67,3 @@ class _LimitedModel:
     def respond(self, request: Request) -> Response:
         with self._permits:
             return self._model.respond(request)
-
-
-@cache
-def document_pool(calls: int) -> DocumentPool:
-    """The pool of this process with this limit."""
-    return DocumentPool(calls)
-
-
-def leave_pools() -> None:
-    """Use new pools from now on: documents of an interrupted run may hold calls of the old ones."""
-    document_pool.cache_clear()

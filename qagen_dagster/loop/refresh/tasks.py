@@ -1,61 +1,28 @@
 """Finds what is out of date: each task with its reasons and the tasks that it waits for.
 
-`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. Nothing is written, and no model is
-asked.
+`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. What a product depends on is in the
+table of products. Nothing is written, and no model is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from typing import TypeVar
 
 from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
-from qagen_dagster.ingest import parsing
-from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
-from qagen_dagster.loop.evaluation.kinds import wanted_evaluation, why_unevaluated
-from qagen_dagster.loop.exams.bank import is_bank_current
-from qagen_dagster.loop.exams.outdated import wanted_part, why_part_outdated
-from qagen_dagster.loop.grading.report import wanted_grading, why_ungraded
-from qagen_dagster.loop.index.build import index_version, why_index_outdated
-from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.questions.configuration import wanted_questions
-from qagen_dagster.loop.questions.publication.exports import why_not_exported
-from qagen_dagster.loop.questions.publication.publish import why_outdated
-from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS, is_unfinished
+from qagen_dagster.loop.refresh.products import BUDGET, ROWS, TABLE, Fields, Product, Row, Scope, Unit
+from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.document import CorpusIndex, SearchIndex
-from qagen_dagster.records.evaluation import EvaluationReport, Kind
-from qagen_dagster.records.grading import GroundingReport
-from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
-from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
-from qagen_dagster.records.text import counted
+from qagen_dagster.records.ids import fingerprint
 
-
-class Product(StrEnum):
-    """What a task makes."""
-
-    DOCUMENTS = "documents"
-    QUESTIONS = "questions"
-    GRADING = "grading"
-    EXPORTS = "exports"
-    INDEX = "index"
-    CLOSED_BOOK = Kind.CLOSED_BOOK.value
-    RETRIEVAL = Kind.RETRIEVAL.value
-    ANSWERS = Kind.ANSWERS.value
-    EXAM_PART = "exam_part"
-    ITEM_BANK = "item_bank"
-    PROBLEMS = "problems"
-    CATALOG = "catalog"
-
-
-EVALUATIONS = tuple(Product(kind.value) for kind in Kind)
+T = TypeVar("T")
 
 
 class Task(Record):
@@ -88,19 +55,6 @@ class Task(Record):
 
 
 @dataclass(frozen=True)
-class Scope:
-    """Which products to look at.
-
-    `everything`: exams and problem sets, too; and a product that cannot be examined does not keep the others from being examined.
-    """
-
-    combinations: tuple[Combination, ...]
-    options: RunOptions = field(default_factory=RunOptions)
-    force: bool = False
-    everything: bool = False
-
-
-@dataclass(frozen=True)
 class OutOfDate:
     """The tasks in the order in which they run.
 
@@ -121,6 +75,12 @@ class OutOfDate:
         return tuple(one for one in self.of(*(products or Product)) if one.due)
 
 
+def refresh_fields(task: Task, options: RunOptions) -> Fields:
+    """The fields of the launch that brings a product up to date: the profile and the budget of `options`."""
+    chosen = {name: value for name, value in options.given.items() if name in ("profile", *BUDGET)}
+    return {**chosen, **TABLE[task.product].anew}
+
+
 def whole_project(space: Workspace) -> Scope:
     """Everything that can be out of date."""
     corpora = space.corpora.corpora.values()
@@ -128,27 +88,32 @@ def whole_project(space: Workspace) -> Scope:
 
 
 def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
-    """Find all tasks of a scope. Raises ConfigError and StoreError unless the scope is everything."""
+    """Find all tasks of a scope, in the order of the table. Raises ConfigError and StoreError unless the scope is everything."""
     search = _Search(space, scope)
-    corpora = dict.fromkeys(one.corpus for one in scope.combinations)
-    for corpus in corpora:
-        search.documents(corpus)
-    for combination in scope.combinations:
-        search.questions(combination)
-        search.exports(combination)
-    for corpus in corpora:
-        search.index(corpus)
-    for combination in scope.combinations:
-        for kind in Kind:
-            search.evaluation(combination, kind)
-    if scope.everything:
-        search.exams()
-        search.problems()
-    search.catalog()
+    for unit, rows in groupby(ROWS, lambda row: row.unit):
+        together = list(rows)
+        for key in _keys(space, scope, unit):
+            for row in together:
+                search.look(row, key)
+    tasks = tuple(search.found.values())
     if not scope.everything:
-        return OutOfDate(tuple(search.found.values()))
+        return OutOfDate(tasks)
     faults = (*map(str, space.corpora.faults), *search.faults)
-    return OutOfDate(tuple(search.found.values()), faults, tuple(_gone(space)))
+    return OutOfDate(tasks, faults, tuple(_gone(space)))
+
+
+def _keys(space: Workspace, scope: Scope, unit: Unit) -> Iterable[str]:
+    match unit:
+        case Unit.CORPUS:
+            return dict.fromkeys(one.corpus for one in scope.combinations)
+        case Unit.COMBINATION:
+            return [one.key for one in scope.combinations]
+        case Unit.EXAM:
+            return load_exams(space.settings.corpora).exams if scope.everything else ()
+        case Unit.SET:
+            return load_problem_sets(space.settings.corpora).sets if scope.everything else ()
+        case Unit.ALL:
+            return ("",)
 
 
 def _gone(space: Workspace) -> Iterator[str]:
@@ -164,192 +129,79 @@ def _gone(space: Workspace) -> Iterator[str]:
 
 class _Search:
     def __init__(self, space: Workspace, scope: Scope) -> None:
-        self._space, self._scope, self._profile = space, scope, scope.options.profile
-        self._forced = ("--force",) if scope.force else ()
+        self._space, self._scope = space, scope
+        self._near: dict[
+            str, list[Task]
+        ] = {}  # by the first part of the partition: a corpus, an exam or a problem set
+        self._outdated: set[tuple[Product | None, str]] = set()  # also what cannot be examined
         self.found: dict[str, Task] = {}
         self.faults: list[str] = []
 
-    def documents(self, key: str) -> None:
-        space = self._space
+    def look(self, row: Row, unit: str) -> None:
+        """Add the tasks of a product in one unit."""
+        if (row.within, unit) not in self._outdated:
+            for key in self._examined(row, unit, lambda: tuple(row.keys(self._space, unit))) or ():
+                task = self._examined(row, key, partial(self._task, row, key))
+                if task is not None:
+                    self.found[task.name] = task
+                    self._near.setdefault(_first(key), []).append(task)
+                    self._outdated.add((row.product, key))
 
-        def why() -> tuple[str, ...]:
-            found = parsing.why_outdated(space.corpus(key), space.store, space.settings)
-            return found or self._unfinished(key, DOCUMENTS) or self._forced
-
-        self._look(
-            Product.DOCUMENTS, key, why, lambda: parsing.files_version(space.corpus(key), space.settings)
-        )
-
-    def questions(self, combination: Combination) -> None:
-        space, options, key = self._space, self._scope.options, combination.key
-        after = self._due((Product.DOCUMENTS, combination.corpus))
-        if after and parsing.only_retries(self.found[after[0]].reasons):
-            after = ()
-
-        def why() -> tuple[str, ...]:
-            found = why_outdated(space, combination, options) or self._forced
-            graded = space.store.exists(GroundingReport.key(combination))
-            found = found if found or graded else why_ungraded(space, combination)
-            return found or self._unfinished(key, QUESTIONS)
-
-        def state() -> str:
-            return wanted_questions(space, combination, options).version + self._documents(combination.corpus)
-
-        profile = space.profile_name(combination, self._profile)
-        if self._look(Product.QUESTIONS, key, why, state, after, profile):
-            self._look(
-                Product.GRADING,
-                key,
-                lambda: why_ungraded(space, combination),
-                lambda: (
-                    wanted_grading(space, combination).version + self._stored(ValidatedSet.key(combination))
-                ),
-                profile=profile,
-            )
-
-    def exports(self, combination: Combination) -> None:
-        space, key = self._space, combination.key
-        if space.store.exists(LatestExports.key(combination)):
-            self._look(
-                Product.EXPORTS,
-                key,
-                lambda: why_not_exported(space, combination),
-                lambda: self._stored(CorpusGenerationResult.key(combination)),
-                self._due((Product.QUESTIONS, key), (Product.GRADING, key)),
-            )
-
-    def index(self, corpus: str) -> None:
-        space, after = self._space, self._due((Product.DOCUMENTS, corpus))
-        if space.store.exists(SearchIndex.key(corpus)):
-            self._look(
-                Product.INDEX,
-                corpus,
-                lambda: why_index_outdated(space, corpus, self._profile),
-                lambda: index_version(space, corpus, self._profile) + self._documents(corpus),
-                after,
-                self._profile or space.settings.profile,
-            )
-
-    def evaluation(self, combination: Combination, kind: Kind) -> None:
-        space, corpus, key = self._space, combination.corpus, combination.key
-        if not space.store.exists(EvaluationReport.key(combination, kind)):
-            return
-        index = [] if kind is Kind.CLOSED_BOOK else [(Product.INDEX, corpus)]
-        after = self._due((Product.QUESTIONS, key), *index)
-
-        def state() -> str:
-            wanted = wanted_evaluation(space, combination, kind, self._profile).version
-            read = (CorpusGenerationResult.key(combination), SearchIndex.key(corpus))
-            return "".join((wanted, self._documents(corpus), *map(self._stored, read)))
-
-        self._look(
-            Product(kind.value),
-            key,
-            lambda: why_unevaluated(space, combination, kind, self._profile),
-            state,
-            after,
-            space.profile_name(combination, self._profile),
-        )
-
-    def exams(self) -> None:
-        space = self._space
-        for exam in load_exams(space.settings.corpora).exams.values():
-            parts = [one for one in exam.parts() if space.store.exists(one.set_key())]
-            for part in parts:
-                self._look(
-                    Product.EXAM_PART,
-                    part.key,
-                    partial(why_part_outdated, space, part),
-                    lambda part=part: wanted_part(space, part).version,
-                    profile=exam.config.profile or space.settings.profile,
-                )
-            after = self._due(*((Product.EXAM_PART, part.key) for part in parts))
-            self._look(
-                Product.ITEM_BANK,
-                exam.key,
-                lambda exam=exam, after=after: self._why_bank_outdated(exam.key),
-                lambda parts=parts: "".join(self._stored(part.set_key()) for part in parts),
-                after,
-            ) if parts else None
-
-    def _why_bank_outdated(self, exam: str) -> tuple[str, ...]:
-        return () if is_bank_current(self._space, exam) else ("its files do not have the latest items",)
-
-    def problems(self) -> None:
-        space = self._space
-        for key, problem_set in load_problem_sets(space.settings.corpora).sets.items():
-            self._look(
-                Product.PROBLEMS,
-                key,
-                partial(why_bank_outdated, space, key),
-                lambda key=key: wanted_problems(space, key).version,
-                profile=problem_set.config.profile or space.settings.profile,
-            )
-
-    def catalog(self) -> None:
-        store, after = self._space.store, tuple(self.found)
-        unknown = runs_to_add(store)
-        made = [one for one in self._scope.combinations if store.exists(CandidateSet.key(one))]
-
-        def why() -> tuple[str, ...]:
-            if not unknown and (not made or catalog_knows(store, made)):
-                return ()
-            return tuple(counted("runs that it does not have", unknown)) or (
-                "it does not have the latest sets",
-            )
-
-        self._look(Product.CATALOG, "", why, lambda: " ".join(unknown), after)
-
-    def _look(
-        self,
-        product: Product,
-        key: str,
-        why: Callable[[], tuple[str, ...]],
-        state: Callable[[], str],
-        after: tuple[str, ...] = (),
-        profile: str = "",
-    ) -> bool:
-        """Add a task if there is a reason of its own or a task before it. Returns whether the product is up to date."""
+    def _examined(self, row: Row, key: str, examine: Callable[[], T]) -> T | None:
+        """What `examine` returns; None if it fails and the scope is everything."""
         try:
-            own = why()
-            if not own and not after:
-                return True
-            task = Task(
-                product=product,
-                partition=key,
-                due=bool(own),
-                reasons=own or self._because(after),
-                after=after,
-                profile=profile,
-                state=fingerprint([state()]),
-            )
-            self.found[task.name] = task
+            return examine()
         except QagenError as error:
             if not self._scope.everything:
                 raise
-            self.faults.append(f"{product.value} {key}: {error}")
-        return False
+            self._outdated.add((row.product, key))
+            self.faults.append(f"{row.product.value} {key}: {error}")
+            return None
 
-    def _due(self, *wanted: tuple[Product, str]) -> tuple[str, ...]:
-        """The names of those tasks that were found."""
-        names = (f"{product.value} {key}" for product, key in wanted)
-        return tuple(name for name in names if name in self.found)
-
-    def _unfinished(self, partition: str, assets: tuple[str, ...]) -> tuple[str, ...]:
-        """A run that finds nothing else to do pays nothing, and its success replaces the failure in the UI."""
-        return (
-            ("its last run did not succeed",) if is_unfinished(self._space.store, partition, assets) else ()
+    def _task(self, row: Row, key: str) -> Task | None:
+        """The task of a partition that has a reason of its own or a task before it."""
+        space, scope = self._space, self._scope
+        own, after = row.why(space, key, scope) or self._again(row, key), self._before(row, key)
+        if not own and not after:
+            return None
+        wanted = "" if row.observed is None else row.observed.wanted(space, key, scope.options).version
+        return Task(
+            product=row.product,
+            partition=key,
+            due=bool(own),
+            reasons=own or _because(after),
+            after=after,
+            profile=row.profile(space, key, scope.options),
+            state=fingerprint([wanted + row.inputs(space, key)]),
         )
 
-    def _because(self, after: tuple[str, ...]) -> tuple[str, ...]:
-        first, *more = after
-        return (f"after {first}" + (f" and {len(more)} more" if more else ""),)
+    def _again(self, row: Row, key: str) -> tuple[str, ...]:
+        """Why to make again what is as configured. After a failure this pays nothing, and its success replaces the failure in the UI."""
+        if not row.always:
+            return ()
+        if is_unfinished(self._space.store, key, row.assets):
+            return ("its last run did not succeed",)
+        return ("--force",) if self._scope.force else ()
 
-    def _documents(self, corpus: str) -> str:
-        """Changes with the parsed documents."""
-        index = self._space.store.find_valid(CorpusIndex.key(corpus), CorpusIndex)
-        entries = () if index is None else index.documents
-        return fingerprint(f"{one.id} {one.version} {one.text_sha256} {one.outcome}" for one in entries)
+    def _before(self, row: Row, key: str) -> tuple[str, ...]:
+        """The names of the tasks that were found and that the partition waits for."""
+        near = self._near.get(_first(key), ()) if key else self.found.values()
+        return tuple(
+            task.name
+            for task in near
+            if task.product in row.needs and _belong(task.partition, key) and row.heeds(task.reasons)
+        )
 
-    def _stored(self, key: str) -> str:
-        return content_hash(self._space.store.get(key) or b"")
+
+def _first(key: str) -> str:
+    return key.split("/")[0]
+
+
+def _belong(before: str, key: str) -> bool:
+    """Whether a partition is made from another: from its corpus, from the parts of its exam, from the same, or from all."""
+    return not key or before in (key, _first(key)) or before.startswith(f"{key}/")
+
+
+def _because(after: tuple[str, ...]) -> tuple[str, ...]:
+    first, *more = after
+    return (f"after {first}" + (f" and {len(more)} more" if more else ""),)

@@ -11,8 +11,6 @@ import pytest
 
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.questions.document_pool import document_pool
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import GenerationResult
 from tests.defs.conftest import TEXTUAL
@@ -96,7 +94,7 @@ def test_documents_of_the_next_combination_start_before_the_first_has_ended(tmp_
         with open_graph(settings, told) as graph:
             for corpus in ("water", "rail"):
                 assert graph.documents(corpus) == []
-            graph.ahead.ask(Workspace(settings), combinations, RunOptions())
+            graph.work.ask(combinations, RunOptions())
             failures = [line for one in combinations for line in graph.questions(one, RunOptions())]
     assert failures == []
     assert [note for note in told.notes if "target_reached" in note] == [
@@ -122,7 +120,7 @@ def test_a_plan_that_changed_after_the_start_is_followed(tmp_path: Path) -> None
         settings, where = project.settings(profile="remote"), Combination.from_key(TEXTUAL)
         with open_graph(settings, Quiet()) as graph:
             assert graph.documents("water") == []
-            graph.ahead.ask(Workspace(settings), [where], RunOptions())
+            graph.work.ask([where], RunOptions())
             assert graph.questions(where, RunOptions(target_count=2)) == []
     assert len(project.published(TEXTUAL)["questions"]) == 4
 
@@ -134,7 +132,7 @@ def test_what_cannot_be_planned_is_reported_by_its_run(tmp_path: Path) -> None:
         combinations = [Combination.from_key(key) for key in (TEXTUAL, RAIL)]
         with open_graph(settings, Quiet()) as graph:
             assert graph.documents("rail") == []
-            graph.ahead.ask(Workspace(settings), combinations, RunOptions())
+            graph.work.ask(combinations, RunOptions())
             failures = [line for one in combinations for line in graph.questions(one, RunOptions())]
     assert failures == [f"{TEXTUAL}: corpus water has not been parsed: materialize parsed_documents first"]
     assert len(project.published(RAIL)["questions"]) == 1
@@ -146,11 +144,10 @@ def test_documents_that_no_run_waits_for_are_not_begun_after_the_command(tmp_pat
         settings = project.settings(profile="remote", document_workers=1)
         with open_graph(settings, Quiet()) as graph:
             assert graph.documents("water") == []
-            graph.ahead.ask(Workspace(settings), [Combination.from_key(TEXTUAL)], RunOptions())
+            graph.work.ask([Combination.from_key(TEXTUAL)], RunOptions())
         server.answer_all()
-        pool = document_pool(1)
         last = threading.Event()
-        pool.add([last.set])
+        graph.work.pool.add([last.set])
         assert last.wait(60)
         asked = {station for seen in server.requests for station in waterworks.stations(read(seen), STATIONS)}
     assert asked <= {"lock"}

@@ -15,17 +15,17 @@ from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimat
 from qagen_dagster.loop.estimate.forecast import Range
 from qagen_dagster.loop.estimate.past_runs import use_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Allowance, usd
+from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CallSummary, GenerationResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import waterworks
 from tests.support.project import Project
+from tests.support.shards import run_shard
 from tests.support.wire_server import WireServer
 
 HERE = Combination.from_key("water/facts/textual")
@@ -223,7 +223,7 @@ def test_a_budget_that_will_end_the_run_is_told(project: Project, server: WireSe
     project.profile("tight", text + "budget: {partition: {max_calls: 3}, document: {max_usd: 0.0001}}\n")
     space = Workspace(project.settings(profile="tight"))
     read(space, "water")
-    found = estimate(space, [HERE], RunOptions(run_budget=Allowance(max_usd=0.001))).budgets
+    found = estimate(space, [HERE], RunOptions(max_usd=0.001)).budgets
     assert [(end.scope, end.combination, end.limit, end.of) for end in found] == [
         ("run", None, "max_usd", 9),
         ("partition", "water/facts/textual", "max_calls", 9),

@@ -16,7 +16,6 @@ from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.state import (
     Accepted,
     Done,
@@ -44,6 +43,7 @@ from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents
 from tests.support.documents import context_of, visual_context
 from tests.support.models import Turn
 from tests.support.reader import FILLER, PARTS, Reader, fact, station
+from tests.support.shards import run_shard
 
 START, END = "2024-01-01T00:00:00+00:00", "2024-01-02T00:00:00+00:00"
 LETTERS = "abcdefghijkl"

@@ -14,13 +14,13 @@ from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.publication.reading import read_published
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from tests.support import waterworks
 from tests.support.project import Project
+from tests.support.shards import run_shard
 from tests.support.wire_reader import read
 from tests.support.wire_server import Seen, WireServer
 

@@ -16,7 +16,7 @@ from qagen_dagster.loop.questions.combination import (
     plan,
     unfinished,
 )
-from qagen_dagster.loop.questions.run_shard import STOP_AFTER, ShardOutcome, run_shard
+from qagen_dagster.loop.questions.combination_run import STOP_AFTER, ShardOutcome
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import CorpusIndex
@@ -24,6 +24,7 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, GenerationResult
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
+from tests.support.shards import run_shard
 
 PIECE = [Outcome.ACCEPTED, Outcome.WRONG, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.EXHAUSTED]
 PLAIN = RunOptions()

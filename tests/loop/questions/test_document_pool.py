@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from qagen_dagster.loop.questions.document_pool import DocumentPool, document_pool, leave_pools
+from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop
 
@@ -119,10 +119,3 @@ def test_calls_in_flight_are_limited_and_the_limit_is_used() -> None:
     for call in calls:
         call.join(SECONDS)
     assert (model.most, model.now) == (3, 0)
-
-
-def test_a_process_has_one_pool_until_a_run_is_interrupted() -> None:
-    pool = document_pool(7)
-    assert document_pool(7) is pool
-    leave_pools()
-    assert document_pool(7) is not pool

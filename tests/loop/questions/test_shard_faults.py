@@ -11,7 +11,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
-from qagen_dagster.loop.questions.run_shard import ShardOutcome, run_shard
+from qagen_dagster.loop.questions.combination_run import ShardOutcome
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import STOP_AFTER, Ledger, LedgeredModel
@@ -21,6 +21,7 @@ from qagen_dagster.records.questions.results import DocumentEnd, GenerationResul
 from qagen_dagster.settings import Settings
 from tests.loop.conftest import COMBINATION, put_documents
 from tests.support import waterworks
+from tests.support.shards import run_shard
 from tests.support.wire_reader import read
 from tests.support.wire_server import Call, Drop, Fault, Hang, Reply, Seen, Step, WireServer
 

@@ -15,13 +15,13 @@ from qagen_dagster.loop.grading.report import RunMark, grade_set
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
 from qagen_dagster.loop.questions.publication.rows import hops
-from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.records.document import CorpusIndex, Document
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion
 from qagen_dagster.records.questions.results import Evidence, RejectionReason, ValidatedSet
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
+from tests.support.shards import run_shard
 
 PIECE = [Outcome.ACCEPTED, Outcome.WRONG, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.EXHAUSTED]
 JSON = CorpusGenerationResult.file_key(COMBINATION, "corpus.json")

@@ -4,13 +4,14 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, collect, plan, unfinished
+from qagen_dagster.loop.questions.combination_run import ShardOutcome
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date
-from qagen_dagster.loop.questions.run_shard import ShardOutcome, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.questions.results import DocumentEnd
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace
 from tests.support.play import Outcome, Play
+from tests.support.shards import run_shard
 
 PIECE = [Outcome.ACCEPTED, Outcome.WRONG, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.EXHAUSTED]
 WORKERS = 4
@@ -20,7 +21,7 @@ def run(
     workspace: PlayedWorkspace, play: Play, budget: Allowance | None = None, spending: str = "money"
 ) -> tuple[ShardOutcome, CombinationPlan]:
     workspace.plays.append(play)
-    planned = plan(workspace, COMBINATION, RunOptions(run_budget=budget))
+    planned = plan(workspace, COMBINATION, RunOptions(**(budget.model_dump() if budget else {})))
     wanted = [entry.id for entry in planned.documents]
     return run_shard(workspace, planned, wanted, "run-1", spending_id=spending), planned
 
@@ -97,7 +98,7 @@ def test_money_is_not_counted_without_prices(workspace: PlayedWorkspace) -> None
     )
     (profiles / "mine.yaml").write_text(paid)
     with pytest.raises(ConfigError, match="of openai:o"):
-        plan(workspace, COMBINATION, RunOptions(run_budget=Allowance(max_usd=1)))
+        plan(workspace, COMBINATION, RunOptions(max_usd=1))
     (profiles / "mine.yaml").write_text(paid + "budget: {run: {max_usd: 1}}\n")
     with pytest.raises(ConfigError, match="max_usd needs prices"):
         plan(workspace, COMBINATION, RunOptions())

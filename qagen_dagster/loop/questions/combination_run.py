@@ -1,8 +1,7 @@
-"""Works on the documents of a combination in the pool of the process, and waits for those of one shard.
+"""The work of one run on a combination: hands its documents to a pool, and waits for those of one op after another.
 
-Each result is stored as soon as it is done. A run announces the documents of its combination. The first shard that works in the
-same process hands all of them to the pool, in order, so no shard waits for an earlier one. A shard in another process knows of
-no announcement and works on its own documents.
+Each result is stored as soon as it is done. The first op hands all documents to the pool, in order, so no op waits for an earlier
+one.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError, PermanentModelError, QagenError
+from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.ingest.files import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.combination import CombinationPlan, finished
-from qagen_dagster.loop.questions.document_pool import DocumentPool, document_pool, leave_pools
+from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
@@ -36,7 +35,6 @@ from qagen_dagster.records.questions.results import DocumentEnd, GenerationResul
 STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
 Progress = Callable[[str, GenerationResult | None], None]
 _Results = dict[str, Future[GenerationResult | None]]
-_ANNOUNCED: dict[str, CombinationRun] = {}  # by run id
 
 
 @dataclass
@@ -49,65 +47,20 @@ class ShardOutcome:
     failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def announce(run: CombinationRun) -> None:
-    """Let all shards of the run that work in this process share `run`."""
-    _ANNOUNCED[run.run_id] = run
-
-
-def announced(planned: CombinationPlan, run_id: str) -> CombinationRun | None:
-    """What was announced for the run; None also when the plan has changed since."""
-    run = _ANNOUNCED.get(run_id)
-    return run if run is not None and run.planned == planned else None
-
-
-def start_all(runs: Iterable[CombinationRun]) -> None:
-    """Start the documents of several runs, in this order. A run whose models cannot be built fails later, with its first shard."""
-    tasks: dict[DocumentPool, list[Callable[[], None]]] = {}
-    for run in runs:
-        try:
-            tasks.setdefault(run.pool, []).extend(run.begin())
-        except QagenError:
-            continue
-    for pool, documents in tasks.items():
-        pool.add(documents)
-
-
-def forget(run_id: str) -> None:
-    """End what was announced for the run. Documents that have not begun are not worked on."""
-    run = _ANNOUNCED.pop(run_id, None)
-    if run is not None:
-        run.cancel()
-
-
-def run_shard(
-    workspace: Workspace,
-    planned: CombinationPlan,
-    document_ids: Sequence[str],
-    run_id: str,
-    progress: Progress | None = None,
-    spending_id: str | None = None,
-) -> ShardOutcome:
-    """Work on the named documents in parallel.
-
-    A document whose model fails is reported, and the others continue. After STOP_AFTER permanent failures without any success the
-    remaining documents of the combination are not tried. Runs with the same `spending_id` (default `run_id`) share a budget.
-    Raises ConfigError when a model cannot be built.
-    """
-    run = announced(planned, run_id) or CombinationRun(
-        workspace, planned, tuple(document_ids), run_id, spending_id or run_id
-    )
-    return run.wait_for(document_ids, progress)
-
-
 @dataclass(frozen=True, eq=False)
 class CombinationRun:
-    """The work of one run on the named documents of a combination."""
+    """The work of one run on the named documents of a combination. Runs with the same `spending_id` share a budget.
+
+    A document whose model fails is reported, and the others continue. After STOP_AFTER permanent failures without any success the
+    remaining documents are not tried.
+    """
 
     workspace: Workspace
     planned: CombinationPlan
     names: tuple[str, ...]
     run_id: str
     spending_id: str
+    pool: DocumentPool
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
     _results: _Results = field(default_factory=_Results)
     _begun: threading.Event = field(default_factory=threading.Event)
@@ -148,17 +101,12 @@ class CombinationRun:
                 wait(results.values())
             else:  # An interrupt does not wait for calls in flight: journals keep the finished steps.
                 self.cancel()
-                leave_pools()
             raise
         return outcome
 
     def cancel(self) -> None:
         """Do not work on documents that have not begun."""
         self._stop.set()
-
-    @cached_property
-    def pool(self) -> DocumentPool:
-        return document_pool(self.workspace.settings.document_workers)
 
     @cached_property
     def _models(self) -> QAModels:

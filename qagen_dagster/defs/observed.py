@@ -1,31 +1,34 @@
-"""The configurations of the table in `configurations.py` as observed assets, whose data versions are fingerprints.
+"""The configurations of the table of products as observed assets, the sensor that observes them, and the check for unknown partitions.
 
 Observing them costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.configurations import CORPUS_FILES, OBSERVED, Observed
+from qagen_dagster.defs.observations import OBSERVED, changed_configurations
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.refresh.products import Observed, Row
 
+CORPUS_FILES = "corpus_files"  # the asset that has the check
 KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
 RELOADED = "definitions_loaded"
 
 
 def build_observed(partitions: KnownPartitions) -> list[dg.SourceAsset]:
     """One observable asset for each configuration."""
-    return [_observed(entry, partitions[entry.partitions]) for entry in OBSERVED]
+    return [_observed(row, entry, partitions[entry.partitions]) for row, entry in OBSERVED]
 
 
-def _observed(entry: Observed, partitions: dg.StaticPartitionsDefinition) -> dg.SourceAsset:
+def _observed(row: Row, entry: Observed, partitions: dg.StaticPartitionsDefinition) -> dg.SourceAsset:
     @dg.observable_source_asset(  # pyright: ignore[reportUnknownMemberType]
-        name=entry.name, partitions_def=partitions, group_name=entry.group, description=entry.description
+        name=entry.name, partitions_def=partitions, group_name=row.group, description=entry.description
     )
     def observed(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> dg.DataVersionsByPartition:
         space = workspace.open()
@@ -73,3 +76,32 @@ def reload_event(missing: list[str]) -> dg.AssetCheckEvaluation:
         severity=found.severity,
         metadata=found.metadata,
     )
+
+
+def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
+    """The sensor that records changed configurations."""
+
+    @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
+        name="observe_model_config",
+        minimum_interval_seconds=60,
+        description="Record a new version of each configuration and each folder of documents that changed. This costs "
+        "nothing and marks the partitions that depend on it as stale.",
+    )
+    def observe_model_config(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> dg.SensorResult | dg.SkipReason:
+        space = workspace.open()
+        events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
+        for row, entry in OBSERVED:
+            keys = partitions[entry.partitions].get_partition_keys()
+            events += changed_configurations(row, entry, space, context.instance, keys, context.log)
+        missing = missing_partitions(space, partitions)
+        for one in missing:
+            context.log.warning(f"reload definitions to see {one}")
+        if context.cursor != json.dumps(missing):
+            events.append(reload_event(missing))
+        if not events:
+            return dg.SkipReason("no configuration and no document changed")
+        return dg.SensorResult(asset_events=events, cursor=json.dumps(missing))
+
+    return observe_model_config

@@ -1,0 +1,182 @@
+"""The work that runs of one process ask for: parsed documents, and questions about them.
+
+A run that asks gets the work done then. A command begins the work of its runs before them, because Dagster takes seconds to load:
+it hands its `Work` to the graph, and each run finds by its id what was begun for it, waits for it, and records it as its own.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import cached_property
+from typing import Self
+
+from qagen_dagster.errors import QagenError
+from qagen_dagster.ingest.parallel import Progress
+from qagen_dagster.ingest.parsing import ParsingResult, build_manifests, parse_corpus
+from qagen_dagster.loop.parallel import in_background
+from qagen_dagster.loop.questions.combination import RunOptions, is_current, plan, unfinished
+from qagen_dagster.loop.questions.combination_run import CombinationRun
+from qagen_dagster.loop.questions.document_pool import DocumentPool
+from qagen_dagster.loop.unfinished import DOCUMENTS, mark
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models import vectors
+from qagen_dagster.records.document import CorpusIndex, VisualManifest
+from qagen_dagster.records.ids import Combination
+
+
+class Work:
+    """A context manager; at its end, documents that have not begun are left. Runs with its `spending_id` share a budget."""
+
+    def __init__(self, space: Workspace) -> None:
+        self.space = space
+        self.spending_id = str(uuid.uuid4())
+        self.run_ids: dict[str, str] = {}  # of the runs whose work was begun before them, by partition
+        self._parsings: dict[str, CorpusParsing] = {}  # by run id, like the next two
+        self._begun: dict[str, tuple[RunOptions, CombinationRun]] = {}
+        self._taken: dict[str, CombinationRun] = {}
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @cached_property
+    def pool(self) -> DocumentPool:
+        """The pool of all documents, of whatever combination."""
+        return DocumentPool(self.space.settings.document_workers)
+
+    def parsing(self, corpus: str, run_id: str) -> CorpusParsing:
+        """The parsing that was begun for the run; else one that begins when it is asked for its results."""
+        return self._parsings.get(run_id) or CorpusParsing(self.space, corpus, run_id)
+
+    def questions(
+        self,
+        combination: Combination,
+        options: RunOptions,
+        run_id: str,
+        spending_id: str,
+        names: Sequence[str] | None = None,
+    ) -> CombinationRun:
+        """The work of a run on a combination, which is planned once.
+
+        If the run was planned in another process, as where each op has its own, `names` are the documents to work on here. Else
+        they are all that are unfinished. What was begun before the run is left if options, configuration or documents have
+        changed since. Raises ConfigError and StoreError.
+        """
+        taken = self._taken.get(run_id) or self._begun_for(combination, options, run_id)
+        if taken is None:
+            taken = self._planned(combination, options, run_id, spending_id, names)
+        self._taken[run_id] = taken
+        return taken
+
+    def announce(self, corpora: Iterable[str]) -> None:
+        """Let the runs of these corpora wait for `parse`."""
+        for key in corpora:
+            run_id = self.run_ids[key] = str(uuid.uuid4())
+            self._parsings[run_id] = CorpusParsing(self.space, key, run_id, ahead=True)
+
+    def parse(self) -> None:
+        """Parse the announced corpora and find their visuals. An error is left to the run that waits."""
+        for parsing in list(self._parsings.values()):
+            mark(self.space.store, parsing.corpus, begun=DOCUMENTS)  # the run may never begin
+            parsing.work()
+
+    def ask(self, combinations: Iterable[Combination], options: RunOptions) -> None:
+        """Start the documents of several combinations together, in order, before their runs.
+
+        A combination that cannot be planned is left to its run, which reports the error. After `end` nothing starts.
+        """
+        documents: list[Callable[[], None]] = []
+        for one in combinations:
+            run_id = str(uuid.uuid4())
+            with suppress(QagenError):
+                run = self._planned(one, options, run_id, self.spending_id)
+                self._begun[run_id], self.run_ids[one.key] = (options, run), run_id
+                documents += run.begin()
+        if self._begun and not self._ended:
+            self.pool.add(documents)
+            in_background(vectors.shared)  # comparing the questions needs it when the last call has ended
+
+    def document_counts(self) -> tuple[int, int]:
+        """The documents of `ask` that are done, and all of them."""
+        runs = [run for _, run in list(self._begun.values())]
+        return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
+
+    def end(self) -> None:
+        """Do not work on documents that have not begun."""
+        self._ended = True
+        for run in (*self._taken.values(), *(run for _, run in list(self._begun.values()))):
+            run.cancel()
+
+    def _planned(
+        self,
+        combination: Combination,
+        options: RunOptions,
+        run_id: str,
+        spending_id: str,
+        names: Sequence[str] | None = None,
+    ) -> CombinationRun:
+        planned = plan(self.space, combination, options)
+        chosen = tuple(unfinished(self.space, planned) if names is None else names)
+        return CombinationRun(self.space, planned, chosen, run_id, spending_id, self.pool)
+
+    def _begun_for(self, combination: Combination, options: RunOptions, run_id: str) -> CombinationRun | None:
+        """What was begun for the run, unless it would now be planned differently. Raises ConfigError and StoreError."""
+        asked, run = self._begun.get(run_id, (options, None))
+        if run is None:
+            return None
+        if asked.given == options.given and is_current(self.space, run.planned, options):
+            return run
+        run.cancel()
+        return None
+
+
+class CorpusParsing:
+    """The parsing of a corpus for a run, and the search for its visuals. If `ahead`, a thread does the `work` and the run waits."""
+
+    def __init__(self, space: Workspace, corpus: str, run_id: str, *, ahead: bool = False) -> None:
+        self.corpus = corpus
+        self._space, self._run_id, self._ahead = space, run_id, ahead
+        self._text, self._visuals = Future[ParsingResult](), Future[list[VisualManifest]]()
+        self._listener: Progress | None = None
+
+    def text(self, progress: Progress) -> ParsingResult:
+        """What was parsed. Raises what `parse_corpus` raises."""
+        self._listener = progress
+        return self._text.result() if self._ahead else self._parse()
+
+    def visuals(self, progress: Progress) -> list[VisualManifest]:
+        """The visuals of all documents. Raises what `build_manifests` raises, and StoreError for a corpus that was never parsed."""
+        self._listener = progress
+        return self._visuals.result() if self._ahead else self._look(self._space.index(self.corpus))
+
+    def work(self) -> None:
+        """Parse, then look for visuals. An error is raised where the result is waited for."""
+        try:
+            self._text.set_result(self._parse())
+            self._visuals.set_result(self._look(self._text.result().index))
+        except BaseException as error:
+            for one in (self._text, self._visuals):
+                if not one.done():
+                    one.set_exception(error)
+
+    def _parse(self) -> ParsingResult:
+        space = self._space
+        corpus = space.corpus(self.corpus)
+        return parse_corpus(
+            corpus, space.store, space.parsers(), space.settings, self._tell, run_id=self._run_id
+        )
+
+    def _look(self, index: CorpusIndex) -> list[VisualManifest]:
+        space = self._space
+        corpus = space.corpus(self.corpus)
+        return build_manifests(corpus, index, space.store, space.parsers(), space.settings, self._tell)
+
+    def _tell(self, done: int, total: int, name: str) -> None:
+        if self._listener is not None:
+            self._listener(done, total, name)
