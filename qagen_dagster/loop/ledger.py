@@ -34,8 +34,8 @@ class BatchStats(Record):
 
     sending: int = 0  # the server may or may not have them
     open: int = 0  # the server has them, and their results are not stored yet
-    finished_batches: int = 0
-    corrupt_batches: int = 0  # unreadable records; their requests are sent again
+    finished: int = 0
+    corrupt: int = 0  # unreadable records; their requests are sent again
     requests: int = 0  # in unfinished batches
     uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
     oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC

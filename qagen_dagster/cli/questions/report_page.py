@@ -14,8 +14,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.web.page import report_page
-from qagen_dagster.web.reviews import Reviews
-from qagen_dagster.web.sets import chosen_sets
+from qagen_dagster.web.sets import Reviews, chosen_sets
 
 
 @click.command()
