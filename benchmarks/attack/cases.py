@@ -61,7 +61,7 @@ CASES = (
     Case("a damaged result of a problem set", "only its task is done again", "loop/problems/test_run_set.py test_only_the_task_with_a_damaged_result_is_done_again"),
     Case("two processes that see the same damage", "one whole record is left", "test_store.py test_two_processes_that_see_the_same_damage_leave_one_whole_record test_what_another_process_has_repaired_is_left_alone"),
     Case("a ledger entry of deep JSON", "it is paid again, and never served", "models/test_ledger.py test_a_damaged_entry_is_paid_again_and_never_served test_a_deep_entry_leaves_room_for_finalizers"),
-    Case("an entry of the ledger with other bytes", "`ledger verify` names it", "cli/test_ledger.py test_a_corrupt_entry_fails_the_check_and_is_named"),
+    Case("an entry of the ledger with other bytes", "`qagen doctor` names it", "cli/test_ledger.py test_the_doctor_names_a_corrupt_entry_and_fails"),
     # 5: tool calls
     Case("a model whose every tool call is broken", "the run ends with one line", "cli/questions/test_run.py test_a_model_with_broken_tool_calls_ends_the_run_with_one_line"),
     Case("turns with nothing but faulty calls", "five of them end the agent's run", "agents/test_runner.py test_turns_with_nothing_but_faulty_calls_end_the_run test_a_call_that_can_be_run_ends_a_row_of_faulty_turns"),

@@ -42,7 +42,7 @@ COMMANDS = {
     "idea": ("problems.idea", "Extract concepts, formulas and techniques of problems."),
     "index": ("index", "Build or update the search index of corpora."),
     "init": ("init", "Make the folder of a new corpus."),
-    "ledger": ("ledger", "Count, check and remove stored model responses."),
+    "ledger": ("ledger", "Count and remove stored model responses."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.list_questions", "List questions, accepted and rejected."),
     "report": ("questions.report_page", "Write the review page as one HTML file."),
