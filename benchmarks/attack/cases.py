@@ -43,7 +43,7 @@ CASES = (
     Case("a malformed response in a batch", "it is paid, and asked for directly", "models/test_batcher.py test_a_response_of_a_batch_that_cannot_be_used_is_paid_and_asked_for_directly"),
     Case("malformed embeddings", "they are asked for again, and never replayed", "models/wires/test_openai_embeddings.py test_a_malformed_answer_is_asked_for_again_and_never_replayed"),
     Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/publication/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
-    Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/ledger/test_entries.py test_entries_that_no_run_can_use_are_named_and_go"),
+    Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/test_ledger.py test_entries_that_no_run_can_use_are_named_and_go"),
     # 3: TeX
     Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/problems/test_drawing.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
     Case("TeX that reads a file, before it is compiled", "it is not given to an engine", "loop/problems/test_pictures.py test_only_allowed_items_are_compiled"),
@@ -61,7 +61,7 @@ CASES = (
     Case("a damaged result of a problem set", "only its task is done again", "loop/problems/test_run_set.py test_only_the_task_with_a_damaged_result_is_done_again"),
     Case("two processes that see the same damage", "one whole record is left", "test_store.py test_two_processes_that_see_the_same_damage_leave_one_whole_record test_what_another_process_has_repaired_is_left_alone"),
     Case("a ledger entry of deep JSON", "it is paid again, and never served", "models/test_ledger.py test_a_damaged_entry_is_paid_again_and_never_served test_a_deep_entry_leaves_room_for_finalizers"),
-    Case("an entry of the ledger with other bytes", "`ledger verify` names it", "cli/test_ledger.py test_a_corrupt_entry_fails_the_check_and_is_named"),
+    Case("an entry of the ledger with other bytes", "`qagen doctor` names it", "cli/test_ledger.py test_the_doctor_names_a_corrupt_entry_and_fails"),
     # 5: tool calls
     Case("a model whose every tool call is broken", "the run ends with one line", "cli/questions/test_run.py test_a_model_with_broken_tool_calls_ends_the_run_with_one_line"),
     Case("turns with nothing but faulty calls", "five of them end the agent's run", "agents/test_runner.py test_turns_with_nothing_but_faulty_calls_end_the_run test_a_call_that_can_be_run_ends_a_row_of_faulty_turns"),
@@ -75,7 +75,7 @@ CASES = (
     Case("a generator that forges, a validator that agrees", "no false row that code can decide is accepted", "loop/questions/test_forged_rows.py test_no_false_row_that_code_can_decide_is_accepted test_a_label_that_the_document_has_not_is_refused"),
     Case("a question type that switches off a check", "no type does", "agents/questions/evidence/test_answer_support.py test_no_type_turns_off_the_check_of_numbers"),
     Case("control characters for a terminal", "they are shown, not sent", "cli/test_output.py test_lines_and_json_show_control_characters test_a_terminal_shows_them_in_text_and_tables_and_keeps_its_own_styles"),
-    Case("images and links in Markdown of the UI", "a text has neither", "records/test_display.py test_markdown_of_a_text_has_no_link_and_no_image test_no_text_makes_a_link"),
+    Case("images and links in Markdown of the UI", "a text has neither", "records/test_text.py test_markdown_of_a_text_has_no_link_and_no_image test_no_text_makes_a_link"),
     Case("markup in a preview of an exam", "the page is well-formed and stands alone", "publishing/exams/test_preview.py test_an_item_is_well_formed_whatever_it_says test_the_page_stands_alone"),
     Case("values that mean something to GIFT or Moodle", "they come back as they were", "publishing/exams/test_gift.py test_whatever_means_something_to_gift_comes_back"),
     # 7: files
@@ -83,11 +83,11 @@ CASES = (
     Case("a file that becomes a link after it was found", "it is not read", "ingest/test_hostile_files.py test_a_file_that_becomes_a_link_after_it_was_found_is_not_read test_a_worker_does_not_follow_a_link_that_came_after_the_hash"),
     Case("documents/ that becomes a link to /etc", "it is not listed", "ingest/test_hostile_files.py test_documents_that_become_a_link_out_are_not_listed"),
     Case("Ctrl-C while large files are hashed or parsed", "the run ends within a second", "ingest/test_hostile_files.py test_an_interrupt_does_not_wait_for_other_files test_an_interrupt_ends_the_hashing_of_a_large_file"),
-    Case("a FIFO, a device, 40 GB as configuration", "one line; other corpora are loaded", "configuration/test_hostile_files.py test_a_configuration_that_is_no_small_file_is_one_line test_a_problem_source_that_is_no_file_breaks_its_set_alone"),
-    Case("documents/ or sources/ that are links", "they do not lead out", "configuration/test_hostile_files.py test_documents_and_sources_do_not_lead_out"),
+    Case("a FIFO, a device, 40 GB as configuration", "one line; other corpora are loaded", "configuration/test_files.py test_a_configuration_that_is_no_small_file_is_one_line test_a_problem_source_that_is_no_file_breaks_its_set_alone"),
+    Case("documents/ or sources/ that are links", "they do not lead out", "configuration/test_files.py test_documents_and_sources_do_not_lead_out"),
     Case("a FIFO or a device on the command line", "one line instead of a hang", "cli/test_special_files.py test_what_is_no_regular_file_is_one_line test_an_enormous_file_is_refused_before_it_is_copied"),
     Case("a parser that crashes, hangs or eats memory", "its document has an outcome", "formats/test_sandbox.py test_a_dead_parser_is_a_crashed_document test_memory_beyond_the_limit_is_out_of_memory test_a_hang_is_a_timeout test_what_a_hanging_parser_started_dies_with_it"),
-    Case("YAML with aliases, deep nesting, Python objects", "one line names the file", "configuration/test_yaml_file.py test_what_is_no_configuration_at_all test_no_file_raises_anything_else"),
+    Case("YAML with aliases, deep nesting, Python objects", "one line names the file", "configuration/test_files.py test_what_is_no_configuration_at_all test_no_file_raises_anything_else"),
     # 8: banks
     Case("`exam run --items 2` after `--items 42`", "nothing is taken from the bank", "cli/exams/test_run.py test_a_smaller_goal_takes_nothing_and_replace_does"),
     Case("an exam run that fails", "it changes nothing", "cli/exams/test_run.py test_a_run_that_fails_changes_nothing"),

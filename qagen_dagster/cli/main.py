@@ -17,7 +17,8 @@ import click
 from qagen_dagster import __version__
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.interrupts import leave
-from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.errors import QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -43,7 +44,7 @@ COMMANDS = {
     "idea": ("problems.idea", "Extract concepts, formulas and techniques of problems."),
     "index": ("index", "Build or update the search index of corpora."),
     "init": ("corpora", "Make the folder of a new corpus."),
-    "ledger": ("ledger", "Count, check and remove stored model responses."),
+    "ledger": ("ledger", "Count and remove stored model responses."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.show", "List questions, accepted and rejected."),
     "report": ("pages", "Write the review page as one HTML file."),

@@ -34,8 +34,8 @@ class BatchStats(Record):
 
     sending: int = 0  # the server may or may not have them
     open: int = 0  # the server has them, and their results are not stored yet
-    finished_batches: int = 0
-    corrupt_batches: int = 0  # unreadable records; their requests are sent again
+    finished: int = 0
+    corrupt: int = 0  # unreadable records; their requests are sent again
     requests: int = 0  # in unfinished batches
     uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
     oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC
@@ -165,10 +165,6 @@ class LedgerCheck(Record):
     foreign: tuple[str, ...] = ()  # files that are not entries
     batches: int = 0  # with a readable record
 
-    @property
-    def good(self) -> bool:
-        return not self.corrupt
-
 
 class Prunable(Record):
     """What can be removed: addresses of entries, tags of batches, store keys of files."""
@@ -277,7 +273,7 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
     )
 
 
-def prune(store: Store, found: Prunable) -> int:
+def remove(store: Store, found: Prunable) -> int:
     """Remove what was found, unless it was repaired or locked since. Returns the number of removed things."""
     blobs = store.blobs(LEDGER)
     ledger = Ledger(blobs)

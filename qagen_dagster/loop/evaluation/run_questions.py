@@ -233,6 +233,10 @@ class RecordingModel:
         self.responses.append(response)
         return response
 
+    def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
+        """The responses so far, as they are accounted for."""
+        return response_summaries(self.responses, role, self.spec, document_id, attempt)
+
 
 @dataclass
 class Session:
@@ -251,9 +255,7 @@ class Session:
     def calls(self) -> tuple[CallSummary, ...]:
         attempt = self.pair.generation_metadata.attempt_number
         return tuple(
-            call
-            for role, one in self._models
-            for call in response_summaries(one.responses, role, one.spec, self.pair.document_id, attempt)
+            call for role, one in self._models for call in one.calls(role, self.pair.document_id, attempt)
         )
 
 

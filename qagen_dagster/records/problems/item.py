@@ -11,10 +11,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from qagen_dagster.records.base import Difficulty, Record, Share
+from qagen_dagster.records.base import Difficulty, MathText, Record, Share
 from qagen_dagster.records.ids import Name, fingerprint
 from qagen_dagster.records.problems.latex_text import LatexText
-from qagen_dagster.records.text import MathText
 
 LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram

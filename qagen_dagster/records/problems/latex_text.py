@@ -1,6 +1,6 @@
 """LaTeX of several lines as models write it into JSON: backslashes lost to escapes or doubled, a code fence around it.
 
-Single formulas are `records/math_text.py`'s: there a line feed is always a lost command, here a line may begin with u.
+Single formulas are `records/text.py`'s: there a line feed is always a lost command, here a line may begin with u.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from qagen_dagster.records.questions.results import Evidence
-from qagen_dagster.web.questions.details import marked, windows
+from qagen_dagster.web.questions import marked, windows
 
 LINES = ["one two", "three four", "five", "six"]
 
