@@ -1,8 +1,4 @@
-"""Loads the texts of a stored document: its full text, its abstract, or neither.
-
-Chooses what a model is shown of one document: chunks of its full text, or its abstract.
-
-Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
+"""Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
 
 The workflow follows BMLibrarian's `answer_from_document()`: find the document's texts, get the full text if wanted and
 allowed, search it or use the abstract, then ask a model once.

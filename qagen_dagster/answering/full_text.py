@@ -1,8 +1,7 @@
-"""Asks the sources in order until one gives a PDF that opens, and reports every attempt. `keep` stores the PDF.
+"""Gets a missing full text: from open sources first, through the proxy only with consent. Failures are values.
 
-Stores a full text beside its document: the PDF, its parsed text, and the record without which both are ignored.
-
-Gets a missing full text: from open sources first, through the proxy only with consent. Failures are values.
+The sources are asked in order until one gives a PDF that opens; every attempt is reported. The PDF and its text are stored beside
+their document, with the record without which both are ignored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Reads landing pages: links to the PDF, and whether the page is a login page. Untrusted bytes are read in linear time.
+"""Sources of a paper's PDF: each gives URLs to try. Landing pages are read for links to the PDF and for signs of a login page.
 
-Sources of a paper's PDF. Each class is one source and gives URLs to try; `download` fetches them.
+Landing pages are untrusted bytes and are read in linear time. Requests go through `safe_http`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Checks URLs before a request: only public addresses by http or https are allowed, and private ones that are configured.
+"""Safe HTTP requests: the address of every URL and redirect is checked, and size, type and total time are limited.
 
-A document can name any URL. Without this check, it could make this machine send requests into its own network.
-
-Makes safe HTTP requests: the address of every redirect is checked, and size, type and total time are limited.
+A document can name any URL. Without the check, it could make this machine send requests into its own network. Only public
+addresses by http or https are allowed, and private ones that are configured.
 """
 
 from __future__ import annotations

@@ -14,16 +14,15 @@ from typing import cast
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
     VERSIONS,
-    PageImage,
+    Format,
     ParsedText,
     ParseOptions,
-    RenderOptions,
     RowFailure,
     Source,
 )
 from qagen_dagster.formats.decoding import collapse, decode, join_notes, looks_binary, split_lines
 from qagen_dagster.formats.plain_text import looks_like_text
-from qagen_dagster.records.document import Metadata, Outcome, Visual
+from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
 _ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
@@ -36,7 +35,7 @@ class _Row:
     id: str | None
 
 
-class JsonlFormat:
+class JsonlFormat(Format):
     """`.jsonl` files, whose rows are documents."""
 
     name = "jsonl"
@@ -69,16 +68,6 @@ class JsonlFormat:
         return [
             row if isinstance(row, RowFailure) else _document(row, given, seen, decoded.note) for row in rows
         ]
-
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
-        """Always empty, because rows hold only text."""
-        return ()
-
-    def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
-        """Always None, because rows have no pages."""
-        return None
 
 
 def _rows(text: str) -> list[_Row | RowFailure]:

@@ -1,6 +1,6 @@
-"""Parses a corpus into the store. Each file gives documents or an outcome that says why not. Unchanged files are kept.
+"""Parses a corpus into the store, and finds the visuals of its documents. Unchanged files are kept.
 
-Finds the tables, figures and images of each document of a corpus, once per document version.
+Each file gives documents, or an outcome that says why not.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""References of JATS articles, one line each.
+"""Writes the running parts of a JATS article as lines: sections, paragraphs, lists, floats, notes and references.
 
-A mixed citation has its own punctuation and is copied. An element citation has none, so its parts are put in the
-usual order: authors, year, title, source, volume, pages, DOI.
-
-A writer that collects the lines of an article and records where headings and visuals stand.
-
-The running parts of a JATS article: sections, paragraphs, lists, floats and notes.
+A `Writer` collects the lines and records where headings and visuals stand. A reference is one line. A mixed citation has its own
+punctuation and is copied. An element citation has none, so its parts are put in the usual order: authors, year, title, source,
+volume, pages, DOI.
 """
 
 from __future__ import annotations

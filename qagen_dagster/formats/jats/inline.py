@@ -1,13 +1,10 @@
-"""Safe XML parsing, and small helpers to read the tree.
+"""Reads the elements of a JATS article: safe XML parsing, and running text and formulae on one line.
 
 The parser loads no DTD, fetches nothing, expands only XML's five entities, and bounds depth and text size. Named
 characters of HTML and ISO (`&alpha;`) are replaced from a local table before parsing.
 
-Formulae of JATS articles as readable text: TeX without document wrapping, MathML on one line.
-
-Running text of JATS elements: markup is dropped, spacing normalised, scripts and formulae made readable.
-
-Superscripts become `10^-5` and `m^2`, subscripts are joined (`H2O`), superscript citations become `[3]`.
+In running text, markup is dropped and spacing is normalised. Superscripts become `10^-5` and `m^2`, subscripts are joined
+(`H2O`), superscript citations become `[3]`. Formulae are TeX without document wrapping, or MathML on one line.
 """
 
 from __future__ import annotations

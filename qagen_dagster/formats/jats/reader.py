@@ -1,6 +1,4 @@
-"""Metadata of a JATS article: title, authors, date, DOI, abstract, language, keywords.
-
-The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD.
+"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD; and their metadata.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
 sub-articles (decision letters, replies) under their own headings. An accepted manuscript without body consists of its
@@ -14,10 +12,9 @@ import re
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
     VERSIONS,
-    PageImage,
+    Format,
     ParsedText,
     ParseOptions,
-    RenderOptions,
     RowFailure,
     Source,
 )
@@ -180,7 +177,7 @@ def _month(text: str) -> int:
     return _MONTHS.index(text[:3].lower()) + 1 if text[:3].lower() in _MONTHS else 0
 
 
-class JatsFormat:
+class JatsFormat(Format):
     """`.xml` and `.nxml` files whose root is an article."""
 
     name = "jats"
@@ -206,12 +203,6 @@ class JatsFormat:
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """Tables, figures and display formulae in the order of the text. Raises DocumentError."""
         return tuple(_written(source)[0].visuals)
-
-    def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
-        """Always None, because an article in XML has no pages."""
-        return None
 
 
 def _written(source: Source) -> tuple[Writer, Metadata]:

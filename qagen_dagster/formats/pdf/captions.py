@@ -1,6 +1,6 @@
-"""The layout of a page's text: pieces of lines with boxes, in points as displayed, and which of them are prose.
+"""The pieces of text on a PDF page, in points as displayed: which of them are prose, and which form captions.
 
-Captions on a PDF page: their lines, the visual's name, and the whole paragraph.
+A piece is the part of a line that stands apart from its neighbours. Also here: how boxes in points are compared.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Cells of several lines: whether a line goes on with the cell above it.
+"""Cells of tables without ruling lines, found by the positions of fragments alone.
 
-Empty cells of tables on a page: rows that lack cells are filled up, so that columns stay under their heads.
-
-The cells of lines of text without ruling lines, and lines that go on with the cells of the row above them.
-
-Tables that a program printed in letters of one width: a column of blanks parts the cells of all their rows.
+In the order in which they are applied to the lines of a page: fragments that stand apart become cells; lines that go on with the
+cells above them are joined to their row; rows that lack cells get empty ones; and tables that a program printed in letters of
+one width are parted at their columns of blanks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Pictures and drawings on a PDF page, combined into the shapes that may be figures.
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures, with their labels, titles and legends.
 
-Panels of drawings and pictures without a caption that stand in rows and grids.
-
-Shapes on a PDF page, split by the captions beside each other that they belong to.
+Shapes are split where captions stand side by side at them, and joined to rows and grids of panels where no caption parts them.
 """
 
 from __future__ import annotations

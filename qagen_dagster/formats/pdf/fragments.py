@@ -1,10 +1,10 @@
-"""The text fragments of one PDF page, read from the library's print, with repaired characters.
+"""The text fragments of one PDF page, read from the library's print, with repaired characters and marks for what it does not show.
 
-Ticked and empty boxes of forms, written before or after the text nearest to them.
+The print has neither raised and lowered letters (2^64, m c^2, d_model, a footnote's ^12) nor letters of symbol fonts. The library's
+HTML print has them at a small cost, so it is made only for pages that need it. Ticked and empty boxes of forms come from the
+form's fields.
 
-Raised and lowered letters of a page, and letters of symbol fonts: 2^64, m c^2, d_model, a footnote's^12.
-
-MuPDF's print of fragments does not show them. Its HTML print does, at a small cost: it is made for pages that need it.
+In all modules of this folder, `f` is the `Fragments` of a page, and `n` is the number of a fragment in its lists.
 """
 
 from __future__ import annotations

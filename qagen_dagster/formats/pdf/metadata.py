@@ -1,6 +1,6 @@
-"""The title of a PDF: from its outline or properties if the first pages confirm them, else from the print of its first page.
+"""Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
 
-Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
+The title comes from the outline or the properties if the first pages confirm it, else from the print of the first page.
 """
 
 from __future__ import annotations

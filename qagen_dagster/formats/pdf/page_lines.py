@@ -1,8 +1,7 @@
-"""Loose lettering inside figures, moved out of the text flow to one line above the figure's caption.
+"""The lines of a PDF page: its rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
 
-It is found by the lines alone, because looking at the drawings would cost as much as reading the page again.
-
-The lines of a PDF page: its rows in reading order, with cells parted, blank lines between paragraphs, and tables.
+Loose lettering inside a figure is moved out of the text flow to one line above the caption. It is found by the lines alone,
+because looking at the drawings would cost as much as reading the page again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The rows and cells of a ruled table whose columns are known.
-
-Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells.
-"""
+"""Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Boxes of tables on a PDF page, found by ruling lines, by horizontal rules alone, or by rows of cells.
-
-Tables without ruling on a PDF page: rows of numbers in aligned columns.
-"""
+"""Boxes of tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, or rows of aligned numbers."""
 
 from __future__ import annotations
 
