@@ -107,6 +107,10 @@ class Fragments:
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
 
+    def gap(self, a: int, b: int) -> int:
+        """The horizontal distance between two fragments of a line, whichever stands first."""
+        return max(self.x0[b] - self.x1[a], self.x0[a] - self.x1[b])
+
 
 class _Box(Struct, gc=False):
     x: int

@@ -228,8 +228,7 @@ def _has_cells(f: Fragments, flow: _Flow) -> bool:
     for _, row in flow.lines:
         if row:
             apart = len(row) > 1 and any(
-                10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
-                for last, n in pairwise(row)
+                10 * f.gap(last, n) > _APART * f.size[n] for last, n in pairwise(row)
             )
             if before and apart:
                 return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf.captions import (
+    MARGIN,
     Caption,
     Text,
     area,
@@ -47,7 +48,6 @@ _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # times as large as a table is a drawing that the table is a part of
 _BACKGROUND = 0.7  # share of the page from which it may be a background
-_MARGIN = 0.08  # share of the page's height that running heads take
 _LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
 _MIN_DRAWING = (110.0, 70.0)
 _MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
@@ -228,7 +228,7 @@ def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     """The lines of a table, with those of its caption if they are adjacent."""
-    inside = {one.line for one in text.pieces if contains(expanded(box, 1.5), one.box)}
+    inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
     if not lines:
@@ -253,12 +253,12 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    top = _MARGIN * view.text.height
+    top = MARGIN * view.text.height
     loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
     tables = [with_heads(box, loose) for box in view.tables]
     for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
+        if not held and not is_printed(view.text.inside(box)):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
