@@ -23,12 +23,7 @@ from PIL import Image
 from qagen_dagster.agents.questions.batch import reply_text
 from qagen_dagster.configuration.yaml_file import read_text
 from qagen_dagster.errors import ConfigError, DocumentError, ToolError
-from qagen_dagster.formats.base import (
-    Format,
-    ParsedText,
-    ParseOptions,
-    Source,
-)
+from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.jats.reader import JatsFormat
 from qagen_dagster.formats.jsonl import JsonlFormat

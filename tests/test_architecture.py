@@ -27,17 +27,7 @@ from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashe
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
-from tests.support.source_tree import (
-    PACKAGE,
-    ROOT,
-    Source,
-    dotted,
-    files,
-    imports,
-    package,
-    sources,
-    texts,
-)
+from tests.support.source_tree import PACKAGE, ROOT, Source, dotted, files, imports, package, sources, texts
 
 FILE_SOFT, FILE_HARD = 300, 500
 FUNCTION_SOFT, FUNCTION_HARD = 40, 60

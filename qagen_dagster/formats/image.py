@@ -146,7 +146,8 @@ class ImageFormat(Format):
         text = ocr_image(encode(picture, _FOR_OCR).data, options.ocr_languages) if options.ocr else None
         found = split_lines(text or "")
         count = len(found.lines)
-        why = "" if count else "OCR found no text" if text is not None else _why_no_ocr(options)
+        missing = "tesseract is not installed" if options.ocr else "OCR is off"
+        why = "" if count else missing if text is None else "OCR found no text"
         return [
             ParsedText(
                 text=found.text,
@@ -183,10 +184,6 @@ def _crop(picture: Image.Image, box: Box) -> Image.Image:
         size = f"{picture.width} x {picture.height}"
         raise DocumentError("unsupported", f"the crop holds no pixel of the picture ({size})")
     return picture.crop((left, top, right, bottom))
-
-
-def _why_no_ocr(options: ParseOptions) -> str:
-    return "tesseract is not installed" if options.ocr else "OCR is off"
 
 
 def _open(source: Source, options: ParseOptions) -> Image.Image:

@@ -11,14 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    Format,
-    ParsedText,
-    ParseOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import (
     Lines,
     collapse,

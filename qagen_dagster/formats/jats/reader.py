@@ -10,14 +10,7 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    Format,
-    ParsedText,
-    ParseOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import collapse, without_bom
 from qagen_dagster.formats.jats.body import BodyWriter, Writer
 from qagen_dagster.formats.jats.inline import (

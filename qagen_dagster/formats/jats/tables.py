@@ -9,15 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.jats.inline import (
-    Element,
-    below,
-    children,
-    first,
-    inline,
-    local,
-    named,
-)
+from qagen_dagster.formats.jats.inline import Element, below, children, first, inline, local, named
 
 _MAX_COLUMNS = 400
 _MAX_CELLS = 400_000

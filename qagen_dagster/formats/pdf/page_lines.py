@@ -52,6 +52,7 @@ _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after 
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
 _APART = 8  # tenths of the letter size between close columns
 _LINES_OF_CELLS = 3  # from which a page may have a ruled table
+_PARAGRAPH = 7  # tenths of a line's height between lines of two paragraphs
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
 _ONE: Cells = []  # of a row that is no row of cells
@@ -252,8 +253,11 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
     lines: list[Line] = []
     for part in _parts(rows, tables):
         found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
-        if lines and _is_below(f, lines[-1][1], found[0][1]):
-            lines.append(_BLANK)
+        if lines:
+            above, below = lines[-1][1][0], found[0][1][0]
+            height = f.y1[above] - f.y0[above]
+            if f.y0[below] > f.y1[above] + height * _PARAGRAPH // 10:
+                lines.append(_BLANK)
         lines += found
     return lines
 
@@ -309,7 +313,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
         if len(parted) > 1:
             cells[len(lines)] = parted
         lines.append((text, row))
-        limit = bottom + (bottom - top) * 7 // 10
+        limit = bottom + (bottom - top) * _PARAGRAPH // 10
     return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
 
 
@@ -348,12 +352,6 @@ def _is_torn(before: Line, after: Line) -> bool:
         and below[:1].islower()
         and BAR not in above + below
     )
-
-
-def _is_below(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether there is a large gap between two lines."""
-    top, bottom = f.y0[above[0]], f.y1[above[0]]
-    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
 
 
 def _tabular(f: Fragments, table: Ruled) -> list[Line]:

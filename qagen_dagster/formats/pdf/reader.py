@@ -20,12 +20,7 @@ from qagen_dagster.formats.image import encode, fit_size, framed
 from qagen_dagster.formats.pdf.headings import headings_of
 from qagen_dagster.formats.pdf.metadata import metadata_of
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
-from qagen_dagster.formats.pdf.text import (
-    PdfText,
-    counted,
-    listed,
-    read_pages,
-)
+from qagen_dagster.formats.pdf.text import PdfText, counted, listed, read_pages
 from qagen_dagster.formats.pdf.visuals import find_visuals
 from qagen_dagster.records.document import Box, Outcome, Visual
 

@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from qagen_dagster.agents.runner import response_summaries
-from qagen_dagster.errors import (
-    BudgetExhaustedError,
-    MalformedResponseError,
-    ModelError,
-    PermanentModelError,
-)
+from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, PermanentModelError
 from qagen_dagster.loop.evaluation.published_set import DocumentQuestions, Evaluation, EvaluationPlan
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.base import Model, ModelSpec
