@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -62,6 +61,11 @@ class Target:
     address: str
 
 
+def _system_lookup(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return [str(entry[4][0]) for entry in found]
+
+
 @dataclass(frozen=True)
 class AddressPolicy:
     """Checks URLs.
@@ -72,7 +76,7 @@ class AddressPolicy:
     """
 
     allow_private: frozenset[str] = frozenset()
-    lookup: Lookup = lambda host, port: _system_lookup(host, port)
+    lookup: Lookup = _system_lookup
 
     def target(self, url: str | httpx.URL) -> Target:
         """The URL with an address that was checked. Raises RefusedAddressError.
@@ -168,11 +172,6 @@ def _why_refused_v6(address: IPv6Address) -> str | None:
     return None
 
 
-def _system_lookup(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return [str(entry[4][0]) for entry in found]
-
-
 class Fault(StrEnum):
     """Why a request gave nothing."""
 
@@ -263,18 +262,13 @@ class Web:
 
     def _follow(self, url: str, limit: int, seconds: float) -> Page:
         for _ in range(MAX_REDIRECTS + 1):
-            with self._asked(url, seconds) as response:
+            target = self._policy.target(url)  # check first: the client supports only http and https
+            with self._client.stream("GET", target.url, timeout=seconds) as response:
                 where = response.headers.get("location")
                 if response.status_code not in _MOVED or not where:
                     return _read(response, limit)
                 url = str(response.url.join(where))
         raise FetchError(Fault.FAILED, f"more than {MAX_REDIRECTS} redirects")
-
-    @contextmanager
-    def _asked(self, url: str, seconds: float) -> Generator[httpx.Response]:
-        target = self._policy.target(url)  # check first: the client supports only http and https
-        with self._client.stream("GET", target.url, timeout=seconds) as response:
-            yield response
 
 
 def _read(response: httpx.Response, limit: int) -> Page:
