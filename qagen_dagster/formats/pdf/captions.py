@@ -1,6 +1,6 @@
-"""The layout of a page's text: pieces of lines with boxes, in points as displayed, and which of them are prose.
+"""The pieces of text on a PDF page, in points as displayed: which of them are prose, and which form captions.
 
-Captions on a PDF page: their lines, the visual's name, and the whole paragraph.
+A piece is the part of a line that stands apart from its neighbours. Also here: how boxes in points are compared.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.reading_order import Line
 
+MARGIN = 0.08  # share of the page's height that running heads and feet take, each
 _TENTH = 0.1
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_CHARS = 26  # average characters that lines of prose have at least
@@ -23,25 +24,12 @@ _LONE_CHARS = 45  # minimum characters of a single line of prose
 _CELL_CHARS = 40  # maximum characters of a cell that has neighbours
 MAX_CAPTION = 500  # characters
 _MAX_LINES = 14
-_TABLES = {
-    "table": "Table",
-    "tab.": "Table",
-    "tabelle": "Tabelle",
-    "tableau": "Tableau",
-    "tabla": "Tabla",
-    "tabela": "Tabela",
+# The words that begin a caption, in lower case, and the visual's name.
+_TABLES = {"tab.": "Table"} | {
+    name.lower(): name for name in ("Table", "Tabelle", "Tableau", "Tabla", "Tabela")
 }
-_FIGURES = {
-    "figure": "Figure",
-    "fig.": "Figure",
-    "fig": "Figure",
-    "chart": "Chart",
-    "scheme": "Scheme",
-    "plate": "Plate",
-    "diagram": "Diagram",
-    "abbildung": "Abbildung",
-    "abb.": "Abbildung",
-    "figura": "Figura",
+_FIGURES = {"fig.": "Figure", "fig": "Figure", "abb.": "Abbildung"} | {
+    name.lower(): name for name in ("Figure", "Chart", "Scheme", "Plate", "Diagram", "Abbildung", "Figura")
 }
 _CAPTION = re.compile(
     r"(?P<word>"
@@ -80,6 +68,14 @@ class Text:
     pieces: list[Piece]
     body: float  # the document's ordinary letter size
     prose: set[Piece] = field(default_factory=set["Piece"])
+
+    def inside(self, box: Rect) -> list[Piece]:
+        """The pieces whose centres lie in a box."""
+        return [piece for piece in self.pieces if contains(box, piece.box)]
+
+    def is_marginal(self, piece: Piece) -> bool:
+        """Whether a piece stands where running heads and feet do."""
+        return piece.box[3] < MARGIN * self.height or piece.box[1] > (1 - MARGIN) * self.height
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -141,9 +137,8 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
 
 
 def _apart(f: Fragments, last: int, n: int) -> bool:
-    gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
     return (
-        gap * 10 >= 11 * max(f.size[last], f.size[n])
+        f.gap(last, n) * 10 >= 11 * max(f.size[last], f.size[n])
         or f.y0[n] >= f.y1[last]  # lettering of a figure is one line wherever it stands
         or f.y0[last] >= f.y1[n]
     )
@@ -154,8 +149,7 @@ def _piece(f: Fragments, part: list[int], number: int) -> Piece:
     first = part[0]
     text = f.text[first]
     for last, n in pairwise(part):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        text += (" " if gap * 8 > f.size[last] else "") + f.text[n]
+        text += (" " if f.gap(last, n) * 8 > f.size[last] else "") + f.text[n]
     longest = max(part, key=lambda n: len(f.text[n]))
     return Piece(text, box, f.size[longest] * _TENTH, f.font[first].bold, number)
 

@@ -1,10 +1,8 @@
-"""Cells of several lines: whether a line goes on with the cell above it.
+"""Cells of tables without ruling lines, found by the positions of fragments alone.
 
-Empty cells of tables on a page: rows that lack cells are filled up, so that columns stay under their heads.
-
-The cells of lines of text without ruling lines, and lines that go on with the cells of the row above them.
-
-Tables that a program printed in letters of one width: a column of blanks parts the cells of all their rows.
+In the order in which they are applied to the lines of a page: fragments that stand apart become cells; lines that go on with the
+cells above them are joined to their row; rows that lack cells get empty ones; and tables that a program printed in letters of
+one width are parted at their columns of blanks.
 """
 
 from __future__ import annotations
@@ -154,7 +152,7 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
     for last, n in pairwise(row):
-        gap = 10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        gap = 10 * f.gap(last, n)
         if gap < _CLOSE * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
             cells[-1].append(n)
         elif gap >= wide * f.size[last] or _is_below(f, rows, number, last, n):
@@ -200,8 +198,7 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        if gap * 8 > f.size[last] or is_dotted(f, last, n):
+        if f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
             parts.append(" ")
         parts.append(f.text[n])
     return "".join(parts)

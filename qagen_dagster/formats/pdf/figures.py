@@ -1,8 +1,6 @@
-"""Pictures and drawings on a PDF page, combined into the shapes that may be figures.
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures, with their labels, titles and legends.
 
-Panels of drawings and pictures without a caption that stand in rows and grids.
-
-Shapes on a PDF page, split by the captions beside each other that they belong to.
+Shapes are split where captions stand side by side at them, and joined to rows and grids of panels where no caption parts them.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from qagen_dagster.formats.pdf.captions import (
+    MARGIN,
     Piece,
     Text,
     area,
@@ -45,7 +44,6 @@ _EDGE = 4.0  # points between a frame and what is drawn in it
 _DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
 _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
-_MARGIN = 0.08  # share of the page's height that running heads and feet take
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 _PART = re.compile(r"\([a-z]\) \w")  # of a figure
 _NEAR = 30.0  # points between a caption and its shape
@@ -238,7 +236,7 @@ def is_written(shape: Shape, text: Text) -> bool:
     low = [box for box in bands if box[3] - box[1] < 2 * text.body]
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
-    inside = [one for one in text.pieces if contains(shape.box, one.box)]
+    inside = text.inside(shape.box)
     if not shape.pictures and _is_frame(shape, inside):
         return True
     plain = len(shape.boxes) <= _FRAME
@@ -311,7 +309,7 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
         for one in pieces
         if one not in text.prose
         and any(char.isalpha() for char in one.text)  # it is no page number
-        and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
+        and MARGIN * text.height < one.box[3] < (1 - MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
     ]
     listed = _listed(text)

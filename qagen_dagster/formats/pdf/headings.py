@@ -191,7 +191,9 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
     for n in [n for n, key in enumerate(map(id, fonts)) if key in special]:
         line, first = lines[n], lines[n][:1]
         begins = first.isupper() or first.isdigit() or first > WIDE or first in "(\u00a7"
-        follows = n == last + 1 and n not in starts and _is_like(fonts[n], fonts[last])
+        font, before = fonts[n], fonts[last]
+        like = font.bold == before.bold and abs(font.size - before.size) <= _NEAR * font.size
+        follows = n == last + 1 and n not in starts and like
         if follows and not (begins and _opens(line)):
             block.append(n)
         else:
@@ -200,10 +202,6 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
                 blocks.append(block)
         last = n
     return blocks
-
-
-def _is_like(one: Font, other: Font) -> bool:
-    return one.bold == other.bold and abs(one.size - other.size) <= _NEAR * one.size
 
 
 def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:

@@ -1,13 +1,14 @@
-"""The title of a PDF: from its outline or properties if the first pages confirm them, else from the print of its first page.
+"""Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
 
-Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
+The title comes from the outline or the properties if the first pages confirm it, else from the print of the first page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
+from typing import TypeVar
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, body_size, letters_of
@@ -53,6 +54,8 @@ _ABSTRACT_END = re.compile(
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
 _MAX_ABSTRACT_LINES = 60
+_MAX_XMP = 200_000  # characters of a metadata stream that are searched
+_Stated = TypeVar("_Stated")
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
 _WORDS_OF_A_NAME = 5
 _NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
@@ -91,7 +94,9 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     first = text.pages[0].end_line
     large = _LARGE * body_size(text)
-    for name in filter(_names_document, (_root(pdf), said)):
+    roots = [title for level, title, _ in pdf.outline if level == 1]
+    root = roots[0][:_MAX_TITLE] if len(roots) == 1 else ""  # of several, none is the title
+    for name in filter(_names_document, (root, said)):
         lines = text.lines[: end if " " in name else first]
         heads = [line for line, font in zip(lines, text.fonts, strict=False) if font.size > large]
         if _is_printed(lines, name) or _is_printed(heads, name):
@@ -102,12 +107,6 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
     if _names_document(said) and not alike and _share(said, text.lines[:end]) >= _CONFIRMED:
         return said
     return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or None
-
-
-def _root(pdf: Pdf) -> str:
-    """The only entry of the outline at its highest level; empty if there are several."""
-    roots = [title for level, title, _ in pdf.outline if level == 1]
-    return roots[0][:_MAX_TITLE] if len(roots) == 1 else ""
 
 
 def _names_document(title: str) -> bool:
@@ -229,8 +228,8 @@ def _may_be_title(shown: str) -> bool:
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
-    """The document's metadata; a fault in one property omits only that one."""
-    said = _properties(pdf)
+    """The document's metadata. A fault in one property leaves out only that one."""
+    said = _stated(pdf.properties, {})
     first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
     lines = text.lines[: first.end_line]
@@ -245,11 +244,12 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     )
 
 
-def _properties(pdf: Pdf) -> dict[str, str]:
+def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
+    """What the file states; `absent` if the library cannot read it."""
     try:
-        return pdf.properties()
-    except Exception:  # unreadable properties are treated as absent
-        return {}
+        return read()
+    except Exception:
+        return absent
 
 
 def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
@@ -264,13 +264,10 @@ def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
     return tuple(
         name
         for name in names
-        if _is_name(name) and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
+        if 0 < len(name.split()) <= _WORDS_OF_A_NAME
+        and not _NO_NAME.search(name)
+        and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
     )
-
-
-def _is_name(said: str) -> bool:
-    """Whether it is short enough, and no address."""
-    return 0 < len(said.split()) <= _WORDS_OF_A_NAME and not _NO_NAME.search(said)
 
 
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
@@ -327,7 +324,7 @@ def _date(said: str) -> str | None:
 def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
     places = [said.get("subject", ""), said.get("keywords", ""), *lines]
     found = [match[0] for place in places if "10." in place and (match := _DOI.search(place))]
-    if not found and (match := _DOI.search(_xmp(pdf))):
+    if not found and (match := _DOI.search(_stated(pdf.xmp, "")[:_MAX_XMP])):
         found = [match[0]]
     if not found:
         return None
@@ -335,13 +332,6 @@ def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
     doi = max((one for one in found if one.startswith(found[0][:12])), key=len)
     doi = _DOI_FILE.sub("", doi).rstrip(".,;:'*]}")
     return doi.rstrip(")") if doi.count(")") > doi.count("(") else doi
-
-
-def _xmp(pdf: Pdf) -> str:
-    try:
-        return pdf.xmp()[:200_000]
-    except Exception:  # an unreadable metadata stream is treated as absent
-        return ""
 
 
 def _abstract(lines: list[str]) -> str | None:
@@ -364,8 +354,5 @@ def _abstract(lines: list[str]) -> str | None:
 
 
 def _language(pdf: Pdf) -> str | None:
-    try:
-        value = pdf.language().strip("\ufeff\0 ")
-    except Exception:  # as above
-        return None
+    value = _stated(pdf.language, "").strip("\ufeff\0 ")
     return value.replace("_", "-") if _LANGUAGE.match(value) else None

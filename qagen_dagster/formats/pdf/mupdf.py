@@ -320,10 +320,6 @@ class Page:
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
 
 
-def _tenths(box: Any) -> tuple[int, int, int, int]:
-    return (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
-
-
 def _common(a: Rect, b: Rect) -> Rect:
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
@@ -339,7 +335,8 @@ def _checkboxes(page: Any) -> list[CheckBox]:
         if _mupdf.pdf_widget_type(field) in kinds and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
             box = _mupdf.pdf_bound_widget(field)
             state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
-            found.append(CheckBox(_tenths(box), state not in ("", "Off")))
+            sides = (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
+            found.append(CheckBox(sides, state not in ("", "Off")))
         field = _mupdf.pdf_next_widget(field)
     return found
 

@@ -1,8 +1,7 @@
-"""Loose lettering inside figures, moved out of the text flow to one line above the figure's caption.
+"""The lines of a PDF page: its rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
 
-It is found by the lines alone, because looking at the drawings would cost as much as reading the page again.
-
-The lines of a PDF page: its rows in reading order, with cells parted, blank lines between paragraphs, and tables.
+Loose lettering inside a figure is moved out of the text flow to one line above the caption. It is found by the lines alone,
+because looking at the drawings would cost as much as reading the page again.
 """
 
 from __future__ import annotations
@@ -53,6 +52,7 @@ _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after 
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
 _APART = 8  # tenths of the letter size between close columns
 _LINES_OF_CELLS = 3  # from which a page may have a ruled table
+_PARAGRAPH = 7  # tenths of a line's height between lines of two paragraphs
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
 _ONE: Cells = []  # of a row that is no row of cells
@@ -229,8 +229,7 @@ def _has_cells(f: Fragments, flow: _Flow) -> bool:
     for _, row in flow.lines:
         if row:
             apart = len(row) > 1 and any(
-                10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
-                for last, n in pairwise(row)
+                10 * f.gap(last, n) > _APART * f.size[n] for last, n in pairwise(row)
             )
             if before and apart:
                 return True
@@ -254,8 +253,11 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
     lines: list[Line] = []
     for part in _parts(rows, tables):
         found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
-        if lines and _is_below(f, lines[-1][1], found[0][1]):
-            lines.append(_BLANK)
+        if lines:
+            above, below = lines[-1][1][0], found[0][1][0]
+            height = f.y1[above] - f.y0[above]
+            if f.y0[below] > f.y1[above] + height * _PARAGRAPH // 10:
+                lines.append(_BLANK)
         lines += found
     return lines
 
@@ -311,7 +313,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
         if len(parted) > 1:
             cells[len(lines)] = parted
         lines.append((text, row))
-        limit = bottom + (bottom - top) * 7 // 10
+        limit = bottom + (bottom - top) * _PARAGRAPH // 10
     return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
 
 
@@ -350,12 +352,6 @@ def _is_torn(before: Line, after: Line) -> bool:
         and below[:1].islower()
         and BAR not in above + below
     )
-
-
-def _is_below(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether there is a large gap between two lines."""
-    top, bottom = f.y0[above[0]], f.y1[above[0]]
-    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
 
 
 def _tabular(f: Fragments, table: Ruled) -> list[Line]:

@@ -1,11 +1,8 @@
-"""Reading order of pages drawn in another order, by a recursive cut into columns, bands and cells.
-
-Sidebars: narrow columns of small print beside a title, such as the dates and the citation of an article.
-
-The reading order of a page's fragments, as rows of text.
+"""The reading order of a page's fragments, as rows of text.
 
 Most pages are drawn in reading order, and one pass checks it: each fragment lies below the previous one, beside it on
-the same row, or at the top of a column to its right. Otherwise `columns.py` searches for columns.
+the same row, or at the top of a column to its right. Other pages are cut recursively into columns, bands and cells. A sidebar
+beside a title (a narrow column of small print, such as the dates and the citation of an article) is read apart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The rows and cells of a ruled table whose columns are known.
-
-Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells.
-"""
+"""Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells."""
 
 from __future__ import annotations
 
@@ -379,8 +376,7 @@ class _Finder:
         f = self._f
         found = [0]
         for last, n in pairwise([line[0], *line]):
-            gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-            if 10 * gap > _APART * f.size[n]:
+            if 10 * f.gap(last, n) > _APART * f.size[n]:
                 found.append(0)
             found[-1] += len(f.text[n])
         return found

@@ -1,7 +1,4 @@
-"""Text recognition of scanned PDF pages, within the limits of a document.
-
-The text of a PDF, page by page: lines in reading order, with text recognition of scanned pages if allowed.
-"""
+"""The text of a PDF, page by page, with text recognition of scanned pages if allowed and within the limits of a document."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, r
 
 _FAR = 130.0  # points between a caption and its visual
 _BIT = 18.0  # points between a drawing and a stray line of it
-_MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
@@ -92,7 +91,7 @@ class _Finder:
         own = [caption.box for caption in view.captions]
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
-        self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
+        self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
         self._stops = list(self._find_stops())
 
@@ -126,10 +125,6 @@ class _Finder:
             return None
         best = max(near, key=lambda box: shared_width(box, caption.box))
         return Choice(best, Strength.DRAWN)
-
-    def _is_marginal(self, piece: Piece) -> bool:
-        high = self._text.height
-        return piece.box[3] < _MARGIN * high or piece.box[1] > (1 - _MARGIN) * high
 
     def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
         for caption in self._view.captions:
@@ -180,8 +175,7 @@ class _Finder:
             lined = best
         if lined is None:
             return None
-        loose = self._text.prose | self._own | self._margin
-        near = [one for one in self._text.pieces if one not in loose and contains(room, one.box)]
+        near = [piece for piece in self._loose(room) if piece not in self._text.prose]
         return Choice(with_heads(lined, near), Strength.RULED)
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
@@ -200,12 +194,7 @@ class _Finder:
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        loose = [
-            one
-            for one in self._text.pieces
-            if contains(room, one.box) and one not in self._own | self._margin
-        ]
-        box = union((box, *titles(box, panels, self._text, loose)))
+        box = union((box, *titles(box, panels, self._text, self._loose(room))))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
@@ -216,9 +205,15 @@ class _Finder:
             one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
         )
         reach = intersection(room, (column[0], box[1], column[2], box[3]))
-        loose = [one for one in self._text.pieces if one not in self._text.prose | self._own | self._margin]
-        level = [one.box for one in (*loose, *self._shapes) if contains(reach, one.box)]
-        return union((box, *level))
+        loose = [piece for piece in self._loose(reach) if piece not in self._text.prose]
+        level = [shape for shape in self._shapes if contains(reach, shape.box)]
+        return union((box, *(one.box for one in (*loose, *level))))
+
+    def _loose(self, box: Rect) -> list[Piece]:
+        """The pieces in a box that belong neither to captions nor to running heads and feet."""
+        return [
+            piece for piece in self._text.inside(box) if piece not in self._own and piece not in self._margin
+        ]
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""
@@ -255,22 +250,22 @@ class _Finder:
         )
 
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        own = self._own | self._margin
-        pieces = [one for one in self._text.pieces if one not in own and contains(room, one.box)]
+        pieces = self._loose(room)
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, Strength.TEXT) if box else None
         if len(rows_of(pieces)) < 3 and up:
-            pieces = self._listing(caption, own)
+            pieces = self._listing(caption)
         if len(rows_of(pieces)) < 3:
             return None
         return Choice(union(one.box for one in pieces), Strength.TEXT)
 
-    def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
+    def _listing(self, caption: Caption) -> list[Piece]:
         """The lines in small print right above a caption, such as a program listing."""
         found: list[Piece] = []
         edge = caption.box[1]
         small = 0.88 * self._text.body
+        own = self._own | self._margin
         pieces = [
             one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
         ]

@@ -13,12 +13,7 @@ from pathlib import Path
 from qagen_dagster import local_file
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
-from qagen_dagster.formats.base import (
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-)
+from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.sandbox import FileSource
 from qagen_dagster.latex.split_items import split_items
