@@ -17,8 +17,7 @@ import click
 from qagen_dagster import __version__
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.interrupts import leave
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.errors import QagenError
+from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -15,48 +12,39 @@ from pydantic import ValidationError
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.stats import attempt_costs
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import DocumentError
-from qagen_dagster.errors import StoreError
+from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.ingest.files import stored_text
-from qagen_dagster.ingest.files import visual_image
-from qagen_dagster.loop.catalog import CATALOG
-from qagen_dagster.loop.catalog import catalog_file
+from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
-from qagen_dagster.loop.review import BY_REVIEWERS
-from qagen_dagster.loop.review import decisions_of
-from qagen_dagster.loop.review import made_by_edits
-from qagen_dagster.loop.review import random_order
+from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits, random_order
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.set_files import REJECTED_FILE
-from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
+from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import Publish
-from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.document import VisualManifest
-from qagen_dagster.records.document import VisualType
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.ids import question_id
-from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.published import LatestVersion
-from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.published import PublishedVisual
-from qagen_dagster.records.questions.published import RejectedQuestion
-from qagen_dagster.records.questions.published import RetiredQuestion
-from qagen_dagster.records.questions.results import CandidateSet
-from qagen_dagster.records.questions.results import Evidence
-from qagen_dagster.records.questions.results import ValidatedSet
-from qagen_dagster.web.review_set import ACCEPTED
-from qagen_dagster.web.review_set import REJECTED
-from qagen_dagster.web.review_set import Call
-from qagen_dagster.web.review_set import Detail
-from qagen_dagster.web.review_set import Line
-from qagen_dagster.web.review_set import Lineage
-from qagen_dagster.web.review_set import Picture
-from qagen_dagster.web.review_set import ReviewSet
-from qagen_dagster.web.review_set import Row
-from qagen_dagster.web.review_set import SetSource
+from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType
+from qagen_dagster.records.ids import Combination, Mode, question_id
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    LatestVersion,
+    PublishedQuestion,
+    PublishedVisual,
+    RejectedQuestion,
+    RetiredQuestion,
+)
+from qagen_dagster.records.questions.results import CandidateSet, Evidence, ValidatedSet
+from qagen_dagster.web.review_set import (
+    ACCEPTED,
+    REJECTED,
+    Call,
+    Detail,
+    Line,
+    Lineage,
+    Picture,
+    ReviewSet,
+    Row,
+    SetSource,
+)
 
 CONTEXT = 6  # lines before and after a quote
 MOST_LINES = 2_000  # in one answer
