@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from qagen_dagster.english.sentences import ABBREVIATIONS
+from qagen_dagster.english import sentences
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.records.html_tags import TAG, shown_for
 
@@ -171,10 +171,7 @@ def _is_compound(before: str, after: str, known: frozenset[str]) -> bool:
     return len(first) > 3 and len(second) > 3 and first in known and second in known
 
 
-_END = re.compile(
-    r"[.!?][\"'”\u2019)\]]{0,2}(?=\s+[\"'“\u2018(\[]?[A-Z0-9§])|[.!?][\"'”\u2019)\]]{0,2}$|;(?=\s)"
-)
-_ABBREVIATION = re.compile(rf"(?:^|[\s(\[\"“])(?:[A-Z]|{ABBREVIATIONS}|[A-Z]\.[A-Z]|U\.S|[a-z]\.[a-z])\.$")
+_SEMICOLON = re.compile(r";(?=\s)")
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]+(?:['\u2019-][A-Za-zÀ-ÿ]+)*")
 _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
@@ -192,27 +189,15 @@ class Sentence:
 
 
 def split(passage: Passage) -> Iterator[Sentence]:
-    """The sentences of a passage, in order."""
-    text, start = passage.text, 0
-    for end in [*_ends(text), len(text)]:
-        piece = passage.part(start, end)
-        stripped = len(piece.text) - len(piece.text.lstrip())
-        piece = passage.part(start + stripped, start + len(piece.text.rstrip()))
-        if piece.text:
+    """The sentences of a passage, in order. A semicolon outside brackets ends one, because a clause follows it."""
+    for sentence in sentences.split(passage.text):
+        depth_at, start = _depths(sentence.text), 0
+        ends = [match.end() for match in _SEMICOLON.finditer(sentence.text) if not depth_at[match.start()]]
+        for end in (*ends, len(sentence.text)):
+            start += len(sentence.text[start:end]) - len(sentence.text[start:end].lstrip())
+            piece = passage.part(sentence.start + start, sentence.start + end)
             yield Sentence(piece, _CITATION.sub("", piece.text))
-        start = end
-
-
-def _ends(text: str) -> Iterator[int]:
-    depth_at = _depths(text)
-    for match in _END.finditer(text):
-        if match.group().startswith(".") and _ABBREVIATION.search(
-            text[max(0, match.start() - 12) : match.start() + 1]
-        ):
-            continue
-        if match.group() == ";" and depth_at[match.start()]:
-            continue
-        yield match.end()
+            start = end
 
 
 def _depths(text: str) -> list[int]:
