@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from spacy.tokens import Doc, Token
 
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.text.language import parse
-from qagen_dagster.models.embedded.text.values import terms
+from qagen_dagster.models.embedded.text.comparison import terms
+from qagen_dagster.models.embedded.text.grammar import parse
 
 STOP = word_set(
     "a an the of in on at to for from by with and or is are was were be been it its that which as did do does has had have "

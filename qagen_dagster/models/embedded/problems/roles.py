@@ -10,7 +10,7 @@ from qagen_dagster.latex.structure import environments, item_faults, tikz_pictur
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.problems.classify import classify, ideas_of
 from qagen_dagster.models.embedded.problems.convert import convert
-from qagen_dagster.models.embedded.problems.prompt_fields import UnableError, label_of, part_of
+from qagen_dagster.models.embedded.problems.reading import UnableError, label_of, part_of
 from qagen_dagster.models.embedded.problems.vary import vary
 from qagen_dagster.records.problems.item import Format
 

@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Action, Conversation
-from qagen_dagster.models.embedded.text.frame import split_frame
-from qagen_dagster.models.embedded.text.values import overlap
+from qagen_dagster.models.embedded.text.comparison import overlap, split_frame
 from qagen_dagster.models.vectors import shared
 
 # Precision .97 on public question pairs (see docs); the checks below are stricter still.

@@ -13,7 +13,7 @@ from qagen_dagster.loop.exams.code_checks import examine
 from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedded.exams.catalogue import FAMILIES, SCHEMAS
+from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.bank import ExamItem

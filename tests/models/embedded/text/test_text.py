@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.models.embedded.conversation import Card, Exchange, Line, document_rows, rows, section
-from qagen_dagster.models.embedded.questions.context import read_context
-from qagen_dagster.models.embedded.questions.families.acronyms import expansion
-from qagen_dagster.models.embedded.text.blocks import Kind, segment
-from qagen_dagster.models.embedded.text.passage import join_lines, plain
-from qagen_dagster.models.embedded.text.sentences import split
-from qagen_dagster.models.embedded.text.tables import tables
-from qagen_dagster.models.embedded.text.values import numbers, same_answer
+from qagen_dagster.models.embedded.questions.candidate import read_context
+from qagen_dagster.models.embedded.questions.structure import expansion
+from qagen_dagster.models.embedded.text.blocks import Kind, segment, tables
+from qagen_dagster.models.embedded.text.comparison import numbers, same_answer
+from qagen_dagster.models.embedded.text.passages import join_lines, plain, split
 
 TEXTS = st.lists(st.text(alphabet="ab C.*`_[]()|-!#<>\\1 é", max_size=40), max_size=8)
 

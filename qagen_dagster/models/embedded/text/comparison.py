@@ -1,4 +1,4 @@
-"""Normal forms of answers (numbers with units, words, negation), and their comparison."""
+"""What is compared of questions and answers: the question without the phrase that names its document, words, numbers and negation; and whether two answers state the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,23 @@ import re
 from collections import Counter
 
 from qagen_dagster.english.words import word_set
+
+_FRAME = re.compile(
+    r"(?:According to|In) (?:[^\"]{1,300}?|[^\"]{0,120}(?:\"[^\"]{1,400}\"[^\"]{0,250}?)+?), "
+    r"(?=(?:what|which|who|when|where|why|how|by whom|for how long)\b)"
+)
+
+
+def quoted(title: str) -> str:
+    """A title in double quotes; the quotes inside it become single ones."""
+    return '"' + re.sub(r"[\"“”]", "'", title) + '"'
+
+
+def split_frame(question: str) -> tuple[str, str]:
+    """The frame, or an empty text, and the question without it."""
+    found = _FRAME.match(question)
+    return (question[: found.end()], question[found.end() :]) if found else ("", question)
+
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NUMBER = re.compile(
