@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.latex.answers import final_answer
-from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
+from qagen_dagster.latex.content import final_answer, same_answer, same_numbers, same_words
 
 
 @pytest.mark.parametrize(

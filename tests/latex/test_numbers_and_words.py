@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
+from qagen_dagster.latex.content import numbers_of, words_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.latex.split_items import split_items
+from qagen_dagster.latex.structure import split_items
 
 _PREAMBLE = "\\documentclass{article}\n\\newcommand{\\q}{\\item}\n\\begin{document}\n"
 _PLAIN = st.sampled_from(

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.latex.code import code_of, plain_of
 from qagen_dagster.latex.structure import (
+    code_of,
     environments,
     has_environment,
     item_faults,
     options_of,
+    plain_of,
     solution_of,
     statement_of,
     structure_faults,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.mathematics.evaluator import evaluate
-from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
+from qagen_dagster.mathematics.evaluator import FormError, FormFailure, evaluate, parse_form
 
 REFUSED = [
     "import os",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.mathematics.latex import latex_fault
+from qagen_dagster.loop.exams.code_checks import latex_fault
 
 WHOLE = [
     "no mathematics at all",

@@ -7,8 +7,13 @@ from datetime import datetime
 
 from qagen_dagster.catalog.rows.base import Row, TableRow, call_rows, utc
 from qagen_dagster.catalog.source import CatalogSource, ExamRow
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE
-from qagen_dagster.records.exams.result import Attempt, SlotEnd, SlotResult, Stage
+from qagen_dagster.records.exams.bank import (
+    DUPLICATE_STAGE,
+    Attempt,
+    SlotEnd,
+    SlotResult,
+    Stage,
+)
 
 REPEATED = "repeated"
 

@@ -10,8 +10,7 @@ from qagen_dagster.defs.check_results import WARN, failing_result
 from qagen_dagster.loop.exams.bank import Bank
 from qagen_dagster.publishing.mathml import mathml
 from qagen_dagster.publishing.segments import split
-from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.exams.proof import ProofStatus
+from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
 from qagen_dagster.records.ids import normalise
 
 BANK_CHECKS = {

@@ -26,10 +26,8 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
 from qagen_dagster.publishing.problems.markup import html
 from qagen_dagster.publishing.segments import xml_text
-from qagen_dagster.records.problems.export import BankItem
 from qagen_dagster.records.problems.item import Problem
-from qagen_dagster.records.problems.result import ProblemBank, Stage, TaskResult
-from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.records.problems.result import BankItem, ProblemBank, ProblemSources, Stage, TaskResult
 from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.latex.answers import final_answer
-from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
+from qagen_dagster.latex.content import final_answer
+from qagen_dagster.latex.engine import USUAL_LIBRARIES, packages_of, sign_declarations
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.problems.combine import Combined, combined, whole_item
 from qagen_dagster.loop.problems.output_properties import (
@@ -29,10 +29,21 @@ from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.review.decisions import rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
-from qagen_dagster.records.problems.export import ORIGINAL, BankExport, BankItem, BankOption
-from qagen_dagster.records.problems.item import Breach, Format, Problem, VariantKind
-from qagen_dagster.records.problems.result import ProblemBank, ProblemRecord
-from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.records.problems.item import (
+    Breach,
+    Format,
+    Problem,
+    VariantKind,
+)
+from qagen_dagster.records.problems.result import (
+    ORIGINAL,
+    BankExport,
+    BankItem,
+    BankOption,
+    ProblemBank,
+    ProblemRecord,
+    ProblemSources,
+)
 from qagen_dagster.records.review import problem_set_key
 
 SOURCES = "sources.json"

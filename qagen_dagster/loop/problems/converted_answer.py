@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from qagen_dagster.latex.answers import bare_answer, final_answer
-from qagen_dagster.latex.compare import CLOSE, same_answer, same_words
-from qagen_dagster.latex.numbers_and_words import numbers_of
-from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of
+from qagen_dagster.latex.content import CLOSE, bare_answer, final_answer, numbers_of, same_answer, same_words
+from qagen_dagster.latex.structure import (
+    options_of,
+    question_of,
+    solution_of,
+    statement_of,
+)
 from qagen_dagster.loop.problems.faults import is_number, is_value
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import BASES, ONE, Unit

@@ -5,12 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from qagen_dagster.latex.answers import bare_answer, final_answer, named_options
-from qagen_dagster.latex.code import plain_of
-from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
-from qagen_dagster.latex.layout import without_pictures
-from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
-from qagen_dagster.latex.structure import environments, item_faults, options_of, solution_of
+from qagen_dagster.latex.content import (
+    bare_answer,
+    final_answer,
+    named_options,
+    numbers_of,
+    same_answer,
+    same_numbers,
+    same_words,
+    without_pictures,
+    words_of,
+)
+from qagen_dagster.latex.structure import (
+    environments,
+    item_faults,
+    options_of,
+    plain_of,
+    solution_of,
+)
 from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import equal, value_of

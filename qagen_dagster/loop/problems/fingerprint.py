@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
+from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
 from qagen_dagster.loop.problems.item_latex import format_of, item_of, scanned_as
@@ -18,21 +18,11 @@ PROBLEM_VERSION = "3"  # increase when the same responses would give another res
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
     """The prompt of a task."""
-    match task.stage:
-        case Stage.CLASSIFY:
-            return classifier.prompt()
-        case Stage.SCAN:
-            return scanner.prompt_for(scanned_as(work.problem, state).value)
-        case Stage.DIAGRAM:
-            return tikz.prompt()
-        case Stage.IDEA:
-            return idea.prompt()
-        case Stage.ALTERNATE:
-            return alternate.prompt()
-        case Stage.VARIANT:
-            return variant.prompt_for(task.variant or VariantKind.NUMERICAL)
-        case Stage.CONVERT:
-            return converter.prompt()
+    if task.stage is Stage.SCAN:
+        return scan_prompt(scanned_as(work.problem, state).value)
+    if task.stage is Stage.VARIANT:
+        return variant_prompt(task.variant or VariantKind.NUMERICAL)
+    return role_prompt(ROLE_OF[task.stage])
 
 
 def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:

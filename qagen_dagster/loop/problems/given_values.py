@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from qagen_dagster.latex.layout import without_layout
-from qagen_dagster.latex.numbers_and_words import amounts_of, numbers_of
+from qagen_dagster.latex.content import amounts_of, numbers_of, without_layout
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import ONE, Unit
 

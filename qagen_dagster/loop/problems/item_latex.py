@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
+from qagen_dagster.latex.structure import (
+    has_environment,
+    options_of,
+    statement_of,
+    tikz_pictures,
+)
 from qagen_dagster.loop.problems.state_machine import ProblemState
-from qagen_dagster.records.problems.item import DIAGRAM_MARK, Format, Problem, ProblemInput, QuestionKind
+from qagen_dagster.records.problems.item import (
+    DIAGRAM_MARK,
+    Format,
+    Problem,
+    ProblemInput,
+    QuestionKind,
+)
 from qagen_dagster.records.problems.result import Stage
 
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")

@@ -11,9 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from qagen_dagster.latex.answers import boxed_answers, final_answer
-from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
-from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
+from qagen_dagster.latex.content import (
+    boxed_answers,
+    final_answer,
+    numbers_of,
+    same_answer,
+    same_numbers,
+    same_words,
+    words_of,
+)
 from qagen_dagster.latex.structure import (
     environments,
     has_environment,

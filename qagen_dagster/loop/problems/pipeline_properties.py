@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
-from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.agents.problems.roles import FALLBACK, prompts
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.problems.item import Breach, Problem, QuestionKind, VariantKind
+from qagen_dagster.records.problems.item import (
+    Breach,
+    Problem,
+    QuestionKind,
+)
 
 
 def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
     """Property 2: the scanner's prompt is that of the kind, or that of mcq_sc for an unknown kind."""
-    known = kind if kind in {one.value for one in QuestionKind} else scanner.FALLBACK.value
+    known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
     if prompt == f"problem_scan_{known}":
         return ()
     return (Breach(property=2, detail=f"a question of kind {kind} is not scanned with the prompt {prompt}"),)
@@ -47,22 +50,9 @@ def output_breaches(path: str, expected: bytes, found: bytes | None) -> tuple[Br
     )
 
 
-def prompts() -> tuple[Prompt, ...]:
-    """Property 15: the prompt of every role and kind, each with a system and a user part.
+def problem_prompt_hashes() -> dict[str, str]:
+    """Property 15: every role and kind has a prompt, with a system and a user part. Their hashes, by name.
 
     Raises ConfigError, which names the file that lacks a part.
     """
-    return (
-        classifier.prompt(),
-        *(scanner.prompt_for(kind.value) for kind in QuestionKind),
-        tikz.prompt(),
-        idea.prompt(),
-        alternate.prompt(),
-        *(variant.prompt_for(kind) for kind in VariantKind),
-        converter.prompt(),
-    )
-
-
-def problem_prompt_hashes() -> dict[str, str]:
-    """The hashes of all prompts of the seven roles, by name."""
     return {prompt.name: prompt.hash for prompt in prompts()}

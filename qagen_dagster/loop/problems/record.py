@@ -6,7 +6,13 @@ from collections.abc import Mapping
 
 from qagen_dagster.loop.problems.run_problem import Worked
 from qagen_dagster.records.problems.item import Problem, VariantKind
-from qagen_dagster.records.problems.result import PipelineResult, ProblemRecord, Stage, TaskEnd, TaskResult
+from qagen_dagster.records.problems.result import (
+    PipelineResult,
+    ProblemRecord,
+    Stage,
+    TaskEnd,
+    TaskResult,
+)
 
 _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
 

@@ -14,7 +14,12 @@ from qagen_dagster.loop.problems.fingerprint import task_fingerprint
 from qagen_dagster.loop.problems.inputs import ProblemWork
 from qagen_dagster.loop.problems.run_task import perform
 from qagen_dagster.loop.problems.state_machine import Absent, Ended, ProblemState, Step, next_step, transition
-from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskResult
+from qagen_dagster.records.problems.result import (
+    ProblemEnd,
+    Stage,
+    Task,
+    TaskResult,
+)
 from qagen_dagster.store import Store
 
 

@@ -19,7 +19,12 @@ from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.problems.item import Problem
-from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, ProblemRecord, Stage
+from qagen_dagster.records.problems.result import (
+    ProblemBank,
+    ProblemEnd,
+    ProblemRecord,
+    Stage,
+)
 
 STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a run early
 Progress = Callable[[int, int, str], None]

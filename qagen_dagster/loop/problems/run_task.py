@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
-from qagen_dagster.agents.problems.task import Asking, Said
-from qagen_dagster.latex.numbers_and_words import numbers_of
-from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
+from qagen_dagster.agents.problems import roles
+from qagen_dagster.agents.problems.task import Asking, Reply
+from qagen_dagster.latex.content import numbers_of
+from qagen_dagster.latex.structure import (
+    options_of,
+    question_of,
+    solution_of,
+    statement_of,
+    tikz_pictures,
+)
 from qagen_dagster.loop.problems.fingerprint import prompt_of
 from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
 from qagen_dagster.loop.problems.item_latex import format_of, item_of, kind_of, scanned_as, with_figure_of
@@ -42,7 +48,14 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
     VariantResult,
 )
-from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.problems.result import (
+    Compiled,
+    CompileOutcome,
+    Stage,
+    Task,
+    TaskEnd,
+    TaskResult,
+)
 
 ResultT = TypeVar("ResultT", bound=Record)
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
@@ -103,7 +116,7 @@ class _TaskRun:
             return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
-        said = classifier.classify(self._asking(_nothing), problem.tex)
+        said = roles.classify(self._asking(_nothing), problem.tex)
         found = self._result(said)
         if problem.kind is None or found.classification is None:
             return found
@@ -131,7 +144,7 @@ class _TaskRun:
                 prompt=prompt.name,
             )
         asking = self._asking(lambda one: scan_breaches(one.latex, kind), _latex_of_scan)
-        said = scanner.scan(asking, prompt, word, text, has_diagram=drawn)
+        said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
         found = self._result(said)
         if found.scan is None:
             return found
@@ -153,7 +166,7 @@ class _TaskRun:
             lambda one: diagram_breaches(known, one.tikz_code), lambda one: (one.tikz_code, one.libraries)
         )
         kind = known.diagram_type if known is not None else DiagramKind.NONE
-        found = self._result(tikz.draw(asking, kind, _to_draw(item) if item else "", described))
+        found = self._result(roles.draw(asking, kind, _to_draw(item) if item else "", described))
         if found.end is TaskEnd.DECLINED:
             return found.model_copy(update={"breaches": (Breach(property=4, detail=found.detail),)})
         return found
@@ -162,7 +175,9 @@ class _TaskRun:
         if self.work.problem.ideas is not None:
             return self._taken(self.work.problem.ideas)
         item = item_of(self.work.problem, self.state)
-        return self._result(idea.extract(self._asking(idea_breaches), statement_of(item), solution_of(item)))
+        return self._result(
+            roles.extract_ideas(self._asking(idea_breaches), statement_of(item), solution_of(item))
+        )
 
     def _solve_again(self) -> TaskResult:
         item = item_of(self.work.problem, self.state)
@@ -171,7 +186,7 @@ class _TaskRun:
         asking: Asking[AlternateResult] = self._asking(
             lambda one: alternate_breaches(item, one, known), lambda one: (one.solution, ())
         )
-        said = alternate.solve_again(
+        said = roles.solve_again(
             asking, self.task.number, statement_of(item), solution_of(item), self._ideas(), before
         )
         return self._result(said)
@@ -183,9 +198,7 @@ class _TaskRun:
             asking = self._asking(
                 lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of_variant
             )
-            return self._result(
-                variant.combine(asking, self.task.number, problem.parts, problem.style, before)
-            )
+            return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
         item = item_of(problem, self.state)
         if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
             # Every variant would break property 7, so no model is asked and nothing is paid.
@@ -199,7 +212,7 @@ class _TaskRun:
             _latex_of_variant,
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
-        return self._result(variant.vary(asking, kind, self.task.number, item, self._ideas(), before))
+        return self._result(roles.vary(asking, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:
         item, source = item_of(self.work.problem, self.state), format_of(self.work.problem, self.state)
@@ -211,7 +224,7 @@ class _TaskRun:
             lambda one: (one.latex, ()),
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
-        return self._result(converter.convert(asking, item, source, target))
+        return self._result(roles.convert(asking, item, source, target))
 
     def _asking(
         self,
@@ -239,7 +252,7 @@ class _TaskRun:
             sample=work.seed,
         )
 
-    def _result(self, said: Said[ResultT]) -> TaskResult:
+    def _result(self, said: Reply[ResultT]) -> TaskResult:
         return TaskResult(
             task=self.task,
             end=said.end,

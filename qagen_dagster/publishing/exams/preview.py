@@ -7,8 +7,7 @@ from itertools import groupby
 
 from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
-from qagen_dagster.records.exams.bank import ExamItem, ItemBank
-from qagen_dagster.records.exams.proof import ProofStatus
+from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 
 _STYLE = """\
 body{font:16px/1.5 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.records.problems.export import BankExport
+from qagen_dagster.records.problems.result import BankExport
 
 
 class JsonLines:

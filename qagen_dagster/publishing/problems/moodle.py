@@ -9,7 +9,7 @@ from lxml import etree
 
 from qagen_dagster.publishing.moodle_xml import Element, category, html_of, text_of, written
 from qagen_dagster.publishing.problems.markup import html
-from qagen_dagster.records.problems.export import BankExport, BankItem
+from qagen_dagster.records.problems.result import BankExport, BankItem
 
 _PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
 _SHARES = {

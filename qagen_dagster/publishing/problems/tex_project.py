@@ -13,7 +13,7 @@ from itertools import groupby
 from qagen_dagster.publishing.problems.allowed import own_of
 from qagen_dagster.publishing.problems.definitions import allowed_definitions, packages
 from qagen_dagster.publishing.problems.drawing import refused
-from qagen_dagster.records.problems.export import BankExport, BankItem
+from qagen_dagster.records.problems.result import BankExport, BankItem
 
 FOLDER = "tex"
 _BASIC = ("amsmath", "amssymb", "mathtools")

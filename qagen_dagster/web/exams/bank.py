@@ -8,11 +8,20 @@ from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather
-from qagen_dagster.loop.exams.findings import finding_of
+from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.review.agreement import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
-from qagen_dagster.records.exams.bank import REVIEW_STAGE, ExamItem, ItemBank, RejectedItem, item_id
+from qagen_dagster.records.exams.bank import (
+    REVIEW_STAGE,
+    ExamItem,
+    ItemBank,
+    Proof,
+    ProofStatus,
+    RejectedItem,
+    SlotResult,
+    item_id,
+)
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.item import (
     BlindSolution,
@@ -21,8 +30,6 @@ from qagen_dagster.records.exams.item import (
     StyleReport,
     VerifierReport,
 )
-from qagen_dagster.records.exams.proof import Proof, ProofStatus
-from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web.review_set import (
     ACCEPTED,

@@ -13,8 +13,15 @@ from qagen_dagster.loop.review.agreement import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
 from qagen_dagster.publishing.problems.markup import html
-from qagen_dagster.records.problems.export import ORIGINAL, BankItem
-from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, ProblemRecord, Stage, TaskResult
+from qagen_dagster.records.problems.result import (
+    ORIGINAL,
+    BankItem,
+    ProblemBank,
+    ProblemEnd,
+    ProblemRecord,
+    Stage,
+    TaskResult,
+)
 from qagen_dagster.records.review import BY_REVIEWER, problem_set_key
 from qagen_dagster.web.review_set import (
     ACCEPTED,

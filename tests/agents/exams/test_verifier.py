@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.exams import verifier
-from qagen_dagster.agents.exams.rendering import ExamContext
+from qagen_dagster.agents.exams import roles
+from qagen_dagster.agents.exams.roles import ExamContext, solve, verify
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.registry import build_provider
@@ -57,10 +57,10 @@ def server(wire: str) -> Iterator[tuple[Model, WireServer]]:
 @pytest.mark.parametrize("wire", WIRES)
 def test_neither_key_nor_solution_is_ever_on_the_wire(wire: str) -> None:
     with server(wire) as (model, served):
-        found = verifier.solve(CONTEXT, model, package().question, attempt=1)
+        found = solve(CONTEXT, model, package().question, attempt=1)
         assert found.result is not None
         assert found.result.chosen_option == "B"
-        verdict = verifier.verify(CONTEXT, model, package(), found.result, attempt=1)
+        verdict = verify(CONTEXT, model, package(), found.result, attempt=1)
         assert verdict.result == VerifierReport.model_validate(PASS)
     assert len(served.requests) == 4, "two tasks, each with one repair"
     for body in served.bodies:
@@ -78,16 +78,16 @@ def test_what_is_sent_does_not_depend_on_the_key(wire: str) -> None:
     bodies: list[list[dict[str, Any]]] = []
     for key in "BAD":
         with server(wire) as (model, served):
-            verifier.solve(CONTEXT, model, package(key).question, attempt=1)
-            verifier.verify(CONTEXT, model, package(key), own, attempt=1)
+            solve(CONTEXT, model, package(key).question, attempt=1)
+            verify(CONTEXT, model, package(key), own, attempt=1)
             bodies.append(served.bodies)
     assert bodies[0] == bodies[1] == bodies[2]
 
 
-def run(*turns: Turn) -> tuple[verifier.Said[VerifierReport], FakeModel]:
+def run(*turns: Turn) -> tuple[roles.Reply[VerifierReport], FakeModel]:
     model = FakeModel(turns)
     own = BlindSolution.model_validate(solved("B"))
-    return verifier.verify(CONTEXT, model, package(), own, attempt=2), model
+    return verify(CONTEXT, model, package(), own, attempt=2), model
 
 
 def test_a_fail_needs_reasons() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from qagen_dagster.loop.exams import code_checks as gates
 from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.records.exams.bank import Examination, ProofStatus
 from qagen_dagster.records.exams.item import QuestionPackage, Severity
-from qagen_dagster.records.exams.proof import Examination, ProofStatus
 
 STEM = "A body of mass $2$ kg moves at $3$ m s$^{-1}$. What is its kinetic energy?"
 OPTIONS = {"A": "$6$ J", "B": "$9$ J", "C": "$18$ J", "D": "$3$ J"}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from qagen_dagster.loop.exams.proof import Proving, option_values, prove
+from qagen_dagster.loop.exams.code_checks import Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.records.exams.bank import ProofStatus
 from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion
-from qagen_dagster.records.exams.proof import ProofStatus
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.configuration.exams.loading import Exam
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.exams.quota import quotas
+from qagen_dagster.loop.exams.plan import quotas
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import (

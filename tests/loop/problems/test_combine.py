@@ -3,7 +3,14 @@ from __future__ import annotations
 from qagen_dagster.loop.problems.combine import combined, whole_item
 from qagen_dagster.loop.problems.item_latex import with_diagram
 from qagen_dagster.records.problems.item import DIAGRAM_MARK, TikzResult
-from qagen_dagster.records.problems.result import ProblemEnd, ProblemRecord, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.problems.result import (
+    ProblemEnd,
+    ProblemRecord,
+    Stage,
+    Task,
+    TaskEnd,
+    TaskResult,
+)
 from tests.support.problems.play import TIKZ, item, mcq, typed
 
 CODE = TIKZ["tikz_code"]

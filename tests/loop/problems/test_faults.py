@@ -12,7 +12,13 @@ from qagen_dagster.loop.problems.output_properties import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
+from qagen_dagster.records.problems.item import (
+    AlternateResult,
+    Breach,
+    Format,
+    QuestionKind,
+    VariantKind,
+)
 from tests.support.problems.play import MERGED, item, mcq
 
 ANSWER = r"10\,\mathrm{m\,s^{-1}}"

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.problems.scanner import prompt_for
+from qagen_dagster.agents.problems.roles import prompts, scan_prompt
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.pipeline_properties import (
     output_breaches,
     problem_prompt_hashes,
     prompt_breaches,
-    prompts,
     select_range,
 )
 from qagen_dagster.records.problems.item import Problem, QuestionKind, VariantKind
@@ -32,7 +31,7 @@ def problems(count: int) -> tuple[Problem, ...]:
 def test_the_scanner_uses_the_prompt_of_the_kind(kind: str) -> None:
     """**Feature: physics-question-pipeline, Property 2: Scanner Prompt Selection**"""
     known = kind if kind in set(QuestionKind) else "mcq_sc"
-    prompt = prompt_for(kind)
+    prompt = scan_prompt(kind)
     assert prompt.name == f"problem_scan_{known}"
     assert prompt_breaches(kind, prompt.name) == ()
     others = {f"problem_scan_{one.value}" for one in QuestionKind} - {prompt.name}

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qagen_dagster.latex.code import code_of
+from qagen_dagster.latex.structure import code_of
 from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 
 _GLUED = re.compile(r"\\[dt]?frac\s*(?:\d|\{[^{}]*\}\s*\d)")  # \frac12: digits without braces

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
 
-from qagen_dagster.latex.compare import same_numbers
+from qagen_dagster.latex.content import same_numbers
 from qagen_dagster.latex.structure import solution_of, statement_of
 from qagen_dagster.mathematics.values import Quantity
 from qagen_dagster.models.embedded.draw import Draw

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.latex.split_items import split_items
+from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.problems.output_properties import (
     answer_of,
     conversion_breaches,
