@@ -8,7 +8,7 @@ import click
 
 from qagen_dagster.cli.exams.commands import run
 from qagen_dagster.loop.exams.bank import FILES
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, ExamItem, Stage
 from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
 from qagen_dagster.settings import PROJECT_ROOT

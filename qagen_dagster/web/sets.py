@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from threading import Lock
 
-from qagen_dagster.configuration.exams.loading import load_exams
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.workspace import Workspace

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.configuration.exams.schemas import read_schemas
+from qagen_dagster.configuration.exams import read_schemas
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError
 from tests.configuration.test_corpora import add

@@ -21,7 +21,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
+from qagen_dagster.configuration.exams import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.exams.bank import (
@@ -34,7 +34,7 @@ from qagen_dagster.loop.exams.bank import (
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.configuration.exams.loading import Exam
+from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.loop.exams.bank import gather
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record

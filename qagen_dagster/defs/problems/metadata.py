@@ -24,7 +24,7 @@ from qagen_dagster.loop.problems.pictures import rendering, thumbnail
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
-from qagen_dagster.publishing.problems.markup import html
+from qagen_dagster.publishing.problems.formats import html
 from qagen_dagster.publishing.segments import xml_text
 from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import BankItem, ProblemBank, ProblemSources, Stage, TaskResult

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from qagen_dagster.configuration.exams.loading import Exam, find_exam
+from qagen_dagster.configuration.exams import Exam, find_exam
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.exams.duplicates import find_duplicates
@@ -18,7 +18,7 @@ from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.review.decisions import rejections_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,
     REJECTED,

@@ -28,7 +28,7 @@ from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.review.decisions import rejections_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
+from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
 from qagen_dagster.records.problems.item import (
     Breach,
     Format,

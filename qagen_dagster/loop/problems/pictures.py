@@ -8,9 +8,8 @@ from qagen_dagster.formats.picture import trimmed
 from qagen_dagster.latex.engine import compile_item, find_engine
 from qagen_dagster.loop.problems.plan import picture_key
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.problems.allowed import own_of
-from qagen_dagster.publishing.problems.definitions import allowed_definitions
-from qagen_dagster.publishing.problems.drawing import refused
+from qagen_dagster.publishing.problems.tex_check import own_of, refused
+from qagen_dagster.publishing.problems.tex_project import allowed_definitions
 from qagen_dagster.records.problems.item import Problem
 
 _SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
-from qagen_dagster.configuration.exams.loading import load_exams
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import parsing

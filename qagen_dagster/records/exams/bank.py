@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import groupby
 
 from pydantic import AwareDatetime, Field
 
@@ -172,6 +173,25 @@ class ExamItem(Record):
     def question(self) -> ExamQuestion:
         return self.question_package.question
 
+    @property
+    def letters(self) -> list[Letter]:
+        """The letters of the options, in order."""
+        return sorted(self.question.options)
+
+    def is_key(self, letter: Letter) -> bool:
+        return letter == self.question.correct_option
+
+    def feedback(self, letter: Letter) -> str:
+        """For a wrong option, the mistake that leads to it; for the key, what makes the solution short."""
+        package = self.question_package
+        return package.solution.key_insight if self.is_key(letter) else package.distractor_map.get(letter, "")
+
+    @property
+    def solution_text(self) -> str:
+        """The solution as text for people."""
+        solution = self.question_package.solution
+        return f"{solution.key_insight}\n\n{solution.reasoning}"
+
 
 class RejectedItem(Record):
     """A slot that gave no item: one line of rejected.jsonl.
@@ -209,6 +229,11 @@ class ItemBank(Record):
     name: str
     items: tuple[ExamItem, ...]
     timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+
+    def sections(self) -> list[tuple[tuple[str, str], list[ExamItem]]]:
+        """The items by id and title of their schema, in order."""
+        groups = groupby(self.items, key=lambda item: (item.schema_id, item.schema_title))
+        return [(schema, list(items)) for schema, items in groups]
 
     @staticmethod
     def file_key(exam: str, path: str) -> str:

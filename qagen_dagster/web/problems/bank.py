@@ -12,7 +12,7 @@ from qagen_dagster.loop.problems.plan import picture_key
 from qagen_dagster.loop.review.agreement import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
-from qagen_dagster.publishing.problems.markup import html
+from qagen_dagster.publishing.problems.formats import html
 from qagen_dagster.records.problems.result import (
     ORIGINAL,
     BankItem,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.configuration.exams.loading import find_exam, load_exams
+from qagen_dagster.configuration.exams import find_exam, load_exams
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.configuration.exams.schemas import Library, read_schemas
+from qagen_dagster.configuration.exams import Library, read_schemas
 from qagen_dagster.errors import ConfigError
 
 WHOLE = """\

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.configuration.exams.loading import Exam
+from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.plan import quotas
 from qagen_dagster.records.difficulty import Difficulty

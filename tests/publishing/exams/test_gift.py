@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.publishing.exams.gift import Gift
+from qagen_dagster.publishing.exams.formats import Gift
 from qagen_dagster.publishing.markup import with_fences
 from qagen_dagster.records.exams.bank import ItemBank
 from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, bank, hard_item, item, question

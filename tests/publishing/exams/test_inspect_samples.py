@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from qagen_dagster.publishing.exams.inspect_samples import InspectSamples
+from qagen_dagster.publishing.exams.formats import InspectSamples
 from qagen_dagster.records.exams.item import LETTERS
 from tests.support.exams.items import HARD_STEM, bank, hard_item, item
 

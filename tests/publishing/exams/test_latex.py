@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.publishing.exams.latex import LatexExam
+from qagen_dagster.publishing.exams.pages import LatexExam
 from tests.support.exams.items import bank, hard_item, item, question
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}%&#_^~"), max_size=30)

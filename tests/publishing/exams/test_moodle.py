@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from moodle_xml_parser.parser import parse_bytes
 
-from qagen_dagster.publishing.exams.moodle import MoodleXml
+from qagen_dagster.publishing.exams.formats import MoodleXml
 from qagen_dagster.publishing.markup import paragraphs, with_fences
 from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, bank, hard_item, item, question
 

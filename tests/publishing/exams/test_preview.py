@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from qagen_dagster.publishing.exams.preview import HtmlPreview, item_html
+from qagen_dagster.publishing.exams.pages import HtmlPreview, item_html
 from tests.support.exams.items import bank, hard_item, item, question
 
 TEXT = st.text(

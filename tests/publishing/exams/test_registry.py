@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from tests.support.exams.items import bank, hard_item, item
 
 

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from qagen_dagster.publishing.problems.allowed import own_of
-from qagen_dagster.publishing.problems.definitions import allowed_definitions
-from qagen_dagster.publishing.problems.drawing import refused
+from qagen_dagster.publishing.problems.tex_check import own_of, refused
+from qagen_dagster.publishing.problems.tex_project import allowed_definitions
 from tests.support.problems.attacks import ATTACKS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from qagen_dagster.publishing.problems.jsonl import JsonLines
+from qagen_dagster.publishing.problems.formats import JsonLines
 from qagen_dagster.records.problems.result import BankItem
 from tests.support.problems.export import exported, record
 from tests.support.problems.play import item, mcq

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from moodle_xml_parser.parser import parse_bytes
 
-from qagen_dagster.publishing.problems.moodle import MoodleXml
+from qagen_dagster.publishing.problems.formats import MoodleXml
 from qagen_dagster.records.problems.result import BankExport
 from tests.support.problems.export import exported, record
 from tests.support.problems.play import integer, item, mcq

@@ -1,15 +1,57 @@
-r"""Moodle XML: a category per problem. Items become multiple choice, numerical or essay questions."""
+"""The export formats of problem banks by name, and the short ones: JSONL and Moodle XML, with items as HTML."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import groupby
 
 from lxml import etree
 
+from qagen_dagster.publishing.exporter import Exporter
+from qagen_dagster.publishing.markup import paragraphs, with_fences
 from qagen_dagster.publishing.moodle_xml import Element, category, html_of, text_of, written
-from qagen_dagster.publishing.problems.markup import html
+from qagen_dagster.publishing.problems.tex_project import TexProject
+from qagen_dagster.publishing.segments import split
 from qagen_dagster.records.problems.result import BankExport, BankItem
+
+_DIAGRAM = re.compile(r"\\begin\{(tikzpicture|circuitikz)\}.*?\\end\{\1\}", re.DOTALL)
+_TASKS = re.compile(r"\\begin\{tasks\}.*?\\end\{tasks\}", re.DOTALL)
+_COMMENT = re.compile(r"(?m)(?<!\\)%.*$")
+_FONT = re.compile(r"\\(?:textbf|textit|emph|text|textrm|underline|mbox|textsf|texttt)\{([^{}]*)\}")
+_ITEM = re.compile(r"\\item[ \t]*(?:\[([^\]\n]*)\])?")
+_LAYOUT = re.compile(
+    r"\\(?:begin|end)\{[A-Za-z*]+\}(?:\[[^\]\n]*\])?|\\(?:centering|noindent|par|medskip|smallskip|bigskip|hfill)(?![A-Za-z])|\\ans(?![A-Za-z])"
+)
+_BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
+    """HTML paragraphs that are also well-formed XML; `flow` renders the formulas."""
+    text = _COMMENT.sub("", _TASKS.sub("", latex))
+    text = _DIAGRAM.sub("\n\n[diagram: see the TeX of this item]\n\n", text)
+    return paragraphs(_flow(text).strip(), flow)
+
+
+def _flow(text: str) -> str:
+    """The prose without layout, and the formulas unchanged."""
+    number = 0
+    parts: list[str] = []
+    for segment in split(text):
+        if segment.kind != "prose":
+            fence = ("\\[", "\\]") if segment.kind == "display" else ("\\(", "\\)")
+            parts.append(f"{fence[0]}{segment.text}{fence[1]}")
+            continue
+        prose = _FONT.sub(r"\1", _BREAK.sub("\n", segment.text))
+        pieces = _ITEM.split(prose)  # text, label, text, label, text ...
+        line = _LAYOUT.sub("", pieces[0])
+        for label, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+            line += f"\n\n{label or f'({_LETTERS[number % 26]})'} {_LAYOUT.sub('', piece).lstrip()}"
+            number += 1
+        parts.append(line.replace("~", " "))
+    return "".join(parts)
+
 
 _PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
 _SHARES = {
@@ -74,3 +116,15 @@ def _tags(question: Element, item: BankItem) -> None:
     known = item.classification
     for tag in (item.made, *((known.difficulty.value, known.topic) if known is not None else ())):
         text_of(tags, "tag", tag)
+
+
+class JsonLines:
+    """One file."""
+
+    name = "jsonl"
+
+    def export(self, bank: BankExport) -> dict[str, bytes]:
+        return {"items.jsonl": "".join(f"{item.model_dump_json()}\n" for item in bank.items).encode()}
+
+
+PROBLEM_EXPORTERS: tuple[Exporter[BankExport], ...] = (TexProject(), JsonLines(), MoodleXml())
