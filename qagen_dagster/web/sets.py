@@ -10,8 +10,8 @@ from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.web.exams.bank import exam_source
-from qagen_dagster.web.problems.bank import problem_source
+from qagen_dagster.web.exams import exam_source
+from qagen_dagster.web.problems import problem_source
 from qagen_dagster.web.questions.published_set import question_source
 from qagen_dagster.web.review_set import ReviewSet, SetSource
 

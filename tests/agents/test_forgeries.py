@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.answering import answerer as document_answerer
 from qagen_dagster.agents.evaluation import closed_book
-from qagen_dagster.agents.exams.roles import retry_prompt
+from qagen_dagster.agents.exams import retry_prompt
 from qagen_dagster.agents.problems.roles import material, numbered
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.grounding.methods import llm

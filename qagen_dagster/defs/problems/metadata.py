@@ -19,8 +19,7 @@ from qagen_dagster.defs.metadata import (
     review_page,
     svg_picture,
 )
-from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of
-from qagen_dagster.loop.problems.pictures import rendering, thumbnail
+from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of, rendering, thumbnail
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml

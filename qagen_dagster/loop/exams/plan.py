@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.exams.roles import ExamContext, prompts
+from qagen_dagster.agents.exams import ExamContext, prompts
 from qagen_dagster.configuration.exams import Exam, chosen, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from qagen_dagster.agents.exams import roles
-from qagen_dagster.agents.exams.roles import Reply
+from qagen_dagster.agents import exams
+from qagen_dagster.agents.exams import Reply
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.exams.plan import ItemWork
 from qagen_dagster.loop.exams.state_machine import (
@@ -98,21 +98,21 @@ def _perform(
     context, models, attempt = work.context, work.models, len(state.attempts)
     match step:
         case Design():
-            idea = roles.design(context, models.designer, ideas, step.failures)
+            idea = exams.design(context, models.designer, ideas, step.failures)
             return Designed(plan=idea.result, **_about(idea))
         case Implement():
-            question = roles.implement(context, models.implementer, step.plan, step.number, _failed(step))
+            question = exams.implement(context, models.implementer, step.plan, step.number, _failed(step))
             return Implemented(package=question.result, **_about(question))
         case Examine():
             return Examined(examination=work.examine(step.package), at=_now())
         case Solve():
-            solution = roles.solve(context, models.verifier, step.package.question, attempt)
+            solution = exams.solve(context, models.verifier, step.package.question, attempt)
             return Solved(blind=solution.result, **_about(solution))
         case Verify():
-            verdict = roles.verify(context, models.verifier, step.package, step.blind, attempt)
+            verdict = exams.verify(context, models.verifier, step.package, step.blind, attempt)
             return Verified(report=verdict.result, **_about(verdict))
         case JudgeStyle():
-            style = roles.judge_style(context, models.style_judge, step.package, step.report, attempt)
+            style = exams.judge_style(context, models.style_judge, step.package, step.report, attempt)
             return Styled(report=style.result, **_about(style))
 
 
@@ -121,10 +121,10 @@ def _about(reply: Reply[Any]) -> dict[str, Any]:
     return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
 
 
-def _failed(step: Implement) -> roles.Failed | None:
+def _failed(step: Implement) -> exams.Failed | None:
     if step.failed is None or step.finding is None:
         return None
-    return roles.Failed(
+    return exams.Failed(
         package=step.failed.package,
         caught_by=step.finding.stage.value,
         detail=f"{step.finding.name}: {step.finding.detail}",

@@ -17,8 +17,8 @@ from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, Rend
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.sandbox import FileSource
 from qagen_dagster.latex.structure import split_items
-from qagen_dagster.loop.problems.pipeline_properties import select_range
 from qagen_dagster.loop.problems.plan import keep_picture
+from qagen_dagster.loop.problems.properties import select_range
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.config import IMAGES
 from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.exams.roles import shown_ideas
+from qagen_dagster.agents.exams import shown_ideas
 
 BUDGET = 2_000
 

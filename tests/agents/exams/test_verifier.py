@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.exams import roles
-from qagen_dagster.agents.exams.roles import ExamContext, solve, verify
+from qagen_dagster.agents import exams
+from qagen_dagster.agents.exams import ExamContext, solve, verify
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.registry import build_provider
@@ -84,7 +84,7 @@ def test_what_is_sent_does_not_depend_on_the_key(wire: str) -> None:
     assert bodies[0] == bodies[1] == bodies[2]
 
 
-def run(*turns: Turn) -> tuple[roles.Reply[VerifierReport], FakeModel]:
+def run(*turns: Turn) -> tuple[exams.Reply[VerifierReport], FakeModel]:
     model = FakeModel(turns)
     own = BlindSolution.model_validate(solved("B"))
     return verify(CONTEXT, model, package(), own, attempt=2), model

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from qagen_dagster.loop.problems.combine import combined, whole_item
-from qagen_dagster.loop.problems.item_latex import with_diagram
+from qagen_dagster.loop.problems.bank import combined, whole_item
+from qagen_dagster.loop.problems.inputs import with_diagram
 from qagen_dagster.records.problems.item import DIAGRAM_MARK, TikzResult
 from qagen_dagster.records.problems.result import (
     ProblemEnd,

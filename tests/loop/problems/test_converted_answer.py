@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.problems.output_properties import conversion_breaches
+from qagen_dagster.loop.problems.properties import conversion_breaches
 from qagen_dagster.records.problems.item import Format
 from tests.support.problems.play import integer, item
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.problems.output_properties import variant_breaches
+from qagen_dagster.loop.problems.properties import variant_breaches
 from qagen_dagster.records.problems.item import VariantKind
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.latex.structure import tikz_pictures
-from qagen_dagster.loop.problems.item_latex import with_figure_of
+from qagen_dagster.loop.problems.inputs import with_figure_of
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import Format, VariantKind

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from qagen_dagster.loop.problems.output_properties import (
+from qagen_dagster.loop.problems.properties import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,

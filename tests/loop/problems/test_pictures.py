@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.problems.pictures import rendering
+from qagen_dagster.loop.problems.bank import rendering
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import load_settings
 from tests.support.problems.play import item

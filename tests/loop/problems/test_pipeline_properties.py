@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.problems.roles import prompts, scan_prompt
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.pipeline_properties import (
+from qagen_dagster.loop.problems.properties import (
     output_breaches,
     problem_prompt_hashes,
     prompt_breaches,

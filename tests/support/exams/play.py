@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.agents.exams.roles import ExamContext
+from qagen_dagster.agents.exams import ExamContext
 from qagen_dagster.loop.exams.plan import Examiner, ExamModels, ItemWork
 from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemLimits
 from qagen_dagster.loop.journal import JournalFile

@@ -8,7 +8,12 @@ from typing import Any
 
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.loop.problems.inputs import NO_ENGINE, Compiler, ProblemWork, References
+from qagen_dagster.loop.problems.inputs import (
+    NO_ENGINE,
+    Compiler,
+    ProblemWork,
+    References,
+)
 from qagen_dagster.loop.problems.run_problem import TaskResults
 from qagen_dagster.loop.problems.state_machine import Wishes, tasks_of
 from qagen_dagster.models.base import ModelSpec

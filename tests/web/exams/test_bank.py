@@ -11,7 +11,7 @@ from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import SlotResult, Stage
-from qagen_dagster.web.exams.bank import exam_source
+from qagen_dagster.web.exams import exam_source
 from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, item, question
 from tests.support.exams.mini import accepted, rejected, store_part, write_exam
 from tests.support.project import Project

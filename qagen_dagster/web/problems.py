@@ -1,4 +1,4 @@
-r"""A bank of problems on the review page: the problems, their variants and their conversions."""
+"""A bank of problems on the review page: the problems, their variants and their conversions."""
 
 from __future__ import annotations
 
