@@ -39,7 +39,7 @@ from tests.support.source_tree import (
     texts,
 )
 
-FILE_SOFT, FILE_HARD = 300, 400
+FILE_SOFT, FILE_HARD = 300, 500
 FUNCTION_SOFT, FUNCTION_HARD = 40, 60
 ASSET_BODY = 25
 FOLDER_MODULES = 20

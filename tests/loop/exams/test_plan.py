@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -12,9 +14,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.plan import quotas
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import (
-    ExamSchema,
-)
+from qagen_dagster.records.exams.item import ExamSchema
 
 EASY, MEDIUM, HARD = Difficulty
 

@@ -1,16 +1,17 @@
+"""Combinations of problems, and pictures of items."""
+
 from __future__ import annotations
 
-from qagen_dagster.loop.problems.bank import combined, whole_item
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.loop.problems.bank import combined, rendering, whole_item
 from qagen_dagster.loop.problems.inputs import with_diagram
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import DIAGRAM_MARK, TikzResult
-from qagen_dagster.records.problems.result import (
-    ProblemEnd,
-    ProblemRecord,
-    Stage,
-    Task,
-    TaskEnd,
-    TaskResult,
-)
+from qagen_dagster.records.problems.result import ProblemEnd, ProblemRecord, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.settings import load_settings
 from tests.support.problems.play import TIKZ, item, mcq, typed
 
 CODE = TIKZ["tikz_code"]
@@ -69,3 +70,15 @@ def test_a_diagram_stands_at_its_mark_else_before_what_follows() -> None:
     assert with_diagram(item(), CODE).index("\\begin{solution}") > with_diagram(item(), CODE).index(CODE)
     assert with_diagram(placed, CODE) == placed, "never twice"
     assert with_diagram(item(), " ") == item()
+
+
+@pytest.mark.parametrize(("latex", "ran"), [(item(), True), (item() + r"\begin{@@input}/etc/passwd ", False)])
+def test_only_allowed_items_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, latex: str, ran: bool
+) -> None:
+    script = tmp_path / "pdflatex"
+    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo TeX && exit\n: > {tmp_path}/ran\nexit 1\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert rendering(Workspace(load_settings({})), latex, "", ()) is None
+    assert (tmp_path / "ran").exists() == ran

@@ -1,13 +1,18 @@
+"""Item banks as LaTeX and as a web page."""
+
 from __future__ import annotations
+
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree, html
 
-from qagen_dagster.publishing.exams.pages import LatexExam
+from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam, item_html
 from tests.support.exams.items import bank, hard_item, item, question
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}%&#_^~"), max_size=30)
+LATEX_TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}%&#_^~"), max_size=30)
 
 
 def paper(stem: str) -> str:
@@ -36,8 +41,32 @@ def test_no_command_of_a_formula_reaches_tex_that_could_read_or_redefine(latex: 
     assert "\\texttt{" in paper(f"See ${latex}$.")
 
 
-@given(TEXT)
+@given(LATEX_TEXT)
 def test_braces_balance_whatever_the_prose(text: str) -> None:
     found = paper(f"start {text.replace('$', '').replace(chr(92), '')} end")
     plain = found.replace("\\{", "").replace("\\}", "")
     assert plain.count("{") == plain.count("}")
+
+
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}<>&\n"), min_size=1, max_size=40
+).filter(str.strip)
+
+
+def test_the_page_stands_alone() -> None:
+    page = HtmlPreview().export(bank(item(), hard_item()))["preview.html"].decode()
+    assert not re.search(r"<script|<link|<img|src=|url\(|@import", page)
+    root = html.fromstring(page)
+    assert len(root.xpath("//article")) == 2
+    assert len(root.xpath("//article[2]//ol/li")) == 5
+    assert root.xpath("//article[2]//math")
+    assert [code.text for code in root.xpath("//article[2]//code")] == ["\\unknowncommand{1}"]
+    assert "2 items" in page
+
+
+@given(TEXT)
+def test_an_item_is_well_formed_whatever_it_says(text: str) -> None:
+    root = etree.fromstring(item_html(item(question(text, "A", A=text, B="1", C="2", D="3"))))
+    assert root.get("id", "").startswith("M1-easy-")
+    names = {etree.QName(element).localname for element in root.iter()}
+    assert "script" not in names

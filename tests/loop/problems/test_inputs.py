@@ -1,4 +1,4 @@
-r"""A figure of the source that a variant or a conversion only marks is put back by code."""
+"""A figure of the source that a variant or a conversion only marks is put back by code."""
 
 from __future__ import annotations
 
