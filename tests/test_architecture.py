@@ -22,8 +22,8 @@ from benchmarks.attack.cases import CASES, missing
 from qagen_dagster.agents.answering import answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
-from qagen_dagster.loop.exams.fingerprint import exam_prompt_hashes
-from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashes
+from qagen_dagster.loop.exams.plan import exam_prompt_hashes
+from qagen_dagster.loop.problems.properties import problem_prompt_hashes
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode

@@ -45,11 +45,11 @@ CASES = (
     Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/publication/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
     Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/test_ledger.py test_entries_that_no_run_can_use_are_named_and_go"),
     # 3: TeX
-    Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/problems/test_drawing.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
-    Case("TeX that reads a file, before it is compiled", "it is not given to an engine", "loop/problems/test_pictures.py test_only_allowed_items_are_compiled"),
-    Case("TeX of 1 MB that is slow to judge", "it is judged in linear time", "publishing/problems/test_drawing.py test_long_texts_are_judged_in_linear_time"),
+    Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/problems/test_tex_check.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
+    Case("TeX that reads a file, before it is compiled", "it is not given to an engine", "loop/problems/test_bank.py test_only_allowed_items_are_compiled"),
+    Case("TeX of 1 MB that is slow to judge", "it is judged in linear time", "publishing/problems/test_tex_check.py test_long_texts_are_judged_in_linear_time"),
     Case("commands that read files, in a LaTeX project", "the item is left out by name", "publishing/problems/test_tex_project.py test_what_could_read_or_write_files_is_left_out_and_named"),
-    Case("commands in formulae of an exam", "none reaches TeX", "publishing/exams/test_latex.py test_no_command_of_a_formula_reaches_tex_that_could_read_or_redefine"),
+    Case("commands in formulae of an exam", "none reaches TeX", "publishing/exams/test_pages.py test_no_command_of_a_formula_reaches_tex_that_could_read_or_redefine"),
     # 4: damaged records
     Case("each file of a question set damaged", "it is made again, and nothing is paid twice", "cli/test_damaged.py test_each_damaged_file_is_made_again_and_nothing_is_paid_twice"),
     Case("a damaged journal of a document", "it is begun again from the ledger", "cli/test_damaged.py test_a_damaged_journal_costs_nothing"),
@@ -76,8 +76,8 @@ CASES = (
     Case("a question type that switches off a check", "no type does", "agents/questions/evidence/test_answer_support.py test_no_type_turns_off_the_check_of_numbers"),
     Case("control characters for a terminal", "they are shown, not sent", "cli/test_output.py test_lines_and_json_show_control_characters test_a_terminal_shows_them_in_text_and_tables_and_keeps_its_own_styles"),
     Case("images and links in Markdown of the UI", "a text has neither", "records/test_text.py test_markdown_of_a_text_has_no_link_and_no_image test_no_text_makes_a_link"),
-    Case("markup in a preview of an exam", "the page is well-formed and stands alone", "publishing/exams/test_preview.py test_an_item_is_well_formed_whatever_it_says test_the_page_stands_alone"),
-    Case("values that mean something to GIFT or Moodle", "they come back as they were", "publishing/exams/test_gift.py test_whatever_means_something_to_gift_comes_back"),
+    Case("markup in a preview of an exam", "the page is well-formed and stands alone", "publishing/exams/test_pages.py test_an_item_is_well_formed_whatever_it_says test_the_page_stands_alone"),
+    Case("values that mean something to GIFT or Moodle", "they come back as they were", "publishing/exams/test_formats.py test_whatever_means_something_to_gift_comes_back"),
     # 7: files
     Case("a file that is larger than the limit", "it is not read", "ingest/test_hostile_files.py test_a_file_that_is_too_large_is_not_read"),
     Case("a file that becomes a link after it was found", "it is not read", "ingest/test_hostile_files.py test_a_file_that_becomes_a_link_after_it_was_found_is_not_read test_a_worker_does_not_follow_a_link_that_came_after_the_hash"),
@@ -93,7 +93,7 @@ CASES = (
     Case("an exam run that fails", "it changes nothing", "cli/exams/test_run.py test_a_run_that_fails_changes_nothing"),
     Case("a run over a bank of problems", "it adds, and removes only when told", "cli/problems/test_sets.py test_a_bank_is_added_to_and_only_replaced_when_told"),
     Case("a scan whose mark, letter and box disagree", "it is refused", "loop/problems/test_faults.py test_the_mark_the_letter_and_the_box_agree"),
-    Case("an expression that is a program", "the item is rejected in five seconds", "loop/exams/test_faults.py test_a_hostile_form_rejects_its_item_in_five_seconds_and_nothing_else_happens"),
+    Case("an expression that is a program", "the item is rejected in five seconds", "loop/exams/test_planted_faults.py test_a_hostile_form_rejects_its_item_in_five_seconds_and_nothing_else_happens"),
     # 9: tools and the store
     Case("a phrase that is slow to search", "the search ends in seconds, and says where to go on", "toolkit/test_matching.py test_a_phrase_that_costs_too_much_ends_in_seconds test_a_phrase_search_out_of_time_says_where_to_go_on"),
     Case("a regular expression that is slow", "it ends", "toolkit/test_search.py test_expensive_patterns_end"),

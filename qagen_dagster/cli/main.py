@@ -27,12 +27,12 @@ _COLLECT_AFTER = (
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
 COMMANDS = {
-    "alternate": ("problems.alternate", "Solve problems by other methods that give the same answer."),
+    "alternate": ("problems.tasks", "Solve problems by other methods that give the same answer."),
     "answer": ("answer", "Answer a question from one document."),
     "catalog": ("catalog", "Describe the tables of the catalog database."),
-    "classify": ("problems.classify", "Classify physics problems (stage 1 of the pipeline)."),
+    "classify": ("problems.tasks", "Classify physics problems (stage 1 of the pipeline)."),
     "compare": ("questions.compare", "Compare two runs, profiles or versions of a published set."),
-    "convert": ("problems.convert", "Convert problems to another format with the same answer."),
+    "convert": ("problems.tasks", "Convert problems to another format with the same answer."),
     "corpora": ("corpora", "Check the configuration of corpora."),
     "doctor": ("doctor", "Check the installation, the configuration and the models."),
     "estimate": ("questions.estimate", "Forecast calls, tokens, cost and time of a run."),
@@ -40,7 +40,7 @@ COMMANDS = {
     "exam": ("exams.commands", "Make and export banks of multiple-choice exam items."),
     "export": ("questions.export", "Export published sets to formats of other programs."),
     "grade": ("grading", "Grade the answers of another system."),
-    "idea": ("problems.idea", "Extract concepts, formulas and techniques of problems."),
+    "idea": ("problems.tasks", "Extract concepts, formulas and techniques of problems."),
     "index": ("index", "Build or update the search index of corpora."),
     "init": ("corpora", "Make the folder of a new corpus."),
     "ledger": ("ledger", "Count and remove stored model responses."),
@@ -49,16 +49,16 @@ COMMANDS = {
     "report": ("pages", "Write the review page as one HTML file."),
     "review": ("pages", "Review published questions, exam items and problems in the browser."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
-    "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
+    "scan": ("problems.tasks", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "score": ("evaluation", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
     "stale": ("stale", "Show what is out of date, and why."),
     "stats": ("questions.stats", "Show counts, tokens and cost of each combination."),
     "status": ("status", "Show the state of corpora and combinations."),
     "summary": ("grading", "Show the grades of a run by document."),
-    "tikz": ("problems.tikz", "Draw a diagram in TikZ from an image or a description."),
+    "tikz": ("problems.tasks", "Draw a diagram in TikZ from an image or a description."),
     "ui": ("pages", "Open the Dagster UI on the store."),
-    "variant": ("problems.variant", "Make variants of problems."),
+    "variant": ("problems.tasks", "Make variants of problems."),
 }
 
 

@@ -7,7 +7,7 @@ from threading import Lock
 
 from pydantic import ValidationError
 
-from qagen_dagster.configuration.exams.loading import load_exams
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.review import ReviewState, append, decisions_of, decisions_on, facts_of, state_of
@@ -15,8 +15,8 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.review import Action, Decision, ReviewFacts
-from qagen_dagster.web.exams.bank import exam_source
-from qagen_dagster.web.problems.bank import problem_source
+from qagen_dagster.web.exams import exam_source
+from qagen_dagster.web.problems import problem_source
 from qagen_dagster.web.questions import question_source
 from qagen_dagster.web.review_set import ReviewSet, SetSource
 

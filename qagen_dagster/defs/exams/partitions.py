@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from qagen_dagster.configuration.exams.loading import Exams
+from qagen_dagster.configuration.exams import Exams
 
 
 @dataclass(frozen=True)

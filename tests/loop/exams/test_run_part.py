@@ -22,10 +22,10 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.exams.bank import SlotEnd, SlotResult
 from qagen_dagster.records.exams.item import (
     ExamPart,
 )
-from qagen_dagster.records.exams.result import SlotEnd, SlotResult
 from qagen_dagster.settings import Settings
 from tests.support.exams.play import ExamPlay, idea, solved
 from tests.support.models import say, told

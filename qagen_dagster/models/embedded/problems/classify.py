@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from qagen_dagster.latex.code import code_of
-from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
+from qagen_dagster.latex.content import numbers_of, words_of
 from qagen_dagster.latex.structure import (
+    code_of,
     has_environment,
     options_of,
     solution_of,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from qagen_dagster.latex.code import code_of
-from qagen_dagster.latex.structure import environments, item_faults, tikz_pictures
+from qagen_dagster.latex.structure import code_of, environments, item_faults, tikz_pictures
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.problems.classify import classify, ideas_of
 from qagen_dagster.models.embedded.problems.convert import convert
