@@ -1,4 +1,4 @@
-"""Partitions, read from the corpora folder, and how a corpus maps to its combinations."""
+"""Partitions, read from the corpora folder, and how those of one kind map to another: corpora to combinations, exams to their parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
-from qagen_dagster.configuration.exams import load_exams
+from qagen_dagster.configuration.exams import Exams, load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.loop.workspace import Workspace
 
@@ -53,3 +53,27 @@ def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitions
         for key in keys
         if key not in loaded[kind] and (kind != "combination" or key.split("/")[0] in loaded["corpus"])
     ]
+
+
+@dataclass(frozen=True)
+class ExamPartitions:
+    """`exams` has one key per exam, `parts` one per exam/schema/difficulty.
+
+    Both mappings are explicit because Dagster would otherwise infer an identity and map an exam to nothing.
+    """
+
+    exams: dg.StaticPartitionsDefinition
+    parts: dg.StaticPartitionsDefinition
+    fan_out: dg.StaticPartitionMapping
+    fan_in: dg.StaticPartitionMapping
+
+
+def build_exam_partitions(exams: Exams) -> ExamPartitions:
+    """Partitions of all readable exams."""
+    by_exam = {key: {part.key for part in exam.parts()} for key, exam in exams.exams.items()}
+    return ExamPartitions(
+        exams=dg.StaticPartitionsDefinition(list(exams.exams)),
+        parts=dg.StaticPartitionsDefinition([part.key for part in exams.parts()]),
+        fan_out=dg.StaticPartitionMapping(by_exam),
+        fan_in=dg.StaticPartitionMapping({part.key: part.exam for part in exams.parts()}),
+    )

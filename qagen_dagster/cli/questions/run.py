@@ -26,9 +26,8 @@ from qagen_dagster.cli.questions.report import CombinationReport, as_table, repo
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
+from qagen_dagster.loop.questions.before_run import refused, why_kept
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
-from qagen_dagster.loop.questions.paid_models import refused
-from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.questions.work import Work
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields

@@ -9,12 +9,12 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import (
     QUESTION_COUNT,
     Metadata,
     bar_chart,
     chart,
+    cost,
     markdown_table,
     stored_file,
 )

@@ -10,8 +10,8 @@ from qagen_dagster.configuration.exams import find_exam
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
-from qagen_dagster.defs.exams.partitions import ExamPartitions
 from qagen_dagster.defs.metadata import log_progress
+from qagen_dagster.defs.partitions import ExamPartitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import close

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import dagster as dg
 
 from qagen_dagster.configuration.exams import Exam
-from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import (
     Metadata,
     bar_chart,
     cell,
+    cost,
     fault_list,
     html_as_svg,
     markdown_table,

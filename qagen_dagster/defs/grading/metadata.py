@@ -8,13 +8,13 @@ from html import escape
 
 import dagster as dg
 
-from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import (
     CHART,
     QUESTION_COUNT,
     Metadata,
     bar_chart,
     chart,
+    cost,
     markdown_table,
     stored_file,
 )

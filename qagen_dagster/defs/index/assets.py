@@ -1,18 +1,46 @@
-"""The search index of a corpus. Generating questions does not need it, so `question_set` does not build it."""
+"""The asset of a corpus's search index, and what it shows in the UI."""
+
+from __future__ import annotations
 
 from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.index import metadata
-from qagen_dagster.defs.metadata import log_progress
+from qagen_dagster.defs.metadata import Metadata, log_progress, markdown_table, shown_money, stored_file
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
-from qagen_dagster.loop.index.build import build_index, index_meter
+from qagen_dagster.loop.index.build import IndexBuild, build_index, index_meter
 from qagen_dagster.loop.refresh.products import Group
+from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.store import Store
+
+
+def of_build(built: IndexBuild, store: Store) -> Metadata:
+    """Counts, cost, and a row per document; documents that failed come first."""
+    index, now = built.index, set(built.embedded)
+    failed = sum(one.failure is not None for one in index.documents)
+    rows = [
+        (one.id, one.chunks, "failed" if one.failure else "new" if one.id in now else "reused", one.failure)
+        for one in sorted(index.documents, key=lambda one: (one.failure is None, one.id))
+    ]
+    use = built.use
+    return {
+        "dagster/row_count": sum(one.chunks for one in index.documents),
+        "indexed_documents": len(index.documents),
+        "embedded_now": len(now),
+        "reused": len(index.documents) - len(now) - failed,
+        "failed": failed,
+        "seconds": built.seconds,
+        "embedder": f"{index.embedder['provider']}:{index.embedder['model']}",
+        "paid_calls": use.calls,
+        "paid_tokens": use.tokens,
+        "usd": shown_money(use.usd),
+        "documents": markdown_table(("document", "chunks", "embeddings", "failure"), rows),
+        "index": stored_file(store, SearchIndex.key(index.corpus)),
+    }
 
 
 def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
@@ -39,7 +67,7 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
             if one.failure is not None:
                 context.log.warning(f"{one.id}: {one.failure}")
         return dg.MaterializeResult(
-            metadata=metadata.of_build(built, space.store),
+            metadata=of_build(built, space.store),
             data_version=dg.DataVersion(
                 fingerprint(
                     [index.fingerprint, *(f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)]

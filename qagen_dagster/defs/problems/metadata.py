@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from html import escape
 
 from qagen_dagster.configuration.problems import ProblemSet
-from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import (
     Metadata,
     bar_chart,
     cell,
+    cost,
     data_uri,
     html_as_svg,
     markdown_table,

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import dagster as dg
 
-from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
 from qagen_dagster.defs.metadata import (
     QUESTION_COUNT,
     Metadata,
     bar_chart,
     cell,
+    cost,
     markdown_table,
     pictures,
     review_page,

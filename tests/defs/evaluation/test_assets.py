@@ -9,7 +9,7 @@ from xml.etree import ElementTree as xml
 import dagster as dg
 import pytest
 
-from qagen_dagster.defs.evaluation.assets import evaluation_results
+from qagen_dagster.defs.evaluation.checks import evaluation_results
 from qagen_dagster.defs.evaluation.metadata import of_answers, of_closed_book, of_retrieval
 from qagen_dagster.loop.evaluation.measures import metrics
 from qagen_dagster.loop.workspace import Workspace
@@ -246,14 +246,14 @@ def test_checks_warn_out_of_bounds(
     options: EvaluationOptions,
     passed: bool,
 ) -> None:
-    bound, complete = evaluation_results(options, report(kind, name, [], value))
+    bound, complete = evaluation_results("asset", options, report(kind, name, [], value))
     assert (bound.passed, bound.severity, complete.passed) == (passed, dg.AssetCheckSeverity.WARN, True)
 
 
 @pytest.mark.parametrize("fields", [{"failure": "no text"}, {"unheard": True}])
 def test_a_question_without_a_result_is_warned_of(fields: dict[str, Any]) -> None:
     found = report(AnswerReport, Kind.ANSWERS, [question(BaselineAnswer, 1, **fields)], {})
-    _, complete = evaluation_results(EvaluationOptions(), found)
+    _, complete = evaluation_results("asset", EvaluationOptions(), found)
     assert not complete.passed
 
 

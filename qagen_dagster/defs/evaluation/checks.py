@@ -1,0 +1,79 @@
+"""Checks of the evaluations: a metric that is held to a bound of the scenario, and whether every question has a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from qagen_dagster.defs.check_results import WARN
+from qagen_dagster.records.corpus import EvaluationOptions
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """A check that a metric is not above its bound (`upper`), or not below it."""
+
+    name: str
+    description: str
+    metric: str
+    bound: Callable[[EvaluationOptions], float | None]
+    upper: bool
+
+
+_CHECKS = {
+    Kind.CLOSED_BOOK: BoundCheck(
+        "leaked",
+        "The share of leaked questions. Warns when it is above `max_leaked` of the scenario.",
+        "leaked_share",
+        lambda options: options.max_leaked,
+        upper=True,
+    ),
+    Kind.RETRIEVAL: BoundCheck(
+        "found",
+        "The share of questions whose document is among the first five results of fused search. "
+        "Warns when it is below `min_recall_at_5` of the scenario.",
+        "fused_document_recall_at_5",
+        lambda options: options.min_recall_at_5,
+        upper=False,
+    ),
+    Kind.ANSWERS: BoundCheck(
+        "answered",
+        "The mean token F1 of the answers. Warns when it is below `min_answer_f1` of the scenario.",
+        "token_f1",
+        lambda options: options.min_answer_f1,
+        upper=False,
+    ),
+}
+
+
+def check_descriptions(kind: Kind) -> dict[str, str]:
+    """The checks of a kind of evaluation, by name."""
+    return {
+        _CHECKS[kind].name: _CHECKS[kind].description,
+        "complete": "Warns when a question has no result, or a model must be asked again in the next run.",
+    }
+
+
+def evaluation_results(
+    asset: str, options: EvaluationOptions, report: EvaluationReport[Any]
+) -> list[dg.AssetCheckResult]:
+    """Results of a report's two checks. A metric that was not measured is not out of bounds."""
+    check = _CHECKS[report.kind]
+    bound, value = check.bound(options), report.metrics.get(check.metric)
+    good = bound is None or value is None or (value <= bound if check.upper else value >= bound)
+    numbers = {} if value is None else {check.metric: value}
+    limit = {} if bound is None else {"maximum" if check.upper else "minimum": bound}
+    counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
+    whole = report.failed == 0 and report.unheard == 0
+    return [
+        dg.AssetCheckResult(
+            check_name=check.name, asset_key=asset, passed=good, severity=WARN, metadata=numbers | limit
+        ),
+        dg.AssetCheckResult(
+            check_name="complete", asset_key=asset, passed=whole, severity=WARN, metadata=counts
+        ),
+    ]
