@@ -14,17 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.runner import readable, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
-from qagen_dagster.agents.steps import Finish
+from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.base import Difficulty, Record
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import (
     LETTERS,
@@ -38,6 +34,7 @@ from qagen_dagster.records.exams.item import (
     VerifierReport,
     sample_of,
 )
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import OwnText, block, one_line
 
 LIMITS = Limits(max_turns=4, max_nudges=1)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.run import CallSummary
 
 _FINE = 1000  # parts of a token: estimates are fractions, usage is in whole tokens
 

@@ -14,8 +14,8 @@ from statistics import quantiles
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.limiter import TOKEN_CHARACTERS
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import NOTHING, Amounts, Range, Use, total
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Allowance
-from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance
 from qagen_dagster.records.base import Record
 
 _USED_PACE = 0.95  # share of a limit that is used, see models/limits/rate.py

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stage
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.item import (
@@ -21,6 +20,7 @@ from qagen_dagster.records.exams.item import (
     Verdict,
     VerifierReport,
 )
+from qagen_dagster.records.run import CallSummary
 
 
 class _ReplyEvent(Record):

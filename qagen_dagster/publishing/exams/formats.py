@@ -14,8 +14,15 @@ from lxml import etree
 from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam
 from qagen_dagster.publishing.exams.qti import Qti
 from qagen_dagster.publishing.exporter import Exporter
-from qagen_dagster.publishing.markup import paragraphs, with_fences
-from qagen_dagster.publishing.moodle_xml import Element, category, html_of, text_of, written
+from qagen_dagster.publishing.markup import (
+    Element,
+    category,
+    html_of,
+    paragraphs,
+    text_of,
+    with_fences,
+    written,
+)
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 _SPECIAL = {ord(char): f"&\\#{ord(char)};" for char in "\\~={}:#%[]"}

@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from qagen_dagster.publishing.markup import paragraphs, with_mathml
-from qagen_dagster.publishing.mathml import mathml
-from qagen_dagster.publishing.segments import Segment, split, xml_text
+from qagen_dagster.publishing.markup import Segment, mathml, paragraphs, split, with_mathml, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 
 _HEAD = r"""\documentclass[11pt,a4paper]{exam}

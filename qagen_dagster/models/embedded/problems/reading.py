@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qagen_dagster.latex.code import code_of
+from qagen_dagster.latex.structure import code_of
 from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.values import Quantity, equal, rounds_to, value_of
 
