@@ -1,4 +1,6 @@
-"""The base class of all records (frozen, closed, JSON in and out), and the small values that records of several products have."""
+"""The base class of all records (frozen, closed, JSON in and out), and the small values that records of several
+products have.
+"""
 
 from __future__ import annotations
 

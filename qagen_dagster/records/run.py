@@ -1,4 +1,5 @@
-"""What is kept of a run: its model calls as they are accounted for, what asking gave, how the run ended, and its asset checks.
+"""What is kept of a run: its model calls as they are accounted for, what asking gave, how the run ended, and its
+asset checks.
 
 What was said in a call is in the ledger.
 """

@@ -1,7 +1,7 @@
-"""Repairs and escapes text: harmless text for people, HTML tags inside Markdown, and formulas that lost their backslashes.
+"""Repairs and escapes text: harmless text for people, HTML tags inside Markdown, LaTeX that lost its backslashes.
 
-A placeholder such as `<name>` is text, not a tag. Models write LaTeX that loses its backslashes to JSON or YAML escapes, and numbers without
-quotes. Commands that only print load this module, so it uses nothing but the standard library.
+A placeholder such as `<name>` is text, not a tag. Commands that only print load this module, so it uses nothing but the
+standard library.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Says how good answers and rankings are: word overlap, right or wrong, recall and ranks, and shares with 95 % intervals.
+"""Says how good answers and rankings are: word overlap, right or wrong, recall and ranks, shares with 95 % intervals.
 
-Sources: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuation and English articles do not count). In scripts without spaces
-between words each character is a token, as in MLQA (Lewis et al. 2020). Voorhees, TREC-8 question answering track, 1999 (reciprocal rank).
-Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain, here binary: log2(1 + rank), relative to the best possible order). McNemar, Psychometrika
-1947 (paired shares; here the exact binomial test). `answer_match.py` compares the facts of two answers.
+Sources: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuation and English articles do not count; in
+scripts without spaces between words each character is a token, as in MLQA, Lewis et al. 2020). Voorhees, TREC-8 question
+answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain, here binary:
+log2(1 + rank), relative to the best possible order). McNemar, Psychometrika 1947 (paired shares; here the exact binomial
+test). `answer_match.py` compares the facts of two answers.
 """
 
 from __future__ import annotations

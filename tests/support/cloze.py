@@ -1,13 +1,14 @@
-"""The script "cloze": plays every role, which it recognises by the final tool that it is offered.
+"""The script "cloze" of scripted models: plays every role, which it recognises by the final tool that it is offered.
 
 The generator replaces the longest word of a line that it has read or is shown by a gap; the validator finds the line
-again. The questions are poor: they serve to exercise the engine, and nothing else.
+again. The questions are poor: they serve to exercise the engine, and nothing else. The profile `dry_run` binds it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 from qagen_dagster.models.messages import (
@@ -22,6 +23,7 @@ from qagen_dagster.models.messages import (
     UserMessage,
 )
 
+PROFILE = Path(__file__).with_name("dry_run.yaml")
 _GAP = "____"
 _LEAD = "Which word fills the gap in this line of the document: "
 _MIN_WORDS = 8
@@ -213,3 +215,7 @@ _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_closed_book_answer": {"answer": "unknown"},
     "submit_mark": {"right": False, "explanation": "The script marks nothing right."},
 }
+
+
+# One script under three names, because a validator and its generator must have different names.
+SCRIPTS = {"cloze": cloze, "cloze-check": cloze, "cloze-compare": cloze}
