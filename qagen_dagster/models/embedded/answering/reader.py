@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.answering.choose import Weights, choose
+from qagen_dagster.models.embedded.answering.question import terms
 from qagen_dagster.models.embedded.answering.retrieval import (
     Hit,
     Index,
@@ -34,7 +36,6 @@ from qagen_dagster.models.embedded.conversation import (
     rows,
     section,
 )
-from qagen_dagster.models.embedded.text.comparison import same_answer, terms
 
 ABBREVIATION = re.compile(r"(\S{2,12}) stand for\?$")
 DEFINED = re.compile(r"(?:what|who) (?:is|are|was|were) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)
@@ -230,6 +231,12 @@ def _action(text: str, answerable: bool, confidence: float, chunks: list[int], n
     return Action("submit_document_answer", arguments)
 
 
+_COMPARED = {
+    Match.SAME: "same words and numbers",
+    Match.CLOSE: "only some of their words or numbers are the same",
+    Match.APART: "they have nothing in common",
+    Match.CONFLICT: "their numbers, names, denials or directions contradict each other",
+}
 READ_WHOLE_LINES = 2_400
 LINES_PER_READ = 400
 MAX_READS = 14
@@ -344,7 +351,7 @@ def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str]
 
 
 def _agree(left: str, right: str) -> bool:
-    return same_answer(left, right)[0] or same_answer(right, left)[0]
+    return match(left, right) is Match.SAME
 
 
 def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
@@ -363,26 +370,27 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
 
 def mark(prompt: str) -> Action:
     """Whether a given answer states the reference answer."""
-    right, why = same_answer(section(prompt, "Given answer"), section(prompt, "Reference answer"))
-    return Action("submit_mark", {"right": right, "explanation": f"embedded:reader: {why}."})
+    found = match(section(prompt, "Given answer"), section(prompt, "Reference answer"))
+    explanation = f"embedded:reader: {_COMPARED[found]}."
+    return Action("submit_mark", {"right": found is Match.SAME, "explanation": explanation})
 
 
 def compare(prompt: str) -> Action:
     """The verdict of the second step."""
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
-    matches, why = same_answer(own, proposed)
+    found = match(own, proposed)
     asked = set(terms(question))
     said = set(terms(proposed))
     trivial = bool(said) and said <= asked
     relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
     explanation = (
-        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."
+        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {_COMPARED[found]}."
         " It cannot judge paraphrases, nor tell neighbouring names of one sentence apart with certainty."
     )
     arguments = {
         **dict.fromkeys(("supported", "premise_holds", "unambiguous", "self_contained"), True),
-        "matches": matches,
+        "matches": found is Match.SAME,
         "non_trivial": not trivial,
         "relevant": relevant,
         "explanation": explanation,

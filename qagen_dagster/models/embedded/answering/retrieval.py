@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.models.embedded.answering.question import terms
+from qagen_dagster.models.embedded.conversation import Line, split_frame
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment, tables
-from qagen_dagster.models.embedded.text.comparison import split_frame, terms
 from qagen_dagster.models.embedded.text.passages import Passage, Quote, plain, split
 from qagen_dagster.models.vectors import Vectors, shared
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.conversation import Card, Line
-from qagen_dagster.models.embedded.text.comparison import quoted
+from qagen_dagster.models.embedded.conversation import Card, Line, quoted
 from qagen_dagster.models.embedded.text.passages import Quote
 
 # Nouns that name a property, so that "what is the <noun> of X" is idiomatic.

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from qagen_dagster.english.words import word_set
+from qagen_dagster.models.embedded.conversation import quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
     PLAIN_NUMBER,
@@ -18,7 +19,6 @@ from qagen_dagster.models.embedded.questions.candidate import (
     type_of,
 )
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table
-from qagen_dagster.models.embedded.text.comparison import quoted
 from qagen_dagster.models.embedded.text.passages import plain, split
 
 _VENUE = re.compile(

@@ -41,6 +41,21 @@ def judge(question: str, proposed: str, own: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
+    ("proposed", "own", "same"),
+    [
+        ("W5", "5", False),
+        ("5", "W5", False),
+        ("W5", "wall W5", True),
+        ("3 May 1873", "May 1873", True),
+        ("1240", "1,240 kg", True),
+        ("It holds a bell", "It does not hold a bell", False),
+    ],
+)
+def test_the_comparison_is_that_of_the_whole_program(proposed: str, own: str, same: bool) -> None:
+    assert judge("which wall?", proposed, own)["matches"] is same
+
+
+@pytest.mark.parametrize(
     ("question", "answer"),
     [
         ("who designed the pump in March 1987?", "Martha Kellogg"),
