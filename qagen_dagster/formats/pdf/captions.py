@@ -257,10 +257,9 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     match = _CAPTION.match(piece.text)
     if match is None:
         return None
-    rest = match["rest"]
     opens = _opens(text, n)
-    first = rest.lstrip()[:1]
-    if _MARKED.match(rest):
+    first = match["rest"].lstrip()[:1]
+    if _MARKED.match(match["rest"]):
         fits = opens or first in (":", "|") or piece.bold
     else:
         fits = opens and (piece.bold or first.isupper() or first.isdigit())
@@ -270,15 +269,12 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
 def _opens(text: Text, n: int) -> bool:
     """Whether the piece does not continue the line before it."""
     piece = text.pieces[n]
-    for other in text.pieces[max(0, n - 8) : n]:
-        if not continues_paragraph(other, piece):
-            continue
-        if abs(other.size - piece.size) > 0.3:
-            continue
-        ended = other.text.rstrip().endswith((".", ":", "!", "?"))
-        if not ended:
-            return False
-    return True
+    return not any(
+        continues_paragraph(above, piece)
+        and abs(above.size - piece.size) <= 0.3
+        and not above.text.rstrip().endswith((".", ":", "!", "?"))
+        for above in text.pieces[max(0, n - 8) : n]
+    )
 
 
 def _is_listing(pieces: list[Piece], text: Text) -> bool:

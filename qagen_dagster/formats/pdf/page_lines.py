@@ -215,7 +215,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    cells = {n for table in tables for row in table.rows for cell in row for n in cell}
+    cells = {n for table in tables for n in table.fragments}
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
 
@@ -241,7 +241,7 @@ def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
     """The tables that do not cut the lines of the page: lines under the sums of one column are no table."""
     found: list[Ruled] = []
     for table in tables:
-        inside = {n for row in table.rows for cell in row for n in cell}
+        inside = table.fragments
         cut = sum(not inside.isdisjoint(row) and not inside.issuperset(row) for row in rows)
         if cut * _FEW_CUT <= len(table.rows):
             found.append(table)
@@ -264,7 +264,7 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
 
 def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
     """The tables where their first fragment stands, and the rows of other fragments between them."""
-    owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
+    owners = {n: table for table in tables for n in table.fragments}
     done: list[Ruled] = []
     flow: list[Row] = []
     for row in rows:
