@@ -5,7 +5,7 @@ Each file gives documents, or an outcome that says why not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -116,7 +116,7 @@ def parse_corpus(
         pool=pool,
         options=parse_options(corpus.config.documents),
         options_tag=options_fingerprint(corpus.config.documents, settings),
-        previous=_by_source(known.documents if known else ()),
+        previous={name: tuple(entries) for name, entries in _by_source(known.documents if known else ())},
     )
     files = discover(corpus)
     try:
@@ -166,7 +166,7 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
     faults: list[tuple[str, str]] = []
     removed: list[str] = []
     known = store.rows(CorpusIndex.key(corpus.key), CorpusIndex, IndexEntry)
-    for source, entries in groupby(known, key=attrgetter("source")):  # the rows of a file are neighbours
+    for source, entries in _by_source(known):
         file = files.pop(source, None)
         if file is None:
             removed.append(source)
@@ -175,6 +175,10 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
         found = (_fault(entry, sha256, tag, corpus.key, store) for entry in entries)
         faults += [(source, fault.value) for fault in islice(filter(None, found), 1)]
     return [*faults, *((name, _Fault.NEW.value) for name in files)], removed
+
+
+def _by_source(entries: Iterable[IndexEntry]) -> Iterator[tuple[str, Iterator[IndexEntry]]]:
+    return groupby(entries, key=attrgetter("source"))  # an index keeps the entries of a file together
 
 
 def only_retries(reasons: Sequence[str]) -> bool:
@@ -223,13 +227,6 @@ def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFil
         return ParsedFile(file.name, Outcome.TOO_LARGE, error.detail, bytes=error.size)
     except OSError as error:
         return ParsedFile(file.name, Outcome.CORRUPT, f"cannot be read: {error.strerror}")
-
-
-def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
-    found: dict[str, tuple[IndexEntry, ...]] = {}
-    for entry in entries:
-        found[entry.source] = (*found.get(entry.source, ()), entry)
-    return found
 
 
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:

@@ -44,7 +44,7 @@ _LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A separate part of one line. `line` is 1-based in the document's text."""
+    """A part of a line that stands apart. `line` is the 1-based number of the line in the document's text."""
 
     text: str
     box: Rect
@@ -61,7 +61,7 @@ class Piece:
 
 @dataclass
 class Text:
-    """The text of one page. `prose` holds the pieces of paragraphs, without labels, cells and headings."""
+    """The text of one page. `prose` is the set of the pieces in paragraphs: no labels, cells or headings."""
 
     width: float
     height: float
@@ -178,7 +178,7 @@ def continues_paragraph(above: Piece, below: Piece) -> bool:
 
 
 def same_size(a: Piece, b: Piece) -> bool:
-    """Whether two lines have the same size; initial small capitals are ignored."""
+    """Whether two lines have letters of one size. A line that begins with small capitals may differ more."""
     high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
     return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
 
@@ -216,7 +216,7 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
 
 
 def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of the lettering right above the caption's line, or the caption's line if there is none."""
+    """The first line of the lettering in a box right above the caption's line; that line itself if there is none."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
         if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
@@ -242,7 +242,7 @@ class Caption:
 
 
 def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
-    """The captions of a page in reading order, without entries of lists of figures and mentions in prose."""
+    """The captions of a page in reading order. Entries of a list of figures and mentions in prose are none."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
     starts = list(named)
     if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
@@ -257,10 +257,9 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     match = _CAPTION.match(piece.text)
     if match is None:
         return None
-    rest = match["rest"]
     opens = _opens(text, n)
-    first = rest.lstrip()[:1]
-    if _MARKED.match(rest):
+    first = match["rest"].lstrip()[:1]
+    if _MARKED.match(match["rest"]):
         fits = opens or first in (":", "|") or piece.bold
     else:
         fits = opens and (piece.bold or first.isupper() or first.isdigit())
@@ -268,17 +267,14 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
 
 
 def _opens(text: Text, n: int) -> bool:
-    """Whether the piece does not continue the line before it."""
+    """Whether the piece begins a paragraph."""
     piece = text.pieces[n]
-    for other in text.pieces[max(0, n - 8) : n]:
-        if not continues_paragraph(other, piece):
-            continue
-        if abs(other.size - piece.size) > 0.3:
-            continue
-        ended = other.text.rstrip().endswith((".", ":", "!", "?"))
-        if not ended:
-            return False
-    return True
+    return not any(
+        continues_paragraph(above, piece)
+        and abs(above.size - piece.size) <= 0.3
+        and not above.text.rstrip().endswith((".", ":", "!", "?"))
+        for above in text.pieces[max(0, n - 8) : n]
+    )
 
 
 def _is_listing(pieces: list[Piece], text: Text) -> bool:

@@ -61,18 +61,23 @@ class Table(NamedTuple):
 def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
     """Tables with ruled or boxed cells, without drawings, frames around prose, page borders and empty forms.
 
-    `written` are those that the text shows as rows.
+    `written` are the tables that the text shows as rows.
     """
     drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
-    tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
+    tables = [
+        table for table in map(_as_table, written) if not any(contains(box, table.box) for box in drawn)
+    ]
     grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
-    return _distinct(
-        [
-            one
-            for one in (*tables, *grids)
-            if one and _is_table(one, text) and not _is_several(one.box, shown, text, captions)
-        ]
-    )
+    good = [
+        table.box
+        for table in (*tables, *grids)
+        if table and _is_table(table, text) and not _is_several(table.box, shown, text, captions)
+    ]
+    boxes: list[Rect] = []  # without the inner ones of those that overlap
+    for box in sorted(good, key=area, reverse=True):
+        if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
+            boxes.append(box)
+    return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
 def _as_table(one: Ruled) -> Table:
@@ -83,7 +88,7 @@ def _as_table(one: Ruled) -> Table:
 
 
 def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
-    """Whether other content stands between the first and the last line: a caption, text between grids, the page's end."""
+    """Whether the box holds more than one table: a caption, text between grids, or the head or foot of the page."""
     inner = expanded(box, 0, -2 * text.body)
     if any(contains(inner, one) for one in captions):
         return True
@@ -93,27 +98,13 @@ def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -
         if contains(box, one.box) and _wide(one.box) > 0.8 * _wide(box) and one.items > 3
     ]
     gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
-    if any(_has_lines(gap, text) for gap in gaps):
+    if any(gap[3] - gap[1] > 2 * text.body and len(rows_of(text.inside(gap))) > 1 for gap in gaps):
         return True
     if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
         first = (box[0], box[1], box[2], grids[0][1])
         return all(len(row) == 1 for row in rows_of(text.inside(first)))
     ends = [*shown.rules, *grids]
     return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
-
-
-def _has_lines(gap: Rect, text: Text) -> bool:
-    """Whether at least two lines of text stand between two grids."""
-    return gap[3] - gap[1] > 2 * text.body and len(rows_of(text.inside(gap))) > 1
-
-
-def _distinct(tables: list[Table]) -> list[Rect]:
-    """Their boxes from the top down, without inner boxes of overlapping ones."""
-    boxes: list[Rect] = []
-    for one in sorted(tables, key=lambda one: -area(one.box)):
-        if not any(area(intersection(one.box, box)) > 0.5 * area(one.box) for box in boxes):
-            boxes.append(one.box)
-    return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
 def _grid(shape: Shape, text: Text) -> Table | None:
@@ -331,7 +322,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
 
 
 def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
-    """Whether there is more space above the piece than between the rows of the run, and it is no heading of rows."""
+    """Whether the piece begins another table: it has more space above it than the rows, and it is no heading of rows."""
     gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
     if gaps[-1] <= 1.5 * gaps[0]:
         return False

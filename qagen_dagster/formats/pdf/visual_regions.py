@@ -25,6 +25,7 @@ from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # points between a caption and its visual
+_BESIDE_AREA = 2_500  # square points of a visual beside its caption; smaller ones are marks in the margin
 _BIT = 18.0  # points between a drawing and a stray line of it
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
@@ -77,7 +78,7 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
 
 
 def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
-    """Where the paragraph of a line ends, if its last line is short."""
+    """The foot of a line, or of the short last line of a paragraph right below it."""
     tall = line[3] - line[1]
     ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
     return max(ends, default=line[3])
@@ -96,7 +97,7 @@ class _Finder:
         self._stops = list(self._find_stops())
 
     def content(self) -> Rect:
-        """The box around everything but running heads and feet."""
+        """The box around all text but running heads and feet."""
         return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
 
     def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
@@ -112,14 +113,13 @@ class _Finder:
         return self._texts(caption, room, up=up)
 
     def sideways(self, caption: Caption) -> Choice | None:
-        """A shape or table level with the caption, for captions without one above or below."""
-        boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
+        """A shape or table beside the caption, for captions that have none above or below."""
         near = [
             box
-            for box in boxes
+            for box in self._solid
             if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
             and -_FAR < shared_width(box, caption.box) <= 4
-            and area(box) > 2_500
+            and area(box) > _BESIDE_AREA
         ]
         if not near:
             return None
@@ -198,7 +198,7 @@ class _Finder:
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
-        """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        """The box with what stands beside it in the column of the caption, such as the matrix of a graph."""
         if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
             return box
         column = union(
@@ -216,7 +216,7 @@ class _Finder:
         ]
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
-        """The shapes nearest to the caption; labels may stand in between."""
+        """The shapes nearest to the caption. Labels may stand between these and the caption."""
         over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
         over = over or [one for one in shapes if not self._is_others(caption, one)]  # a caption at the margin
         if not over:
@@ -225,7 +225,7 @@ class _Finder:
         return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
-        """The chosen shapes with those close to them that are not closer to another caption."""
+        """The box around the chosen shapes, those that belong to no other caption, and stray lines near them."""
         box = union(one.box for one in chosen)
         listing = all(is_written(one, self._text) for one in chosen)
         rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
@@ -237,7 +237,7 @@ class _Finder:
         return box
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether another caption on the same side of the shape is closer."""
+        """Whether the shape stands over or under another caption, on the side on which it is of this one."""
         if shared_width(shape.box, caption.box) > 0:
             return False
         under = caption.box[1] > shape.box[1]

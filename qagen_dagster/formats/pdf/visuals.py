@@ -46,10 +46,12 @@ _FEW_PATHS = 3_000  # paths that a page may have without counting towards the do
 _MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # times as large as a table is a drawing that the table is a part of
+_LARGER = 3  # times the area of a table that a drawing has at least of which the table is a part
 _BACKGROUND = 0.7  # share of the page from which it may be a background
-_LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
-_MIN_DRAWING = (110.0, 70.0)
+_LEAFLET = (
+    2  # pages; in a longer document, what stands above the prose of the first page is a logo or cover art
+)
+_MIN_DRAWING = (110.0, 70.0)  # points, the same of a drawing without pictures
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
 
@@ -266,7 +268,7 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:
-    """The boxes, those that overlap as one."""
+    """The boxes, with those that overlap joined."""
     found: list[Rect] = []
     for box in boxes:
         near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
