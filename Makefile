@@ -31,8 +31,9 @@ browser: ## Chromium and axe-core, which the tests of the review page need (Debi
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 	npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error
 
+# The modules of the tests are compiled once, also where the environment says not to: compiling them takes as long as loading them.
 test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
 
 test-long: $(READY) ## what takes minutes: kills and forecasts again and again, then test-daemon, test-distributed and attack
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
