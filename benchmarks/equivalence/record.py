@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchmarks.equivalence.canonical import Masks, write_canonical
 
@@ -117,7 +118,8 @@ class Project:
         """The answers of a system that is often wrong: every third one is that of the next question."""
         published = (self.root / f"assets/published/{SET}/questions.jsonl").read_text().splitlines()
         questions = [json.loads(line) for line in published]
-        grade, score = [], []
+        grade: list[dict[str, str]] = []
+        score: list[dict[str, Any]] = []
         for number, question in enumerate(questions):
             answer = questions[(number + (number % 3 == 0)) % len(questions)]["answer"]
             document = question["row"] or Path(question["source_document"]).name
