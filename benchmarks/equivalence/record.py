@@ -86,6 +86,10 @@ def record(folder: Path, checkout: Path) -> None:
         project.run("show", ("show", first["id"], "--json"))
         project.script(PROBE, str(project.root / "dagster"))
         paths = {str(project.root): "<root>", str(project.checkout): "<checkout>"}
+        for folder in project.root.glob(
+            "assets/problems/files-*"
+        ):  # named by a hash of the path of the file of problems
+            paths[folder.name] = "files-<hash of path>"
         masks = Masks.of(paths, project.root / "assets", began, datetime.now(UTC))
         write_canonical(project.root, folder, masks)
 
