@@ -18,7 +18,8 @@ def main() -> None:
     recorder.add_argument("folder", type=Path)
     recorder.add_argument("--checkout", type=Path, required=True)
     comparer = commands.add_parser("compare", help="print in what two recordings differ; exit 1 if they do")
-    comparer.add_argument("folders", type=Path, nargs=2)
+    comparer.add_argument("first", type=Path)
+    comparer.add_argument("second", type=Path)
     comparer.add_argument("--allow", nargs="*", default=[], metavar="FIELD", help="fields that may differ")
     killer = commands.add_parser(
         "killed", help="finish stores that another checkout began; exit 1 if a request is repeated"
@@ -35,7 +36,7 @@ def main() -> None:
     elif given.command == "trace":
         trace(given.checkout.resolve())
     else:
-        raise SystemExit(compare(*given.folders, given.allow) > 0)
+        raise SystemExit(compare(given.first, given.second, given.allow) > 0)
 
 
 if __name__ == "__main__":

@@ -26,10 +26,9 @@ LEFT_OUT = re.compile(r"\.lock$|^assets/locks/|^assets/\.")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)?(?!\d)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _HASH = re.compile(rb"[0-9a-f]{64}")
-_SECONDS = re.compile(r'("(?:\w+_)?seconds": )[0-9.e-]+')
-_COSTS = re.compile(
-    r"(\| \w+ \| \w+:\S+ \|(?: \d+ \|){5}) [\d.]+ \|"
-)  # seconds in the table of costs by role
+_SECONDS = re.compile(r'("(?:\w+_)?seconds": "?)[0-9.e-]+')
+_COSTS = re.compile(r"(\| \w+ \| \w+:\S+ \|(?: \d+ \|){5}) [\d.]+ \|")  # a row of the costs by role in the UI
+_STATS = re.compile(r"((?: +[\d,]+){3}) +\d+\.\d  (?=\$)")  # a row of `qagen stats`
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,7 @@ class Masks:
         text = self.pattern.sub(lambda found: self.words[found[0]], text)
         text = _UUID.sub("<uuid>", text)
         text = _SECONDS.sub(r"\1<seconds>", text)
+        text = _STATS.sub(r"\1  <seconds>  ", text)
         return _COSTS.sub(r"\1 <seconds> |", text)
 
     def _time(self, found: re.Match[str]) -> str:

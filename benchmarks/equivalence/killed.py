@@ -26,7 +26,6 @@ from tests.support.wire_server import Reply, Step, WireServer
 
 ANSWERS = (2, 30, 58, 88)  # of 97: beginning, documents, their end, and the comparison across them
 PLACES = (f"published/{KEY}/corpus.json", "building")
-FROM_LEDGER = ("candidates", "journals", "validated", "published", "grades", "grounding", "unfinished")
 
 
 class Steady(Watch):
@@ -68,7 +67,7 @@ def killed(old: Path, new: Path) -> int:
             project = bench.project.another(number)
             prepare(project)
             faults += _finish(moment, new, project, watch, whole)
-        return faults
+        return faults + _finish("finished", new, bench.project, watch, whole)
 
 
 def _stores(old: Path, bench: Bench) -> dict[str, Callable[[Project], None]]:
@@ -85,11 +84,13 @@ def _stores(old: Path, bench: Bench) -> dict[str, Callable[[Project], None]]:
     def at(place: str) -> Callable[[Project], None]:
         return lambda project: _kill(old, project, reached(project, place))
 
+    def ledger_alone(project: Project) -> None:
+        shutil.copytree(bench.project.assets / "ledger", project.assets / "ledger")
+
     return {
         **{f"killed after {answers} answers": after(answers) for answers in ANSWERS},
         **{f"killed at {place}": at(place) for place in PLACES},
-        "finished": lambda project: _copy(bench.project, project, without=()),
-        "ledger alone": lambda project: _copy(bench.project, project, without=FROM_LEDGER),
+        "ledger alone": ledger_alone,
     }
 
 
@@ -144,15 +145,6 @@ def _kill(checkout: Path, project: Project, now: Callable[[], bool]) -> None:
     os.kill(process.pid, signal.SIGKILL)
     ended(process)
     left_over(children)
-
-
-def _copy(source: Project, target: Project, without: tuple[str, ...]) -> None:
-    """The store of `source`. Its instance is copied too if the store is whole."""
-    shutil.copytree(
-        source.assets, target.assets, ignore=lambda folder, _: without if folder == str(source.assets) else ()
-    )
-    if not without:
-        shutil.copytree(source.home, target.home, dirs_exist_ok=True)
 
 
 def _ledger(project: Project) -> dict[str, tuple[bytes, int]]:

@@ -13,7 +13,8 @@ import dagster as dg
 from qagen_dagster.cli.main import COMMANDS, cli, load_command
 
 USER_VERSION = "dagster/data_version_is_user_provided"  # other data versions are hashes of run ids
-NOT_VERSIONED = "of the run"
+# Assets whose data versions are hashes of results with times in them.
+WITH_TIMES = {"exam_items", "grounding_report", "idea_plans", "item_bank"}
 
 
 def main(folder: Path) -> None:
@@ -29,9 +30,7 @@ def main(folder: Path) -> None:
                 if event is not None and event.asset_key is not None:
                     kept = _event(event)
                     if kept:
-                        lines.setdefault(event.asset_key.to_user_string(), []).append(
-                            json.dumps(kept, sort_keys=True)
-                        )
+                        lines.setdefault(event.asset_key.to_user_string(), []).append(json.dumps(kept))
     for asset, kept in lines.items():
         name = asset.replace("/", "--")
         (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in sorted(kept)))
@@ -48,13 +47,14 @@ def _help(command: click.Command, context: click.Context) -> list[str]:
 def _event(event: dg.DagsterEvent) -> dict[str, Any] | None:
     if event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
         check = event.asset_check_evaluation_data
-        told = {"check": check.check_name, "passed": check.passed, "severity": check.severity.value}
-        told |= {"description": check.description, "partition": check.partition}
+        told = {"partition": check.partition, "check": check.check_name, "passed": check.passed}
+        told |= {"severity": check.severity.value, "description": check.description}
     elif event.event_type is dg.DagsterEventType.ASSET_MATERIALIZATION:
         check = event.step_materialization_data.materialization
         told = {"partition": check.partition, "description": check.description}
         tags = check.tags or {}
-        told["data_version"] = tags.get("dagster/data_version") if USER_VERSION in tags else NOT_VERSIONED
+        if USER_VERSION in tags and check.asset_key.to_user_string() not in WITH_TIMES:
+            told["data_version"] = tags["dagster/data_version"]
     else:
         return None
     return told | {"metadata": {name: str(value.value) for name, value in check.metadata.items()}}

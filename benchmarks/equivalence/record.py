@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchmarks.equivalence.canonical import Masks, write_canonical
 
@@ -85,6 +86,10 @@ def record(folder: Path, checkout: Path) -> None:
         project.run("show", ("show", first["id"], "--json"))
         project.script(PROBE, str(project.root / "dagster"))
         paths = {str(project.root): "<root>", str(project.checkout): "<checkout>"}
+        for folder in project.root.glob(
+            "assets/problems/files-*"
+        ):  # named by a hash of the path of the file of problems
+            paths[folder.name] = "files-<hash of path>"
         masks = Masks.of(paths, project.root / "assets", began, datetime.now(UTC))
         write_canonical(project.root, folder, masks)
 
@@ -117,7 +122,8 @@ class Project:
         """The answers of a system that is often wrong: every third one is that of the next question."""
         published = (self.root / f"assets/published/{SET}/questions.jsonl").read_text().splitlines()
         questions = [json.loads(line) for line in published]
-        grade, score = [], []
+        grade: list[dict[str, str]] = []
+        score: list[dict[str, Any]] = []
         for number, question in enumerate(questions):
             answer = questions[(number + (number % 3 == 0)) % len(questions)]["answer"]
             document = question["row"] or Path(question["source_document"]).name
