@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo review browser test test-long test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-long test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -31,8 +31,9 @@ browser: ## Chromium and axe-core, which the tests of the review page need (Debi
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 	npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error
 
+# The modules of the tests are compiled once, also where the environment says not to: compiling them takes as long as loading them.
 test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
 
 test-long: $(READY) ## what takes minutes: kills and forecasts again and again, then test-daemon, test-distributed and attack
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
@@ -102,6 +103,14 @@ bench-dedupe: $(READY) ## traps and paraphrases: what is merged, kept, left to a
 
 bench-engine: $(READY)
 	$(BIN)/python -m benchmarks.engine
+
+bench-equivalence: $(READY) ## what OLD, a set up checkout of another version, and this one make of the samples; stores that OLD began; exit 1 if they differ
+	test -x "$(OLD)/.venv/bin/qagen" || { echo "set OLD to a checkout in which make setup was run"; exit 2; }
+	folder=$$(mktemp -d) && $(BIN)/python -m benchmarks.equivalence record $$folder/old --checkout "$(OLD)" \
+	&& $(BIN)/python -m benchmarks.equivalence record $$folder/new --checkout . \
+	&& $(BIN)/python -m benchmarks.equivalence compare $$folder/old $$folder/new --allow $(ALLOW)
+	$(BIN)/python -m benchmarks.equivalence killed --old "$(OLD)" --new .
+	$(BIN)/python -m benchmarks.equivalence trace --checkout .
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate

@@ -28,9 +28,8 @@ from qagen_dagster.answering.answer_from_document import retrieve
 from qagen_dagster.answering.chunk_source import ChunkSource
 from qagen_dagster.english.sentences import split
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedded.answering.choose import bare, overlap
+from qagen_dagster.models.embedded.answering.choose import Weights, bare, overlap
 from qagen_dagster.models.embedded.answering.reader import read
-from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder

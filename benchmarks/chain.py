@@ -29,9 +29,8 @@ from benchmarks import project
 from benchmarks.chain_model import document, draw, play
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.loop.estimate.amounts import Use, use_of
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
-from qagen_dagster.loop.estimate.forecast import Use
-from qagen_dagster.loop.estimate.past_runs import use_of
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode

@@ -8,6 +8,7 @@ without Dagster, and one durable write, so that the machine's share can be told 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from qagen_dagster.loop.questions.combination import RunOptions, plan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings
+from tests.support import cloze
 from tests.support.shards import run_shard
 
 SET_ASSETS = ("validated_qa", "corpus_json")
@@ -77,7 +79,10 @@ def prepare(root: Path, count: int) -> Settings:
         f"It was built by a crew of {number % 17 + 2} workers and has measured the tide ever since.\n"
         for number in range(count)
     }
-    return project.make(root, "small", CORPUS, documents, "dry_run")
+    settings = project.make(root, "small", CORPUS, documents, "dry_run")
+    (root / "profiles" / "dry_run.yaml").write_text(cloze.PROFILE.read_text())
+    os.environ["QAGEN_SCRIPTS"] = cloze.__name__
+    return settings
 
 
 def _without_dagster(settings: Settings, parsed: Settings) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.configuration.exams.loading import load_exams
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.defs.automation import build_continuer, build_nightly_refresh, build_refresher
 from qagen_dagster.defs.catalog import build_catalog

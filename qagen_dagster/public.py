@@ -1,4 +1,6 @@
-"""What other programs import from `qagen_dagster`: published sets and scores. What Dagster needs is in `defs/questions/downstream.py`."""
+"""What other programs import from `qagen_dagster`: published sets and scores. What Dagster needs is in
+`defs/questions/downstream.py`.
+"""
 
 from __future__ import annotations
 

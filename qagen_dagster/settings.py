@@ -140,6 +140,11 @@ def executor() -> str:
     return name
 
 
+def scripts() -> str | None:
+    """The module whose dictionary `SCRIPTS` has the functions of scripted models; None when it is not set."""
+    return os.environ.get("QAGEN_SCRIPTS") or None
+
+
 def op_seconds() -> int:
     """After how long Celery takes the worker of an op for dead. Raises ConfigError."""
     return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)

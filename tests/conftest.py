@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from pathlib import Path
 
@@ -15,6 +16,8 @@ settings.load_profile("everyday")
 
 # A shell starts background jobs with SIGINT ignored, and commands that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ["QAGEN_SCRIPTS"] = "tests.support.cloze"  # for scripted models in this process
 
 # Importing everything makes a million objects that stay: nobody looks through them meanwhile, nor in each test.
 gc.disable()

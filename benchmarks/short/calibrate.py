@@ -20,9 +20,9 @@ from statistics import fmean, stdev
 from benchmarks.short.fit import Fitting, Item, answer, fit_odds, folds, item
 from benchmarks.short.sets import XQUAD, Example, elsewhere, others, xquad
 from benchmarks.short.unanswerable import set_aside, unanswerable
-from qagen_dagster.models.embedded.answering import weights as shipped
-from qagen_dagster.models.embedded.answering.excerpts import UNLIKELY
-from qagen_dagster.models.embedded.answering.weights import FILE, Weights
+from qagen_dagster.models.embedded.answering import choose as shipped
+from qagen_dagster.models.embedded.answering.choose import FILE, Weights
+from qagen_dagster.models.embedded.answering.reader import UNLIKELY
 
 WRONG = 0.1  # weight of a wrong answer to an answerable question
 RIGHT = 0.5  # F1 from which an answer counts as right

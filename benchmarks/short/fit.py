@@ -10,11 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.short.sets import Example
-from qagen_dagster.models.embedded.answering.candidates import Numbers
-from qagen_dagster.models.embedded.answering.choose import Measured, agreeing, bare, measured, overlap, signs
+from qagen_dagster.models.embedded.answering.choose import (
+    SIGNS,
+    Measured,
+    Weights,
+    agreeing,
+    bare,
+    category_keys,
+    measured,
+    overlap,
+    scaled,
+    signs,
+)
 from qagen_dagster.models.embedded.answering.features import CATEGORIES, NUMBERS
-from qagen_dagster.models.embedded.answering.units import units
-from qagen_dagster.models.embedded.answering.weights import SIGNS, Weights, category_keys, scaled
+from qagen_dagster.models.embedded.answering.retrieval import units
+from qagen_dagster.models.embedded.answering.spans import Numbers
 from qagen_dagster.models.embedded.conversation import Line
 
 EPOCHS, RATE, RATE_NUMBERS = 5, 0.08, 0.03

@@ -19,7 +19,7 @@ from spacy.tokens import Doc, Span, Token
 from benchmarks.short.sets import Example
 from qagen_dagster.english.polarity import listed_opposites
 from qagen_dagster.models.embedded.answering.question import STOP
-from qagen_dagster.models.embedded.text.language import parse
+from qagen_dagster.models.embedded.text.grammar import parse
 
 EACH = 1  # changed questions per question, besides that of another paragraph
 _OFTEN_POSSIBLE = (

@@ -1,16 +1,8 @@
-"""Runs the tool calls of one turn and answers every call exactly once, in call order.
+"""The only agent loop: it asks the model, decides the next step and runs it, until there is a result or a limit is reached.
 
-This module has the only thread pool of the package. A ToolError becomes content for the model; any other error propagates.
-
-Reads a result that a model wrote as text (JSON or YAML, with or without a code fence) instead of calling the tool.
-
-The reader is tolerant on purpose. If the result does not fit, the model gets the terminal's error message once.
-
-The only agent loop: it asks the model, decides the next step and runs it, until there is a result or a limit is reached.
-
-The state is a `RunState`; the model, the tools and the prompt values are arguments.
-
-What an agent run leaves behind: its model calls with tokens, cost and time, and what the model wrote.
+The tool calls of a turn are answered exactly once, in call order. They run in the only thread pool of agents. A ToolError becomes
+content for the model; any other error propagates. A result that a model wrote as text (JSON or YAML, with or without a code fence)
+instead of calling the tool is read tolerantly. Also here: what a run leaves behind, its calls with tokens, cost and time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""An agent is data: a prompt, a role, the tools it may use, the terminals that end it, and limits.
-
-The possible next steps of an agent run, and the pure function that decides between them.
-"""
+"""An agent as data (a prompt, a role, tools, terminals, limits), the steps of a run, and the pure function that decides between them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Loads the texts of a stored document: its full text, its abstract, or neither.
-
-Chooses what a model is shown of one document: chunks of its full text, or its abstract.
-
-Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
+"""Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
 
 The workflow follows BMLibrarian's `answer_from_document()`: find the document's texts, get the full text if wanted and
 allowed, search it or use the abstract, then ask a model once.
@@ -13,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.answering.chunk_source import ChunkSource, best_chunks
@@ -33,11 +30,12 @@ from qagen_dagster.records.document import ChunkHit, Document
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 
-MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text
-_WAYS = re.compile(
-    r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE
-)  # of writing a DOI
-FEWEST_WORDS = 60  # nor one that adds fewer words
+# A text is a full text if it adds more words to the abstract than its title, authors and keywords do.
+MORE_THAN_ABSTRACT = 0.5  # share of the abstract's words that it adds at least
+FEWEST_WORDS = 60  # that it adds at least
+_DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE)
+_MAX_DOI = 300  # characters
+_Option = TypeVar("_Option")
 ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None, temperature or None
 
 
@@ -53,10 +51,7 @@ class DocumentTexts:
     @property
     def abstract(self) -> str | None:
         """The abstract as the document states it."""
-        said = self.document.metadata.abstract
-        if said and said.strip():
-            return said.strip()
-        return None
+        return (self.document.metadata.abstract or "").strip() or None
 
     @property
     def paper(self) -> Paper:
@@ -92,9 +87,8 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
         raise StoreError(f"{store.path(key)} is damaged: materialize parsed_documents to parse it again")
     own = data.decode("utf-8", "replace")
     fetched = stored_text(store, corpus, document_id)
-    if fetched is not None:
-        return DocumentTexts(document, own, fetched, True)
-    return DocumentTexts(document, own, own if is_fulltext(document, own) else None, False)
+    fulltext = own if fetched is None and is_fulltext(document, own) else fetched
+    return DocumentTexts(document, own, fulltext, fetched is not None)
 
 
 def is_fulltext(document: Document, text: str) -> bool:
@@ -112,9 +106,9 @@ def is_fulltext(document: Document, text: str) -> bool:
 
 def bare_doi(doi: str | None) -> str | None:
     """The DOI without prefixes such as `doi:` or `https://doi.org/`; None if it is no DOI."""
-    said = _WAYS.sub("", (doi or "").strip())
-    good = said.startswith("10.") and "/" in said and not any(char.isspace() for char in said)
-    return said if good and len(said) <= 300 else None
+    bare = _DOI_PREFIX.sub("", (doi or "").strip())
+    good = bare.startswith("10.") and "/" in bare and not any(map(str.isspace, bare))
+    return bare if good and len(bare) <= _MAX_DOI else None
 
 
 @dataclass(frozen=True)
@@ -258,20 +252,18 @@ def answer_from_document(
     asked = _Asked(
         document_id=document_id,
         question=question.strip(),
-        use_fulltext=usual.use_fulltext if use_fulltext is None else use_fulltext,
-        download=usual.fulltext.download if download_missing is None else download_missing,
-        always_allow_proxy=usual.fulltext.always_allow_proxy
-        if always_allow_proxy is None
-        else always_allow_proxy,
+        use_fulltext=_given_or(use_fulltext, usual.use_fulltext),
+        download=_given_or(download_missing, usual.fulltext.download),
+        always_allow_proxy=_given_or(always_allow_proxy, usual.fulltext.always_allow_proxy),
         callback=proxy_callback,
-        max_chunks=usual.max_chunks if max_chunks is None else max_chunks,
-        threshold=usual.similarity_threshold if similarity_threshold is None else similarity_threshold,
+        max_chunks=_given_or(max_chunks, usual.max_chunks),
+        threshold=_given_or(similarity_threshold, usual.similarity_threshold),
     )
     blank = SemanticSearchAnswer(answer="", document_id=document_id, question=asked.question)
     findings = _Findings()
     try:
         _validate(asked)
-        answering = place.model(model, usual.temperature if temperature is None else temperature)
+        answering = place.model(model, _given_or(temperature, usual.temperature))
         blank = blank.model_copy(update={"model_used": answering.spec.name})
         found = _answer(asked, place, answering, blank, findings)
     except _StopError as stop:
@@ -285,6 +277,10 @@ def answer_from_document(
     return found.model_copy(
         update={"fulltext_error": findings.fulltext_error, "notes": tuple(findings.notes)}
     )
+
+
+def _given_or(given: _Option | None, usual: _Option) -> _Option:
+    return usual if given is None else given
 
 
 def _failed(blank: SemanticSearchAnswer, error: QAError, message: str) -> SemanticSearchAnswer:
@@ -312,7 +308,7 @@ def _answer(
         [Excerpt(one.chunk_no, one.start_line, one.text) for one in context],
         document_id=asked.document_id,
     )
-    return _told(blank.model_copy(update={"source": source}), run, context)
+    return _answered(blank.model_copy(update={"source": source}), run, context)
 
 
 def _texts(asked: _Asked, place: Place, findings: _Findings) -> DocumentTexts:
@@ -326,8 +322,8 @@ def _texts(asked: _Asked, place: Place, findings: _Findings) -> DocumentTexts:
         outcome = texts.document.outcome.value
         tried = findings.fulltext_error not in (None, QAError.NO_FULLTEXT)
         error = findings.fulltext_error if tried else None
-        told = "; ".join((f"the document ended as {outcome} and has no text", *findings.notes))
-        raise _StopError(error or QAError.NO_TEXT_AVAILABLE, told)
+        message = "; ".join((f"the document ended as {outcome} and has no text", *findings.notes))
+        raise _StopError(error or QAError.NO_TEXT_AVAILABLE, message)
     return texts
 
 
@@ -369,7 +365,7 @@ def _context(
     return AnswerSource.ABSTRACT, abstract_context(texts)
 
 
-def _told(
+def _answered(
     blank: SemanticSearchAnswer, run: AnswerRun, context: tuple[ChunkContext, ...]
 ) -> SemanticSearchAnswer:
     given = blank.model_copy(update={"reasoning": run.reasoning})

@@ -1,8 +1,7 @@
-"""Asks the sources in order until one gives a PDF that opens, and reports every attempt. `keep` stores the PDF.
+"""Gets a missing full text: from open sources first, through the proxy only with consent. Failures are values.
 
-Stores a full text beside its document: the PDF, its parsed text, and the record without which both are ignored.
-
-Gets a missing full text: from open sources first, through the proxy only with consent. Failures are values.
+The sources are asked in order until one gives a PDF that opens; every attempt is reported. The PDF and its text are stored beside
+their document, with the record without which both are ignored.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def find_pdf(
     )
     try:
         sources = through_proxy(options) if proxy else resolvers(options)
-        return _Round(paper, web, lambda data: open_pdf(data, options, pool)).run(sources)
+        return _Attempts(paper, web, lambda data: open_pdf(data, options, pool)).run(sources)
     finally:
         web.close()
 
@@ -97,8 +96,8 @@ def open_pdf(data: bytes, options: FulltextOptions, pool: ParserPool) -> ParsedF
 
 
 @dataclass
-class _Round:
-    """One pass over the sources. Each URL is requested once."""
+class _Attempts:
+    """One pass over the sources, and the attempts that gave no PDF. Each URL is requested once."""
 
     paper: Paper
     web: Web
@@ -246,7 +245,7 @@ def obtain(wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserP
         return _by_proxy(wanted, options, store, pool, opened)
     if said.pdf_made_available:
         return Obtained(QAError.NO_FULLTEXT, "no PDF was put into the store")
-    return Obtained(QAError.USER_CANCELLED, _told(opened))
+    return Obtained(QAError.USER_CANCELLED, _attempts_line(opened))
 
 
 def _by_proxy(
@@ -259,7 +258,7 @@ def _by_proxy(
         return Obtained(QAError.CONFIGURATION_ERROR, detail)
     search = find_pdf(wanted.paper, options, pool, proxy=True)
     if search.found is None:
-        return Obtained(QAError.DOWNLOAD_FAILED, f"through the proxy: {_told(search)}")
+        return Obtained(QAError.DOWNLOAD_FAILED, f"through the proxy: {_attempts_line(search)}")
     keep_found(store, wanted.corpus, wanted.document_id, search.found, proxy=True)
     return Obtained(None)
 
@@ -268,8 +267,8 @@ def _not_asked(wanted: Wanted, opened: Search) -> Obtained:
     if not wanted.paper.known:
         return Obtained(QAError.NO_FULLTEXT, "the document names neither a DOI nor an address")
     error = QAError.PROXY_REQUIRED if opened.walled else QAError.DOWNLOAD_FAILED
-    return Obtained(error, _told(opened))
+    return Obtained(error, _attempts_line(opened))
 
 
-def _told(search: Search) -> str:
+def _attempts_line(search: Search) -> str:
     return "; ".join(one.line for one in search.attempts) or "no source knows it"

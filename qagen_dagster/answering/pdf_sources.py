@@ -1,6 +1,6 @@
-"""Reads landing pages: links to the PDF, and whether the page is a login page. Untrusted bytes are read in linear time.
+"""Sources of a paper's PDF: each gives URLs to try. Landing pages are read for links to the PDF and for signs of a login page.
 
-Sources of a paper's PDF. Each class is one source and gives URLs to try; `download` fetches them.
+Landing pages are untrusted bytes and are read in linear time. Requests go through `safe_http`.
 """
 
 from __future__ import annotations
@@ -31,45 +31,44 @@ MAX_URLS = 4  # from one source
 def pdf_links(page: str, url: str) -> list[str]:
     """The absolute URLs of the PDF that the page names, best first, without duplicates."""
     base, named, linked = url, list[str](), list[str]()
-    for tag, said in _tags(page):
-        if tag == "base" and said.get("href"):
-            base = _join(url, said["href"]) or url
-        elif tag == "meta" and _name(said) in _PDF_NAMES:
-            named.append(said.get("content", ""))
-        elif tag == "link" and _is_pdf_link(said):
-            linked.append(said.get("href", ""))
-    found = [_join(base, one.strip()) for one in (*named, *linked) if one.strip()]
-    return list(dict.fromkeys(one for one in found if one))[:MAX_LINKS]
+    for tag, attributes in _tags(page):
+        if tag == "base" and attributes.get("href"):
+            base = _join(url, attributes["href"]) or url
+        elif (
+            tag == "meta"
+            and (attributes.get("name") or attributes.get("property") or "").lower() in _PDF_NAMES
+        ):
+            named.append(attributes.get("content", ""))
+        elif tag == "link" and _is_pdf_link(attributes):
+            linked.append(attributes.get("href", ""))
+    found = [_join(base, link.strip()) for link in (*named, *linked) if link.strip()]
+    return list(dict.fromkeys(filter(None, found)))[:MAX_LINKS]
 
 
 def asks_for_login(page: str, url: str) -> bool:
     """Whether the page asks for a password or redirects to a login page."""
     if _LOGIN_PATH.search(urlsplit(url).path):
         return True
-    for tag, said in _tags(page):
-        if tag == "input" and said.get("type", "").lower() == "password":
+    for tag, attributes in _tags(page):
+        if tag == "input" and attributes.get("type", "").lower() == "password":
             return True
-        if tag == "form" and _LOGIN_PATH.search(said.get("action", "")):
+        if tag == "form" and _LOGIN_PATH.search(attributes.get("action", "")):
             return True
     return False
 
 
 def _tags(page: str) -> Iterator[tuple[str, dict[str, str]]]:
     for match in _TAG.finditer(page):
-        said = {
+        attributes = {
             name.lower(): html.unescape(value.strip("\"'"))
             for name, value in _ATTRIBUTE.findall(match.group(2))
         }
-        yield match.group(1).lower(), said
+        yield match.group(1).lower(), attributes
 
 
-def _name(said: dict[str, str]) -> str:
-    return (said.get("name") or said.get("property") or "").lower()
-
-
-def _is_pdf_link(said: dict[str, str]) -> bool:
-    rel = said.get("rel", "").lower().split()
-    return said.get("type", "").lower() == "application/pdf" and bool({"alternate", "item"} & set(rel))
+def _is_pdf_link(attributes: dict[str, str]) -> bool:
+    rel = attributes.get("rel", "").lower().split()
+    return attributes.get("type", "").lower() == "application/pdf" and bool({"alternate", "item"} & set(rel))
 
 
 def _join(base: str, link: str) -> str | None:
@@ -154,13 +153,14 @@ class EuropePmc:
         reply = _object(web.get(_filled(self.template, paper.doi)))
         found: list[str] = []
         for result in _list(_dict(reply.get("resultList")).get("result")):
-            one = _dict(result)
-            if (_text(one, "doi") or "").casefold() not in ("", paper.doi.casefold()):
+            paper_found = _dict(result)
+            if (_text(paper_found, "doi") or "").casefold() not in ("", paper.doi.casefold()):
                 continue  # the search may return other papers
-            for link in _list(_dict(one.get("fullTextUrlList")).get("fullTextUrl")):
+            for link in _list(_dict(paper_found.get("fullTextUrlList")).get("fullTextUrl")):
                 url = _text(_dict(link), "url")
-                open_pdf = _text(_dict(link), "documentStyle") == "pdf" and _is_open(_dict(link))
-                if url and open_pdf:
+                is_pdf = _text(_dict(link), "documentStyle") == "pdf"
+                access = (_text(_dict(link), "availability") or "Open access").casefold()
+                if url and is_pdf and access in ("open access", "free"):
                     found.append(url)
         return list(dict.fromkeys(found))[:MAX_URLS]
 
@@ -218,7 +218,3 @@ def _list(value: object) -> list[object]:
 def _text(value: dict[str, Any], name: str) -> str | None:
     found = value.get(name)
     return found if isinstance(found, str) and found else None
-
-
-def _is_open(link: dict[str, Any]) -> bool:
-    return (_text(link, "availability") or "Open access").casefold() in ("open access", "free")

@@ -1,8 +1,7 @@
-"""Checks URLs before a request: only public addresses by http or https are allowed, and private ones that are configured.
+"""Safe HTTP requests: the address of every URL and redirect is checked, and size, type and total time are limited.
 
-A document can name any URL. Without this check, it could make this machine send requests into its own network.
-
-Makes safe HTTP requests: the address of every redirect is checked, and size, type and total time are limited.
+A document can name any URL. Without the check, it could make this machine send requests into its own network. Only public
+addresses by http or https are allowed, and private ones that are configured.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -64,6 +62,11 @@ class Target:
     address: str
 
 
+def _system_lookup(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return [str(entry[4][0]) for entry in found]
+
+
 @dataclass(frozen=True)
 class AddressPolicy:
     """Checks URLs.
@@ -74,7 +77,7 @@ class AddressPolicy:
     """
 
     allow_private: frozenset[str] = frozenset()
-    lookup: Lookup = lambda host, port: _system_lookup(host, port)
+    lookup: Lookup = _system_lookup
 
     def target(self, url: str | httpx.URL) -> Target:
         """The URL with an address that was checked. Raises RefusedAddressError.
@@ -170,11 +173,6 @@ def _why_refused_v6(address: IPv6Address) -> str | None:
     return None
 
 
-def _system_lookup(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return [str(entry[4][0]) for entry in found]
-
-
 class Fault(StrEnum):
     """Why a request gave nothing."""
 
@@ -265,18 +263,13 @@ class Web:
 
     def _follow(self, url: str, limit: int, seconds: float) -> Page:
         for _ in range(MAX_REDIRECTS + 1):
-            with self._asked(url, seconds) as response:
+            target = self._policy.target(url)  # check first: the client supports only http and https
+            with self._client.stream("GET", target.url, timeout=seconds) as response:
                 where = response.headers.get("location")
                 if response.status_code not in _MOVED or not where:
                     return _read(response, limit)
                 url = str(response.url.join(where))
         raise FetchError(Fault.FAILED, f"more than {MAX_REDIRECTS} redirects")
-
-    @contextmanager
-    def _asked(self, url: str, seconds: float) -> Generator[httpx.Response]:
-        target = self._policy.target(url)  # check first: the client supports only http and https
-        with self._client.stream("GET", target.url, timeout=seconds) as response:
-            yield response
 
 
 def _read(response: httpx.Response, limit: int) -> Page:

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from qagen_dagster.catalog.rows import (
-    Row,
-    TableRow,
-    call_rows,
-    utc,
-)
+from qagen_dagster.catalog.rows import Row, TableRow, call_rows, utc
 from qagen_dagster.catalog.source import CatalogSource, ExamRow, ProblemRow, ProblemTaskRow
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE
-from qagen_dagster.records.exams.result import Attempt, SlotEnd, SlotResult, Stage
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, Attempt, SlotEnd, SlotResult, Stage
 
 REPEATED = "repeated"
 

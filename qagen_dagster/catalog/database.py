@@ -1,8 +1,8 @@
 """Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `stats.py` queries them.
 
-Everything in a catalog is derived from the store's records, so nothing is migrated in place: a catalog of another version is rebuilt. DuckDB allows one
-writer, and a writer locks readers out. So a new catalog is written to a separate file and renamed over the published one, and a finished snapshot never
-changes while it is open.
+Everything in a catalog is derived from the store's records, so nothing is migrated in place: a catalog of another
+version is rebuilt. DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a
+separate file and renamed over the published one, and a finished snapshot never changes while it is open.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _rebuild(source: CatalogSource, target: Path) -> dict[str, int]:
 
 
 def _publish(fresh: Path, target: Path) -> None:
-    """Flush `fresh` to disk and replace `target` with it."""
+    """Flush `fresh` to disk and rename it to `target`."""
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
     # Delete the write-ahead log of a program that wrote to the old catalog: DuckDB would replay it into the new one.

@@ -1,4 +1,5 @@
-"""Turns the records of documents, question sets, their evaluations and the history of runs into flat rows of the catalog's tables; `sql/load.sql` turns those into the tables.
+"""Turns records into flat rows of the catalog's tables, which `sql/load.sql` loads: documents, question sets, their
+evaluations, and the history of runs.
 
 A row may have more fields than its table has columns: the database reads the columns by their names.
 """

@@ -12,8 +12,7 @@ from pydantic import AwareDatetime
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, IndexEntry, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
-from qagen_dagster.records.exams.bank import RejectedItem
-from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.exams.bank import RejectedItem, SlotResult
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult

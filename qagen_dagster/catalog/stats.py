@@ -1,4 +1,6 @@
-"""Queries of the catalog with typed answers, also for comparing two runs, profiles or versions of published sets. Each function reads one finished snapshot."""
+"""Queries of the catalog with typed answers, also for comparing two runs, profiles or versions of published sets.
+Each function reads one finished snapshot.
+"""
 
 from __future__ import annotations
 

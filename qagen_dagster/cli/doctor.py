@@ -19,6 +19,7 @@ from qagen_dagster.errors import ConfigError, QagenError, StoreError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
+from qagen_dagster.loop import ledger
 from qagen_dagster.loop.checkup import checkup
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.workspace import Workspace
@@ -36,8 +37,8 @@ Finding = tuple[str, bool | None, str]  # what is checked, result (None: optiona
 def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool) -> int:
     """Check the installation, the configuration and the models.
 
-    Checks Python, packages, folders, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if a check
-    fails. Each model of the profile gets up to five short questions: does it answer, call tools, read images and
+    Checks Python, packages, folders, the ledger, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if
+    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to five short questions: does it answer, call tools, read images and
     return structured output? That costs a few thousand tokens at most; --offline skips it.
     """
     findings: list[Finding] = []
@@ -60,7 +61,10 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield _try("embeddings", lambda: f"{vectors.shared().encode(['ready']).shape[1]} dimensions, on this CPU")
     yield _ocr()
     yield _tex()
-    yield _try("store", lambda: _write_probe(space))
+    stored = _try("store", lambda: _write_probe(space))
+    yield stored
+    if stored[1]:
+        yield from _ledger(space)
     yield _try("dagster instance", lambda: _instance(settings))
     corpora = space.corpora
     yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} valid in {settings.corpora}"
@@ -113,6 +117,18 @@ def _write_probe(space: Workspace) -> str:
             f"{store.root} ignores `If-None-Match: *`, so that machines may pay for the same request"
         )
     return store.root
+
+
+def _ledger(space: Workspace) -> Iterator[Finding]:
+    """Read every entry and every record of a batch. Entries that cannot be used and foreign files are named, and fail nothing."""
+    found = ledger.check(space.store)
+    yield "ledger", True, f"{found.whole:,} entries and {found.batches:,} records of batches are intact"
+    for fault in found.corrupt:
+        yield "ledger", False, f"{fault.path}: {fault.reason}"
+    for fault in found.unusable:
+        yield "ledger", None, f"{fault.path}: {fault.reason}"
+    for path in found.foreign:
+        yield "ledger", None, f"{path}: not a file of the ledger"
 
 
 def _roles(space: Workspace) -> str:

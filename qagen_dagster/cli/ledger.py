@@ -1,4 +1,4 @@
-"""`qagen ledger`: counts, checks and removes entries of the ledger of paid model responses."""
+"""`qagen ledger`: counts and removes entries of the ledger of paid model responses. `qagen doctor` checks them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import Terminal, fail, print_json
-from qagen_dagster.loop import ledger as entries
-from qagen_dagster.loop.ledger import BatchStats
+from qagen_dagster.cli.output import Terminal, print_json
+from qagen_dagster.loop.ledger import UNUSED_DAYS, BatchStats, prunable, remove, statistics
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
 
 @click.group()
 def ledger() -> None:
-    """Count, check and remove stored model responses."""
+    """Count and remove stored model responses."""
 
 
 @ledger.command()
@@ -28,7 +27,7 @@ def ledger() -> None:
 @click.pass_obj
 def stats(settings: Settings, as_json: bool) -> None:
     """Show entries, bytes and tokens of each model."""
-    found = entries.statistics(Store(settings.assets))
+    found = statistics(Store(settings.assets))
     if as_json:
         echo(found.model_dump_json(indent=2))
         return
@@ -57,35 +56,11 @@ def stats(settings: Settings, as_json: bool) -> None:
 
 
 @ledger.command()
-@json_option
-@click.pass_obj
-def verify(settings: Settings, as_json: bool) -> int:
-    """Check every entry and every batch record.
-
-    Exits with 1 if one is corrupt. A corrupt entry is never used, so its model call is paid again.
-    """
-    found = entries.check(Store(settings.assets))
-    if as_json:
-        print_json({"ok": found.good, **found.model_dump()})
-    else:
-        for path in found.foreign:
-            echo(f"not a ledger file: {path}")
-        for fault in found.unusable:
-            echo(f"unusable: {fault.path}: {fault.reason}")
-        echo(
-            f"entries: {found.whole:,} intact, {len(found.corrupt):,} corrupt; other files: {len(found.foreign):,}"
-        )
-        if found.batches:
-            echo(f"batch records: {found.batches:,} intact")
-    return fail(f"{fault.path}: {fault.reason}" for fault in found.corrupt)
-
-
-@ledger.command()
 @click.option("--unused", is_flag=True, help="Also remove entries that no journal, result or set refers to.")
 @click.option(
     "--older-than",
     type=click.FloatRange(0),
-    default=entries.UNUSED_DAYS,
+    default=UNUSED_DAYS,
     show_default=True,
     metavar="DAYS",
     help="With --unused: only entries older than this many days.",
@@ -105,8 +80,8 @@ def prune(
     if dry_run and yes:
         raise click.UsageError("--dry-run and --yes exclude each other")
     store = Store(settings.assets)
-    found = entries.prunable(store, unused=unused, older_than_days=older_than)
-    removed = entries.prune(store, found) if yes else 0
+    found = prunable(store, unused=unused, older_than_days=older_than)
+    removed = remove(store, found) if yes else 0
     if as_json:
         print_json({"removed": removed, **found.model_dump()})
         return

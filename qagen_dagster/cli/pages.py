@@ -28,9 +28,8 @@ from qagen_dagster.records.review import PAGE_PORT
 from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
 from qagen_dagster.store import Store
 from qagen_dagster.web.page import report_page
-from qagen_dagster.web.reviews import Reviews
 from qagen_dagster.web.server import ReviewServer
-from qagen_dagster.web.sets import chosen_sets
+from qagen_dagster.web.sets import Reviews, chosen_sets
 
 HOST = "127.0.0.1"
 

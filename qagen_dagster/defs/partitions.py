@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
-from qagen_dagster.configuration.exams.loading import Exams, load_exams
+from qagen_dagster.configuration.exams import Exams, load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.loop.workspace import Workspace
 

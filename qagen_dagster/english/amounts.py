@@ -86,7 +86,7 @@ def bound_of(text: str, start: int, end: int, *, date: bool = False) -> Bound | 
     return next(found, None) or next(after, None)
 
 
-_SMALL = {
+SPELLED = {
     word: value
     for value, word in enumerate(
         listed(
@@ -107,7 +107,7 @@ _ORDINALS = {
         ),
         start=1,
     )
-} | {f"{word[:-1]}ieth": value for word, value in _SMALL.items() if value >= 20}
+} | {f"{word[:-1]}ieth": value for word, value in SPELLED.items() if value >= 20}
 _LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES = {"hundred": 1e2, **_LARGE} | {
     "k": 1e3, "mn": 1e6, "m": 1e6, "mm": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12, "dozen": 12.0,
@@ -167,10 +167,10 @@ def _any(words: Iterable[str]) -> str:
 
 # Numbers in words: below a hundred, below a thousand, with scales, years ("nineteen eighty-four"), ordinals.
 _TENS, _TEENS = (
-    _any(w for w, v in _SMALL.items() if v >= 20),
-    _any(w for w, v in _SMALL.items() if 13 <= v <= 20),
+    _any(w for w, v in SPELLED.items() if v >= 20),
+    _any(w for w, v in SPELLED.items() if 13 <= v <= 20),
 )
-_LOW = rf"(?:{_TENS}(?:[\s-]{_any(w for w, v in _SMALL.items() if 0 < v < 10)})?|{_any(_SMALL)})\b"
+_LOW = rf"(?:{_TENS}(?:[\s-]{_any(w for w, v in SPELLED.items() if 0 < v < 10)})?|{_any(SPELLED)})\b"
 _MORE = rf"(?![\s-](?:hundred|{'|'.join(_LARGE)})\b)"
 _MIDDLE = rf"(?:(?:{_LOW}|an?)[\s-]hundred\b(?:(?:\sand\s|[\s-]){_LOW}{_MORE})?|{_LOW})"
 _SCALED = rf"(?:{_MIDDLE}|an?)[\s-]{_any(_LARGE)}\b"
@@ -358,7 +358,7 @@ def _worth(words: str) -> float:
         elif word == "dozen":
             group = 12.0
         else:
-            value = _SMALL.get(word, _ORDINALS.get(word, 0))
+            value = SPELLED.get(word, _ORDINALS.get(word, 0))
             century = 13 <= group <= 20 and value >= 10  # "nineteen eighty-four"
             group = group * 100 + value if century else group + value
     return total + group

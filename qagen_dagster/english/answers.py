@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
@@ -36,6 +36,7 @@ _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
 _ARTICLE = re.compile(r"\b(?:[Tt]he|[Aa]n|a)\s+(?=\w)")  # not the A of a name such as "vitamin A"
 _SIGN = re.compile(r"[^\w\s.,;:!?'\"()\u2018\u2019\u201c\u201d]|_")  # "C++", "p < 0.05"
 _ZEROS = re.compile(r"^0\d+|\.\d*0(?!\d)")  # version 1.20 is not version 1.2
+_BARE_YEAR = re.compile(r"\d{4}")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -65,6 +66,7 @@ def match(one: str, other: str) -> Match:
         return Match.SAME if one == other and one else Match.CLOSE  # nothing to compare
     if a.normal == b.normal:
         return Match.SAME
+    a, b = _as_amount(a, b), _as_amount(b, a)
     if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
         return Match.CONFLICT
     numbers = _numbers(a.facts, b.facts)
@@ -143,6 +145,15 @@ def _answer(text: str) -> _Answer:
         negates=negates(text),
         named=bool(capitals) and all(word[0].isupper() for word in capitals),
     )
+
+
+def _as_amount(one: _Answer, other: _Answer) -> _Answer:
+    """The answer "1240", which reads as a year, as a number if the other answer is an amount."""
+    if other.facts.dates or not other.facts.amounts or not _BARE_YEAR.fullmatch(one.normal):
+        return one
+    number = float(one.normal)
+    amount = Amount(number, "", one.normal, 0, len(one.normal), number=number)
+    return replace(one, facts=replace(one.facts, amounts=(amount,), dates=()))
 
 
 def _sequence(text: str) -> list[object]:

@@ -1,8 +1,6 @@
-"""Polarity of a text: words that deny, and pairs of opposite words such as "increase" and "decrease".
+"""Denials and opposites: words that deny, pairs of poles such as "increase" and "decrease", and opposites of single words.
 
-Words and their opposites: from a list (the antonyms of WordNet 3.0, `opposites.txt`), or by a denying prefix.
-
-Detection of a word in a claim whose opposite by form ("efficient", "inefficient") is at the same place in the evidence.
+Opposites come from a list (the antonyms of WordNet 3.0, `opposites.txt`) or by form ("efficient", "inefficient").
 """
 
 from __future__ import annotations
@@ -97,7 +95,17 @@ def denied(text: str) -> frozenset[str] | None:
 
 
 OPPOSITES_FILE = "opposites.txt"
-_REMOVED_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti")
+BESIDE = 2  # content words of the claim on each side of the word
+AROUND = 3  # content words of the evidence on each side of the opposite
+_REST = 4  # minimum letters of a word without its prefix
+_DENYING = listed("un in im ir il non dis mis anti counter de")
+_PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
+_EXCHANGED = [
+    (one, other)
+    for one in _PREFIXES
+    for other in _PREFIXES
+    if (one or other in _DENYING) and (other or one in _DENYING)
+]
 
 
 @lru_cache(maxsize=1)
@@ -115,24 +123,8 @@ def listed_opposites() -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=20_000)
 def opposites_of(word: str) -> frozenset[str]:
-    """The opposites of a word in lower case; some of those by prefix are no words."""
-    made = {prefix + word for prefix in _REMOVED_PREFIXES} | {
-        word.removeprefix(prefix) for prefix in _REMOVED_PREFIXES
-    }
-    return listed_opposites().get(word, frozenset()) | {other for other in made - {word} if len(other) > 3}
-
-
-BESIDE = 2  # content words of the claim on each side of the word
-AROUND = 3  # content words of the evidence on each side of the opposite
-_REST = 4  # minimum letters of a word without its prefix
-_DENYING = listed("un in im ir il non dis mis anti counter de")
-_PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
-_EXCHANGED = [
-    (one, other)
-    for one in _PREFIXES
-    for other in _PREFIXES
-    if (one or other in _DENYING) and (other or one in _DENYING)
-]
+    """The opposites of a word in lower case; some of those by form are no words."""
+    return listed_opposites().get(word, frozenset()) | by_form(word)
 
 
 def opposite_in(

@@ -1,8 +1,6 @@
-"""The protocol that every format implements, and the values it exchanges.
+"""The protocol that every format implements, the values it exchanges, and the labels of visuals.
 
 Formats know nothing of corpora, stores or models. They raise DocumentError with a named outcome.
-
-Labels of visuals: the name in a caption, and labels that are unique in a document.
 """
 
 from __future__ import annotations
@@ -126,7 +124,10 @@ class PageImage:
 
 
 class Format(Protocol):
-    """One document format. Methods are pure: the same bytes give the same result."""
+    """One document format. Methods are pure: the same bytes give the same result.
+
+    By default a format has neither visuals nor pages.
+    """
 
     name: str
     version: str  # one of VERSIONS
@@ -142,7 +143,7 @@ class Format(Protocol):
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """The visuals in document order, with unique labels. Raises DocumentError."""
-        ...
+        return ()
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
@@ -151,7 +152,7 @@ class Format(Protocol):
 
         Raises DocumentError when the page does not exist or cannot be rendered within the limits.
         """
-        ...
+        return None
 
 
 def caption_label(caption: str) -> str:

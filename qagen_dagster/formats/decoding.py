@@ -11,7 +11,7 @@ from qagen_dagster.records.document import PageSpan
 
 HEAD_BYTES = 4_096
 
-# Signatures at the start of a file, with their description for messages.
+# Signatures at the start of a file, and what messages call such a file.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -41,7 +41,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 _PDF_WITHIN = 1_024  # readers accept leading junk before %PDF-, within the first kilobyte
 _HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|title|script)\b", re.I)
 _WHITE = b" \t\r\n\x0b\x0c"
-_MAX_CONTROL_SHARE = 0.05
+_MAX_CONTROL_SHARE = 0.05  # of control characters that a text with stray ones has
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -50,7 +50,9 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_SAMPLE = 200_000
+_SAMPLE = (
+    200_000  # bytes by which a legacy encoding is chosen; more hardly change the choice and take seconds
+)
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
@@ -58,8 +60,10 @@ _SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
 _CENTRAL = ("cp1250", "iso8859_2")
 _IN_WORD_MARKS = frozenset("'\u2019\u2018\u00b7\u00ad-\u2013")
-_MAX_ODD_SHARE = 0.2
-_MIN_FOREIGN_SHARE = 0.3
+_MAX_ODD_SHARE = (
+    0.2  # of the non-ASCII characters may be signs inside words; a wrong code page gives far more
+)
+_MIN_FOREIGN_SHARE = 0.3  # of the letters must be of another script before the text counts as written in it
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -121,7 +125,7 @@ def wide_encoding(sample: bytes) -> str:
     if len(sample) < 4 or 0 not in sample:
         return ""
     sample = sample[: len(sample) - len(sample) % 4][:8_192]
-    nul = [sample[at::4].count(0) / (len(sample) / 4) for at in range(4)]
+    nul = [sample[place::4].count(0) / (len(sample) / 4) for place in range(4)]
     if min(nul[1:]) > 0.9 and nul[0] < 0.1:
         return "utf-32-le"
     if min(nul[:3]) > 0.9 and nul[3] < 0.1:
@@ -200,7 +204,7 @@ def _legacy(data: bytes) -> str:
     if _foreign_share(sample) >= _MIN_FOREIGN_SHARE:
         return best.encoding
     candidates = (western, *_CENTRAL, best.encoding)
-    odd = [_odd_share(data[:_SAMPLE].decode(one, "replace")) for one in candidates]
+    odd = [_odd_share(data[:_SAMPLE].decode(candidate, "replace")) for candidate in candidates]
     return western if odd[0] <= _MAX_ODD_SHARE else candidates[odd.index(min(odd))]
 
 

@@ -1,10 +1,7 @@
-"""Scaling and encoding of pictures for models, shared by all formats that render.
+"""Pictures: the format of PNG, JPEG and WebP files, and how all formats scale, crop and encode pictures for models.
 
-The format of PNG, JPEG and WebP files: a document of one page, with text if OCR finds some.
-
-Other kinds of images are refused, because their decoders would enlarge the attack surface.
-
-Cuts a part out of the picture of a page, by fractions of its width and height.
+A picture file is a document of one page, with text if OCR finds some. Other kinds of images are refused, because their decoders
+would enlarge the attack surface.
 """
 
 from __future__ import annotations
@@ -20,6 +17,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageOps, UnidentifiedImageError
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
     VERSIONS,
+    Format,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -32,9 +30,9 @@ from qagen_dagster.formats.ocr import ocr_image
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
 
 _JPEG_QUALITIES = (88, 75, 60, 45)
-_SHRINK = 0.75
-_MIN_SIDE = 16
-_FRAME = (200, 30, 30)
+_SHRINK = 0.75  # factor of each further try to get a picture below its limit of bytes
+_MIN_SIDE = 16  # pixels; a smaller picture shows nothing
+_FRAME = (200, 30, 30)  # red: seldom the colour of what it surrounds
 _INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 _FORMATS = ("PNG", "JPEG", "WEBP")
@@ -47,9 +45,9 @@ _QUALITIES = (90, 75, 50, 30)
 
 
 def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]:
-    """The largest size of this shape within `max_side` and `max_pixels`, in whole pixels, each >= 1.
+    """The size scaled down to `max_side` and `max_pixels`, in whole pixels, each >= 1.
 
-    It never enlarges: a format that can render at any scale passes its preferred size.
+    It is never scaled up: a format that can render at any scale passes its preferred size.
     """
     if width <= 0 or height <= 0:
         return 1, 1
@@ -129,7 +127,7 @@ def _bytes_of(picture: Image.Image, form: str, *, quality: int = 75) -> bytes:
     return out.getvalue()
 
 
-class ImageFormat:
+class ImageFormat(Format):
     """A picture as a document of one page, turned upright; one point is one pixel."""
 
     name = "image"
@@ -148,7 +146,8 @@ class ImageFormat:
         text = ocr_image(encode(picture, _FOR_OCR).data, options.ocr_languages) if options.ocr else None
         found = split_lines(text or "")
         count = len(found.lines)
-        why = "" if count else "OCR found no text" if text is not None else _why_no_ocr(options)
+        missing = "tesseract is not installed" if options.ocr else "OCR is off"
+        why = "" if count else missing if text is None else "OCR found no text"
         return [
             ParsedText(
                 text=found.text,
@@ -185,10 +184,6 @@ def _crop(picture: Image.Image, box: Box) -> Image.Image:
         size = f"{picture.width} x {picture.height}"
         raise DocumentError("unsupported", f"the crop holds no pixel of the picture ({size})")
     return picture.crop((left, top, right, bottom))
-
-
-def _why_no_ocr(options: ParseOptions) -> str:
-    return "tesseract is not installed" if options.ocr else "OCR is off"
 
 
 def _open(source: Source, options: ParseOptions) -> Image.Image:

@@ -12,18 +12,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import collapse, decode, join_notes, looks_binary, split_lines
 from qagen_dagster.formats.plain_text import looks_like_text
-from qagen_dagster.records.document import Metadata, Outcome, Visual
+from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
 _ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
@@ -36,7 +28,7 @@ class _Row:
     id: str | None
 
 
-class JsonlFormat:
+class JsonlFormat(Format):
     """`.jsonl` files, whose rows are documents."""
 
     name = "jsonl"
@@ -59,7 +51,9 @@ class JsonlFormat:
         count = sum(1 for _ in _ROW.finditer(decoded.text))  # before a value is made of each
         if count > options.max_rows:
             raise DocumentError("too_large", f"{count:,} rows; the limit is {options.max_rows:,}")
-        rows = _rows(decoded.text)
+        # Only real line ends separate rows: JSON strings may hold other separators such as U+2028.
+        lines = enumerate(decoded.text.replace("\r\n", "\n").split("\n"), start=1)
+        rows = [_row(number, line) for number, line in lines if line.strip(" \t\r\ufeff\0")]
         if not rows:
             raise DocumentError("empty", "the file has no rows")
         if not any(isinstance(row, _Row) for row in rows):
@@ -69,22 +63,6 @@ class JsonlFormat:
         return [
             row if isinstance(row, RowFailure) else _document(row, given, seen, decoded.note) for row in rows
         ]
-
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
-        """Always empty, because rows hold only text."""
-        return ()
-
-    def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
-        """Always None, because rows have no pages."""
-        return None
-
-
-def _rows(text: str) -> list[_Row | RowFailure]:
-    # Only real line ends separate rows: JSON strings may hold other separators such as U+2028.
-    lines = text.replace("\r\n", "\n").split("\n")
-    return [_row(number, line) for number, line in enumerate(lines, start=1) if line.strip(" \t\r\ufeff\0")]
 
 
 def _row(number: int, line: str) -> _Row | RowFailure:
@@ -116,9 +94,8 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     if name in seen:
         return _failure(row.number, f"id {name!r} was given to an earlier row")
     seen.add(name)
-    text = next((said for field in _TEXT_FIELDS if (said := _non_empty(row.fields, field))), None)
-    if text is None:
-        return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
+    values = (row.fields.get(field) for field in _TEXT_FIELDS)
+    text = next((value for value in values if isinstance(value, str) and value.strip()), "")
     found = split_lines(text)
     if not found.lines:
         return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
@@ -157,11 +134,6 @@ def _author(value: object) -> str:
     if isinstance(value, dict):
         value = cast("dict[str, object]", value).get("name")
     return _flat(value) if isinstance(value, str) else ""
-
-
-def _non_empty(fields: dict[str, object], name: str) -> str | None:
-    value = fields.get(name)
-    return value if isinstance(value, str) and value.strip() else None
 
 
 def _line(fields: dict[str, object], name: str) -> str | None:

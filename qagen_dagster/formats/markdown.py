@@ -1,11 +1,8 @@
-"""Metadata from front matter, the YAML (`---`) or TOML (`+++`) block at the start of a Markdown file.
+"""The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
 
-Only known keys with plain values are taken. A block that cannot be parsed is treated as text.
-
-The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
-
-The text is not rendered, so that a quote is what the author wrote. Headings give sections. Front matter gives
-metadata and stays in the text. Tables, images and diagram fences give visuals. There are no pages.
+The text is not rendered, so that a quote is what the author wrote. Headings give sections. Tables, images and diagram fences
+give visuals. There are no pages. Front matter, the YAML (`---`) or TOML (`+++`) block at the start of a file, gives metadata and
+stays in the text: only known keys with plain values are taken, and a block that cannot be parsed is treated as text.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -23,11 +20,10 @@ from markdown_it.token import Token
 
 from qagen_dagster.formats.base import (
     VERSIONS,
+    Format,
     Labels,
-    PageImage,
     ParsedText,
     ParseOptions,
-    RenderOptions,
     RowFailure,
     Source,
     caption_label,
@@ -37,8 +33,8 @@ from qagen_dagster.formats.plain_text import looks_like_text, read_text
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
 from qagen_dagster.records.text import without_tags
 
-_MAX_LINES = 300
-_MAX_LINE = 10_000
+_MAX_FRONT_LINES = 300  # of front matter; a longer block is text between two rules
+_MAX_FRONT_LINE = 10_000  # characters; longer lines are data, and their parsing is slow
 _ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 _DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
 _BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)
@@ -60,26 +56,26 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class FrontMatter:
+class _FrontMatter:
     """The metadata of the block, and how many lines of the file it takes (0 if there is none)."""
 
     line_count: int = 0
     metadata: Metadata = field(default_factory=Metadata)
 
 
-def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+def _front_matter(lines: Sequence[str]) -> _FrontMatter:
     """The front matter of a file's lines."""
     mark = lines[0].rstrip() if lines else ""
     ends = _ENDS.get(mark)
     if ends is None:
-        return FrontMatter()
-    end = next((at for at, line in enumerate(lines[1:_MAX_LINES], 1) if line.rstrip() in ends), None)
-    if end is None or any(len(line) > _MAX_LINE for line in lines[1:end]):
-        return FrontMatter()
+        return _FrontMatter()
+    end = next((at for at, line in enumerate(lines[1:_MAX_FRONT_LINES], 1) if line.rstrip() in ends), None)
+    if end is None or any(len(line) > _MAX_FRONT_LINE for line in lines[1:end]):
+        return _FrontMatter()
     values = _load("\n".join(lines[1:end]), toml=mark == "+++")
     if not values:
-        return FrontMatter()
-    return FrontMatter(end + 1, _stated_metadata(values))
+        return _FrontMatter()
+    return _FrontMatter(end + 1, _stated_metadata(values))
 
 
 def _load(block: str, *, toml: bool) -> dict[str, object]:
@@ -89,7 +85,7 @@ def _load(block: str, *, toml: bool) -> dict[str, object]:
         return {}
     if not isinstance(value, dict):
         return {}
-    return {str(key).lower(): one for key, one in cast("dict[object, object]", value).items()}
+    return {str(key).lower(): item for key, item in cast("dict[object, object]", value).items()}
 
 
 def _stated_metadata(values: dict[str, object]) -> Metadata:
@@ -97,7 +93,7 @@ def _stated_metadata(values: dict[str, object]) -> Metadata:
     names = cast("list[object]", authors) if isinstance(authors, list) else [authors]
     return Metadata(
         title=_line(values.get("title")),
-        authors=tuple(name for one in names if (name := _author(one))),
+        authors=tuple(name for author in names if (name := _author(author))),
         date=_line(values.get("date")),
         doi=_line(values.get("doi")),
         abstract=_line(values.get("abstract")) or _line(values.get("description")),
@@ -118,7 +114,7 @@ def _line(value: object) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Unlabelled:
     """A visual without its label: 1-based lines, and what the markup says about it."""
 
     type: VisualType
@@ -131,13 +127,13 @@ class _Found:
 @dataclass
 class _Parsed:
     lines: Lines
-    front: FrontMatter
+    front: _FrontMatter
     sections: list[Section] = field(default_factory=list[Section])
-    found: list[_Found] = field(default_factory=list[_Found])
+    visuals: list[_Unlabelled] = field(default_factory=list[_Unlabelled])
     texts: list[int] = field(default_factory=list[int])  # lines at which paragraphs begin
 
 
-class MarkdownFormat:
+class MarkdownFormat(Format):
     """CommonMark with tables."""
 
     name = "markdown"
@@ -165,21 +161,15 @@ class MarkdownFormat:
         parsed = _parse(source)
         labels = Labels()
         lines = parsed.lines.lines
-        captions = _captions(parsed.found, lines)
-        pairs = zip(parsed.found, captions, strict=True)
-        return tuple(_visual(one, caption, lines, labels) for one, caption in pairs)
-
-    def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
-        """Always None, because Markdown has no pages."""
-        return None
+        captions = _captions(parsed.visuals, lines)
+        pairs = zip(parsed.visuals, captions, strict=True)
+        return tuple(_labelled(visual, caption, lines, labels) for visual, caption in pairs)
 
 
 def _parse(source: Source) -> _Parsed:
     lines = read_text(source)
     lines = Lines(lines.lines, (), lines.note)  # a form feed does not end a page in Markdown
-    front = read_front_matter(lines.lines)
+    front = _front_matter(lines.lines)
     parsed = _Parsed(lines, front)
     body = [""] * front.line_count + list(lines.lines[front.line_count :])
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(body))
@@ -192,9 +182,9 @@ def _parse(source: Source) -> _Parsed:
             if title:
                 parsed.sections.append(Section(title=title, level=int(token.tag[1:]), start_line=start))
         elif token.type == "table_open":
-            parsed.found.append(_Found(VisualType.TABLE, start, _last_row(body, start, end)))
+            parsed.visuals.append(_Unlabelled(VisualType.TABLE, start, _last_row(body, start, end)))
         else:
-            parsed.found.extend(_others(token, body, start, end))
+            parsed.visuals.extend(_visuals_of(token, body, start, end))
             if token.type == "inline" and tokens[at - 1].type == "paragraph_open" and _is_running(token):
                 parsed.texts.append(start)
             if token.type == "html_block" and not token.content.lstrip().startswith("<!--"):
@@ -202,16 +192,16 @@ def _parse(source: Source) -> _Parsed:
     return parsed
 
 
-def _others(token: Token, body: Sequence[str], start: int, end: int) -> Iterator[_Found]:
+def _visuals_of(token: Token, body: Sequence[str], start: int, end: int) -> Iterator[_Unlabelled]:
     if token.type == "fence" and token.info.strip().split(" ")[0].strip("{}.").lower() in _DIAGRAMS:
-        yield _Found(VisualType.DIAGRAM, start, end)
+        yield _Unlabelled(VisualType.DIAGRAM, start, end)
     elif token.type == "inline":
         yield from _images(token, start, end)
     elif token.type == "html_block":
         yield from _html(body, start, end)
 
 
-def _images(token: Token, start: int, end: int) -> Iterator[_Found]:
+def _images(token: Token, start: int, end: int) -> Iterator[_Unlabelled]:
     line = start
     for child in token.children or ():
         if child.type in ("softbreak", "hardbreak"):
@@ -219,29 +209,29 @@ def _images(token: Token, start: int, end: int) -> Iterator[_Found]:
         elif child.type == "image":
             reference = str(child.attrGet("src") or "")
             if not _BADGE.search(reference):
-                yield _Found(VisualType.IMAGE, line, line, child.content, reference or None)
+                yield _Unlabelled(VisualType.IMAGE, line, line, child.content, reference or None)
         elif child.type == "html_inline":
             for image in _html_images(child.content):
-                yield _Found(VisualType.IMAGE, line, line, *image)
+                yield _Unlabelled(VisualType.IMAGE, line, line, *image)
 
 
-def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Found]:
+def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Unlabelled]:
     opened: int | None = None
     for number in range(start, end + 1):
         line = body[number - 1]
         for image in _html_images(line):
-            yield _Found(VisualType.IMAGE, number, number, *image)
+            yield _Unlabelled(VisualType.IMAGE, number, number, *image)
         for tag in _HTML_TABLE.finditer(line):
             if not tag[1]:
                 opened = opened or number
             elif opened:
-                yield _Found(VisualType.TABLE, opened, number)
+                yield _Unlabelled(VisualType.TABLE, opened, number)
                 opened = None
     if opened:
         # A blank line ends the HTML block early, so the table is followed to its end tag.
         rest = range(end + 1, len(body) + 1)
         close = next((number for number in rest if "</table" in body[number - 1].lower()), end)
-        yield _Found(VisualType.TABLE, opened, close)
+        yield _Unlabelled(VisualType.TABLE, opened, close)
 
 
 def _html_headings(body: Sequence[str], start: int, end: int) -> Iterator[Section]:
@@ -253,9 +243,9 @@ def _html_headings(body: Sequence[str], start: int, end: int) -> Iterator[Sectio
 
 def _html_images(markup: str) -> Iterator[tuple[str, str | None]]:
     for image in _HTML_IMAGE.findall(markup):
-        said = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(image)}
-        if not _BADGE.search(said.get("src", "")):
-            yield said.get("alt", ""), said.get("src") or None
+        attributes = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(image)}
+        if not _BADGE.search(attributes.get("src", "")):
+            yield attributes.get("alt", ""), attributes.get("src") or None
 
 
 def _last_row(body: Sequence[str], start: int, end: int) -> int:
@@ -264,7 +254,7 @@ def _last_row(body: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _visual(found: _Found, caption_line: int | None, lines: Sequence[str], labels: Labels) -> Visual:
+def _labelled(found: _Unlabelled, caption_line: int | None, lines: Sequence[str], labels: Labels) -> Visual:
     caption = plain_line(lines[caption_line - 1]) if caption_line else ""
     label = caption_label(caption or found.alt)
     if label.split(" ")[0] not in _KINDS[found.type]:
@@ -279,7 +269,7 @@ def _visual(found: _Found, caption_line: int | None, lines: Sequence[str], label
     )
 
 
-def _captions(found: Sequence[_Found], lines: Sequence[str]) -> list[int | None]:
+def _captions(found: Sequence[_Unlabelled], lines: Sequence[str]) -> list[int | None]:
     """The line of each visual's caption: next to the visual, with at most one blank line between.
 
     Captions stand above tables and below pictures. If that side has none, the other side is searched. Each line is
@@ -287,29 +277,19 @@ def _captions(found: Sequence[_Found], lines: Sequence[str]) -> list[int | None]
     """
     captions: list[int | None] = [None] * len(found)
     for usual in (True, False):
-        for at, one in enumerate(found):
-            if captions[at] is None:
-                above = (one.type is VisualType.TABLE) is usual
-                number = _above(one, lines) if above else _below(one, lines)
-                if number and number not in captions and _is_caption(lines[number - 1], one.type):
-                    captions[at] = number
+        for index, visual in enumerate(found):
+            if captions[index] is None:
+                above = range(visual.start - 1, max(0, visual.start - 3), -1)
+                below = range(visual.end + 1, min(len(lines), visual.end + 2) + 1)
+                near = above if (visual.type is VisualType.TABLE) is usual else below
+                number = next((number for number in near if lines[number - 1].strip()), None)
+                if number and number not in captions and _is_caption(lines[number - 1], visual.type):
+                    captions[index] = number
     return captions
 
 
 def _is_caption(line: str, kind: VisualType) -> bool:
     return caption_label(plain_line(line)).split(" ")[0] in _KINDS[kind]
-
-
-def _above(found: _Found, lines: Sequence[str]) -> int | None:
-    return _next_text(lines, range(found.start - 1, max(0, found.start - 3), -1))
-
-
-def _below(found: _Found, lines: Sequence[str]) -> int | None:
-    return _next_text(lines, range(found.end + 1, min(len(lines), found.end + 2) + 1))
-
-
-def _next_text(lines: Sequence[str], numbers: Iterable[int]) -> int | None:
-    return next((number for number in numbers if lines[number - 1].strip()), None)
 
 
 def plain_line(line: str) -> str:
@@ -321,7 +301,7 @@ def plain_line(line: str) -> str:
 
 
 def _plain(token: Token) -> str:
-    """The text of a heading; the texts of images, such as badges, only if it has no other."""
+    """The text of a heading. The texts of its images, such as badges, count only if it has no other text."""
     children = token.children or ()
     words = [_shown(child) for child in children if child.type != "image"]
     return collapse("".join(words)) or collapse("".join(map(_shown, children)) or token.content)
@@ -334,7 +314,7 @@ def _shown(child: Token) -> str:
 
 
 def _is_running(token: Token) -> bool:
-    """Whether a paragraph has running text outside its links, and is no quote, item or note."""
+    """Whether a paragraph has running text outside its links, and is neither a quote nor an item nor a note."""
     texts = [child.content for child in token.children or () if child.type == "text" and not child.level]
     outside = token.level == 1 and not token.content.startswith("!!!")
     return outside and any(len(text) >= _TEXT_CHARS for text in texts)
@@ -346,7 +326,7 @@ def _metadata(parsed: _Parsed) -> Metadata:
 
 
 def _title(parsed: _Parsed) -> str | None:
-    """The first heading, if it has the first level and no text stands above it, or begins the file and has no equal below."""
+    """The first heading, if no text stands above it and it is of the first level, or the only one of its level at the file's start."""
     first = next(iter(parsed.sections), None)
     if (
         first is None
@@ -355,5 +335,5 @@ def _title(parsed: _Parsed) -> str | None:
     ):
         return None
     begins = not any(map(str.strip, parsed.lines.lines[parsed.front.line_count : first.start_line - 1]))
-    equals = sum(one.level <= first.level for one in parsed.sections)
+    equals = sum(section.level <= first.level for section in parsed.sections)
     return first.title if first.level == 1 or (begins and equals == 1) else None

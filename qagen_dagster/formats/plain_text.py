@@ -1,28 +1,17 @@
-"""Headings and case names of plain text: underlined lines, chapters, numbered titles, lines in capitals.
+"""The plain-text format: the file's own lines, pages at form feeds, headings, and metadata from a header.
 
-A line counts as a heading only if its words and the lines around it leave no doubt.
-
-The plain-text format: the file's own lines, pages at form feeds, and metadata from a header.
-
-Titles and sections are taken only where the text leaves little doubt.
+Titles and sections are taken only where the text leaves little doubt: underlined lines, chapters, numbered titles, lines in
+capitals, the parties of a case.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import (
     Lines,
     collapse,
@@ -32,7 +21,7 @@ from qagen_dagster.formats.decoding import (
     looks_binary,
     split_lines,
 )
-from qagen_dagster.records.document import Metadata, Section, Visual
+from qagen_dagster.records.document import Metadata, Section
 
 MAX_TITLE = 100
 _UNDERLINE = re.compile(r"\s{0,3}(={4,}|-{4,})\s*")
@@ -79,18 +68,17 @@ _SMALL = frozenset(
         "with",
         "without",
     ]
-)
+)  # words that titles do not capitalise
 _ROMANS = {
-    name: n
-    for n, name in enumerate(
-        ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV"],
-        start=1,
+    name: number
+    for number, name in enumerate(
+        ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV"], 1
     )
 }
 _TEXT_CHARS = 40  # minimum length of a line of running text
 _CENTRED = 15  # minimum indentation of a centred line
-_CASE_LINES = 60  # lines in which the parties of a case are searched
-_HEADER_LINES = 40
+_CASE_LINES = 60  # lines from the start of a file in which the parties of a case are searched
+_HEADER_LINES = 40  # lines from the start of a file that may be a header
 _FIELD = re.compile(
     r"(Title|Author|Authors|Language|Date|Release Date|DOI):[ \t]+(\S.{0,300})", re.IGNORECASE
 )
@@ -111,6 +99,7 @@ def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
         if not title or len(title) > MAX_TITLE or not title[0].isalnum() or (at and lines[at - 1].strip()):
             continue
         after = lines[at + 1] if at + 1 < len(lines) else ""
+        repeated = bool(found) and found[-1].title.endswith(f" {title}")
         if is_underlined(line, after):
             found.append(Section(title=title, level=1 if "=" in after else 2, start_line=at + 1))
         elif after.strip():
@@ -119,14 +108,14 @@ def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
             found.append(Section(title=title, level=1, start_line=at + 1))
         elif level := counting.level_of(title, len(line) - len(line.lstrip())):
             found.append(Section(title=_with_next(title, lines, at), level=level, start_line=at + 1))
-        elif _is_capitals(title) and _stands_over_text(lines, at) and not _names_the_last(found, title):
+        elif _is_capitals(title) and _stands_over_text(lines, at) and not repeated:
             found.append(Section(title=title, level=1, start_line=at + 1))
     return tuple(found)
 
 
 @dataclass
 class _Counting:
-    """The last heading numbers; a new heading must continue them or start again."""
+    """The last heading numbers. A new heading must continue them or start again."""
 
     roman: int = 0
     letter: int = 0
@@ -206,27 +195,21 @@ def _with_next(title: str, lines: Sequence[str], at: int) -> str:
     return f"{title} {below}" if len(below) <= MAX_TITLE and _is_capitals(below) else title
 
 
-def _names_the_last(found: Sequence[Section], title: str) -> bool:
-    return bool(found) and found[-1].title.endswith(f" {title}")
-
-
 def case_name(lines: Sequence[str]) -> str | None:
     """The name of a case, "A v. B", if its parties stand in capitals around a line "v."."""
     shown = [collapse(line) for line in lines[:_CASE_LINES]]
-    at = next((n for n, line in enumerate(shown) if line in ("v.", "vs.")), None)
-    if at is None:
+    versus = next((number for number, line in enumerate(shown) if line in ("v.", "vs.")), None)
+    if versus is None:
         return None
-    first = _party(shown, next((n for n in range(at - 1, -1, -1) if _is_party(shown[n])), -1))
-    second = _party(
-        shown, next((n for n in range(at + 1, min(at + 8, len(shown))) if _is_party(shown[n])), -1)
-    )
+    first = _party(shown, range(versus - 1, -1, -1))
+    second = _party(shown, range(versus + 1, min(versus + 8, len(shown))))
     name = f"{_as_name(first)} v. {_as_name(second)}"
     return name if first and second and len(name) <= 2 * MAX_TITLE else None
 
 
-def _party(shown: Sequence[str], end: int) -> str:
-    """The lines in capitals that end at `end`; empty if `end` is negative."""
-    start = end
+def _party(shown: Sequence[str], numbers: Iterable[int]) -> str:
+    """The lines in capitals that end at the first of these lines that may name a party; empty if none may."""
+    start = end = next((n for n in numbers if _is_party(shown[n])), -1)
     while start > 0 and shown[start - 1].isupper():
         start -= 1
     return " ".join(shown[start : end + 1]).rstrip(",") if end >= 0 else ""
@@ -259,7 +242,7 @@ def looks_like_text(head: bytes) -> bool:
     return not looks_binary(head) and content_kind(head) in ("", "an HTML page", "XML")
 
 
-class TextFormat:
+class TextFormat(Format):
     """`.txt`, `.text` and `.log` files."""
 
     name = "text"
@@ -283,16 +266,6 @@ class TextFormat:
                 metadata=_metadata(found.lines),
             )
         ]
-
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
-        """Always empty, because plain text holds only text."""
-        return ()
-
-    def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
-        """Always None, because a text file has no pages to render."""
-        return None
 
 
 def _metadata(lines: Sequence[str]) -> Metadata:

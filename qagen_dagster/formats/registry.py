@@ -8,14 +8,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from qagen_dagster.errors import DocumentError, TooLargeError
-from qagen_dagster.formats.base import (
-    Format,
-    ParsedFile,
-    ParsedText,
-    ParseOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import Format, ParsedFile, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import HEAD_BYTES, content_kind, looks_binary
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.jats.reader import JatsFormat

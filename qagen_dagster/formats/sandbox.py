@@ -1,13 +1,11 @@
-"""What the parser pool and its worker processes send each other.
-
-It is apart from the worker, which imports every parser: the process that uses the pool needs none of them.
-
-A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
+"""A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
 
 The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system. They are
 started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and `multiprocessing`
 would import the parent's main module into each worker. The memory limit works on Linux only (macOS ignores
 RLIMIT_AS): elsewhere the system ends a worker that uses too much memory, as `crashed`.
+
+What the worker does is in `sandbox_worker`, which imports every parser; the process that uses the pool needs none of them.
 """
 
 from __future__ import annotations

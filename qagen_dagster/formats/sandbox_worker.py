@@ -13,20 +13,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    Format,
-    ParseOptions,
-    RenderOptions,
-    Source,
-)
+from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
-from qagen_dagster.formats.sandbox import (
-    FileSource,
-    FormatsFactory,
-    Job,
-    Limits,
-    Reply,
-)
+from qagen_dagster.formats.sandbox import FileSource, Job, Limits, Reply
 from qagen_dagster.local_file import read_file
 from qagen_dagster.records.document import Outcome
 
@@ -41,22 +30,13 @@ def main(descriptor: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Connection(descriptor) as parent, contextlib.suppress(EOFError, BrokenPipeError):
         try:
-            limits, factory = _greeting(parent)
-            formats = _formats(factory)
+            limits, module, name = parent.recv()
+            formats = getattr(importlib.import_module(module), name)() if module else FORMATS
         except Exception as error:  # reported to the parent, which has the log
             parent.send(f"{type(error).__name__}: {error}")
             return
         parent.send(None)
         _serve(parent, limits, formats)
-
-
-def _greeting(parent: Connection) -> tuple[Limits, FormatsFactory | None]:
-    limits, module, name = parent.recv()
-    return limits, getattr(importlib.import_module(module), name) if module else None
-
-
-def _formats(factory: FormatsFactory | None) -> Sequence[Format]:
-    return FORMATS if factory is None else factory()
 
 
 def _serve(parent: Connection, limits: Limits, formats: Sequence[Format]) -> None:
@@ -109,16 +89,14 @@ def _limited(limits: Limits) -> Generator[None]:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = _address_space()
     if used:
-        resource.setrlimit(resource.RLIMIT_AS, (_capped(used + limits.memory_bytes, hard), hard))
+        wanted = used + limits.memory_bytes
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
         signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def _capped(wanted: int, hard: int) -> int:
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def _address_space() -> int:

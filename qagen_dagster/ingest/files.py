@@ -1,6 +1,6 @@
-"""Lists the files of a corpus by name, without reading them. Links out of the corpus are not followed.
+"""The files of a corpus, listed by name without reading them, and its stored documents, opened as views for agents.
 
-Opens a stored document for agents: its lines, its visuals, and images of its pages on demand.
+Links out of the corpus are not followed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Parses a corpus into the store. Each file gives documents or an outcome that says why not. Unchanged files are kept.
+"""Parses a corpus into the store, and finds the visuals of its documents. Unchanged files are kept.
 
-Finds the tables, figures and images of each document of a corpus, once per document version.
+Each file gives documents, or an outcome that says why not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -116,7 +116,7 @@ def parse_corpus(
         pool=pool,
         options=parse_options(corpus.config.documents),
         options_tag=options_fingerprint(corpus.config.documents, settings),
-        previous=_by_source(known.documents if known else ()),
+        previous={name: tuple(entries) for name, entries in _by_source(known.documents if known else ())},
     )
     files = discover(corpus)
     try:
@@ -166,7 +166,7 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
     faults: list[tuple[str, str]] = []
     removed: list[str] = []
     known = store.rows(CorpusIndex.key(corpus.key), CorpusIndex, IndexEntry)
-    for source, entries in groupby(known, key=attrgetter("source")):  # the rows of a file are neighbours
+    for source, entries in _by_source(known):
         file = files.pop(source, None)
         if file is None:
             removed.append(source)
@@ -175,6 +175,10 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
         found = (_fault(entry, sha256, tag, corpus.key, store) for entry in entries)
         faults += [(source, fault.value) for fault in islice(filter(None, found), 1)]
     return [*faults, *((name, _Fault.NEW.value) for name in files)], removed
+
+
+def _by_source(entries: Iterable[IndexEntry]) -> Iterator[tuple[str, Iterator[IndexEntry]]]:
+    return groupby(entries, key=attrgetter("source"))  # an index keeps the entries of a file together
 
 
 def only_retries(reasons: Sequence[str]) -> bool:
@@ -225,17 +229,10 @@ def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFil
         return ParsedFile(file.name, Outcome.CORRUPT, f"cannot be read: {error.strerror}")
 
 
-def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
-    found: dict[str, tuple[IndexEntry, ...]] = {}
-    for entry in entries:
-        found[entry.source] = (*found.get(entry.source, ()), entry)
-    return found
-
-
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
     sha256 = _hashed(file, job.options.max_bytes, job.stopped)
     kept = job.previous.get(file.name, ())
-    if kept and all(_still_good(e, sha256, job.options_tag, job.corpus, job.store) for e in kept):
+    if kept and not any(_fault(entry, sha256, job.options_tag, job.corpus, job.store) for entry in kept):
         return list(kept), False
     if isinstance(sha256, ParsedFile):
         return [_failed_file(file, sha256, "", job)], False
@@ -244,12 +241,6 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
     if not found.entries:
         return [_failed_file(file, found, sha256, job)], True
     return [_store(file, found, entry, sha256, job) for entry in found.entries], True
-
-
-def _still_good(
-    entry: IndexEntry, sha256: str | ParsedFile, options_tag: str, corpus: str, store: Store
-) -> bool:
-    return _fault(entry, sha256, options_tag, corpus, store) is None
 
 
 def _fault(
@@ -286,7 +277,7 @@ def _store(
         document = document.model_copy(update={"text_sha256": content_hash(text)})
         _write_text(job, document, text)
     job.store.write(Document.key(job.corpus, document.id), document)
-    return _entry(document, sha256, job.options_tag, found.bytes)
+    return _entry(document, job.options_tag)
 
 
 def _write_text(job: _Job, document: Document, text: bytes) -> None:
@@ -299,23 +290,26 @@ def _write_text(job: _Job, document: Document, text: bytes) -> None:
     job.store.write_bytes(key, text)
 
 
-def _document(file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure, sha256: str) -> Document:
-    common = {
-        "id": document_id(file.name, entry.row),
-        "source": file.name,
-        "row": entry.row,
-        "format": found.format,
-        "outcome": entry.outcome,
-        "detail": entry.detail,
-        "source_sha256": sha256,
-        "parser": found.parser,
-        "bytes": found.bytes,
-    }
-    if isinstance(entry, RowFailure):
-        return Document.model_validate(common)
-    return Document.model_validate(
-        common
-        | {
+def _document(
+    file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure | None, sha256: str
+) -> Document:
+    """The record of one entry of a file, or of a file that gave none."""
+    row = entry.row if entry else None
+    document = Document(
+        id=document_id(file.name, row),
+        source=file.name,
+        row=row,
+        format=found.format,
+        outcome=(entry or found).outcome,
+        detail=(entry or found).detail,
+        source_sha256=sha256,
+        parser=found.parser or _NO_PARSER,
+        bytes=found.bytes,
+    )
+    if not isinstance(entry, ParsedText):
+        return document
+    return document.model_copy(
+        update={
             "line_count": entry.text.count("\n") + 1 if entry.text else 0,
             "char_count": len(entry.text),
             "page_count": entry.page_count,
@@ -327,39 +321,18 @@ def _document(file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailur
     )
 
 
-def _entry(document: Document, sha256: str, options: str, size: int) -> IndexEntry:
-    return IndexEntry(
-        id=document.id,
-        source=document.source,
-        row=document.row,
-        format=document.format,
-        outcome=document.outcome,
-        detail=document.detail,
-        source_sha256=sha256,
-        text_sha256=document.text_sha256,
-        parser=document.parser,
-        options=options,
-        bytes=size,
-        line_count=document.line_count,
-        char_count=document.char_count,
-        page_count=document.page_count,
+def _entry(document: Document, options: str) -> IndexEntry:
+    return IndexEntry.model_validate(
+        {name: getattr(document, name) for name in IndexEntry.model_fields if name != "options"}
+        | {"options": options}
     )
 
 
 def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job) -> IndexEntry:
-    document = Document(
-        id=document_id(file.name),
-        source=file.name,
-        format=found.format,
-        outcome=found.outcome,
-        detail=found.detail,
-        source_sha256=sha256,
-        parser=found.parser or _NO_PARSER,
-        bytes=found.bytes,
-    )
+    document = _document(file, found, None, sha256)
     job.store.remove(Document.text_key(job.corpus, document.id))  # the text of an earlier version
     job.store.write(Document.key(job.corpus, document.id), document)
-    return _entry(document, sha256, job.options_tag, found.bytes)
+    return _entry(document, job.options_tag)
 
 
 def build_manifests(

@@ -43,9 +43,9 @@ from qagen_dagster.records.exams.bank import (
     ItemBank,
     PartSet,
     RejectedItem,
+    SlotResult,
 )
 from qagen_dagster.records.exams.item import ExamPart
-from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult

@@ -34,8 +34,8 @@ class BatchStats(Record):
 
     sending: int = 0  # the server may or may not have them
     open: int = 0  # the server has them, and their results are not stored yet
-    finished_batches: int = 0
-    corrupt_batches: int = 0  # unreadable records; their requests are sent again
+    finished: int = 0
+    corrupt: int = 0  # unreadable records; their requests are sent again
     requests: int = 0  # in unfinished batches
     uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
     oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC
@@ -165,10 +165,6 @@ class LedgerCheck(Record):
     foreign: tuple[str, ...] = ()  # files that are not entries
     batches: int = 0  # with a readable record
 
-    @property
-    def good(self) -> bool:
-        return not self.corrupt
-
 
 class Prunable(Record):
     """What can be removed: addresses of entries, tags of batches, store keys of files."""
@@ -246,8 +242,9 @@ def check(store: Store) -> LedgerCheck:
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """What is not needed: corrupt and unusable entries, batches that finished long ago, files of killed processes, and
-    with `unused` also entries older than `older_than_days` that no journal, result or set refers to.
+    """Find what is not needed: corrupt and unusable entries, batches that finished long ago, and files of killed processes.
+
+    With `unused` also entries older than `older_than_days` to which no journal, result or set refers.
     """
     referred = _references(store) if unused else frozenset[str]()
     before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
@@ -277,8 +274,8 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
     )
 
 
-def prune(store: Store, found: Prunable) -> int:
-    """Remove what was found, unless it was repaired or locked since. Returns the number of removed things."""
+def remove(store: Store, found: Prunable) -> int:
+    """Remove what `prunable` found, except entries that were repaired and files that were locked since. Returns their number."""
     blobs = store.blobs(LEDGER)
     ledger = Ledger(blobs)
     removed = 0
@@ -320,7 +317,7 @@ def _references(store: Store) -> frozenset[str]:
 
 
 def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> bool:
-    """Run `action` on a lock file while no other process holds it; False if one does."""
+    """Lock the file and run `action` on it. Returns False, without running it, if another process holds the lock."""
     path = store.local_path(key)
     try:
         file = None if path is None else lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)

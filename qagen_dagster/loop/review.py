@@ -1,4 +1,6 @@
-"""Decisions of reviewers: their storage, the state of each question, how well reviewers agree, and what the generator is told to avoid."""
+"""Decisions of reviewers: their storage, the state of each question, how well reviewers agree, and what the generator
+is told to avoid.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,7 @@ def decisions_of(
 def decisions_on(
     space: Workspace, set_key: str, question_id: str, known: Mapping[str, Decision]
 ) -> tuple[Decision, ...]:
-    """All decisions on one question, as `decisions_of` gives them."""
+    """All decisions on one question, in the order of their times. `known` has decisions by their keys, as in `decisions_of`."""
     found = _under(space, f"{review_folder(set_key)}/{check_name(question_id)}", known)
     return found.get(question_id, ())
 
@@ -132,7 +134,7 @@ BY_REVIEWERS = (RejectionReason.REJECTED_BY_REVIEWER, RejectionReason.EDITED_BY_
 def review_facts(
     space: Workspace, combination: Combination, validated: ValidatedSet, known: Collection[str] | None = None
 ) -> ReviewFacts | None:
-    """What the decisions with the ids `known`, or all decisions, say of a set; None if there are none. Raises StoreError."""
+    """The facts of a set by the decisions with the ids `known`, or by all decisions; None without decisions. Raises StoreError."""
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]
     if not used:

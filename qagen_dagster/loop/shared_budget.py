@@ -1,8 +1,8 @@
-"""What a run has paid in all its processes, and the check of its budget before each paid call.
+"""The budget that all processes of a run share: what they have paid, and the check before each paid call.
 
-Each process writes its own file after each paid call and reads the files of the others before the next one. So the limits hold
-across ops and machines that share the store, and spending of a killed process is not lost. A process also knows what its own
-calls in flight may cost, but not those of the others.
+Each process writes its own file after each paid call and reads the files of the others before the next one. So the limits
+hold across ops and machines that share the store, and the spending of a killed process is not lost. A process also
+reserves what its own calls in flight may cost; it does not know the calls in flight of other processes.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Meterable(Protocol):
 
 
 def metered(model: Model, meter: Meter) -> Model:
-    """The model with its calls checked and recorded by `meter`. A model that costs nothing is returned as it is."""
+    """`model`, which asks `meter` before each paid call and reports its cost. A model that costs nothing is returned as it is."""
     return model.metered(meter) if isinstance(model, _Meterable) else model
 
 

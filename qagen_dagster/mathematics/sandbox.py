@@ -23,7 +23,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self, cast
 
-from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
+from qagen_dagster.mathematics.evaluator import FormError, FormFailure, parse_form
 from qagen_dagster.mathematics.sandbox_worker import MOST_BYTES
 
 SECONDS = 2.0  # with process start-up still well under five seconds

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from qagen_dagster.mathematics.evaluator import evaluate
-from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
+from qagen_dagster.mathematics.evaluator import FormError, FormFailure, evaluate, parse_form
 
 MOST_BYTES = 1_000_000  # maximum bytes of a reply
 _WARM_UP = (

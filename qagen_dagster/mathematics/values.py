@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from qagen_dagster.mathematics.evaluator import evaluate
-from qagen_dagster.mathematics.forms import parse_form
+from qagen_dagster.mathematics.evaluator import evaluate, parse_form
 from qagen_dagster.mathematics.reading import Reading, read_value
 from qagen_dagster.mathematics.units import ONE, Unit
 

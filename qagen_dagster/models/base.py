@@ -31,24 +31,22 @@ class ModelSpec(Record):
     api_key_env: str | None = None  # name of the variable, never its value
     timeout_seconds: float = Field(default=120.0, gt=0)
     tool_calling: str = Field(default="native", pattern="^(native|emulated)$")
-    opening_characters: int = Field(
-        default=OPENING_CHARACTERS, ge=0
-    )  # longest text shown before it is asked for
+    opening_characters: int = Field(default=OPENING_CHARACTERS, ge=0)  # longest text in the first message
     images: bool = True  # whether the model takes pictures
     structured_output: str = Field(default="json_schema", pattern="^(json_schema|json_object|none)$")
     max_image_pixels: int = Field(default=1_150_000, ge=10_000)
     usd_per_million_input: float | None = Field(default=None, ge=0)
     usd_per_million_output: float | None = Field(default=None, ge=0)
     usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: the price of input
-    usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see pricing.py
+    usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see budget.py
     max_attempts: int = Field(
         default=8, ge=1
-    )  # of one call, at transport failures; 8 survive an outage of 30 s
+    )  # of one call, after transient failures; 8 survive 30 s without server
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
     concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts in flight
-    execution: str = Field(default="direct", pattern="^(direct|batch)$")  # batch: see batches/batcher.py
+    execution: str = Field(default="direct", pattern="^(direct|batch)$")  # batch: see batcher.py
     batch_window_seconds: float = Field(default=5.0, ge=0)  # how long to collect requests for one batch
     batch_poll_seconds: float = Field(default=30.0, gt=0)  # between two polls of a batch
     batch_deadline_seconds: float = Field(default=90_000.0, gt=0)  # for a batch; servers take up to 24 h
@@ -91,7 +89,7 @@ class Provider(Protocol):
 
 
 class Model(Protocol):
-    """What agents call."""
+    """A model as agents call it."""
 
     @property
     def spec(self) -> ModelSpec: ...
@@ -132,5 +130,5 @@ class BatchProvider(Protocol):
         ...
 
     def results(self, job_id: str) -> dict[str, BatchResult]:
-        """For each key of an ended batch, what `Provider.send` would have returned or raised. Keys may be missing."""
+        """By key, the body or the error that `Provider.send` would have returned or raised. Keys may be missing."""
         ...

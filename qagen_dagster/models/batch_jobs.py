@@ -1,10 +1,10 @@
 """The stored records of batches, so that none is sent twice: one record per batch, one mark per request.
 
 What belongs here: the record, the marks and the order in which they are written. What does not: sending, waiting and
-reading (`batcher.py`), and the server's answers (`openai.py`, `anthropic.py`).
+reading (`batcher.py`), and the server's answers (`wires/`).
 
 The record and the marks are durable before a batch is sent; the server's id is stored as soon as it is known. A mark
-stays until its response has been charged to a caller, so that spending of a killed run is counted too.
+stays until its response has been charged to a caller, so that the spending of a killed run is counted too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class JobBook:
         return self._write(job.model_copy(update={"id": job_id, "state": JobState.OPEN}))
 
     def close(self, job: Job, *, lost: Mapping[str, str], note: str) -> Job:
-        """Record that nothing more will come from the batch. Requests in `lost` lose their marks."""
+        """Record that the batch will give no more responses. The marks of the requests in `lost` are removed."""
         for key in lost:
             if self._blobs.get(key) == job.tag.encode("ascii"):
                 self._blobs.remove(key)
@@ -89,7 +89,7 @@ class JobBook:
         return job if job is not None and job.state is not JobState.CLOSED and key in job.keys else None
 
     def marked(self, key: str) -> bool:
-        """Whether `key` went by batch and has not been charged to a caller yet."""
+        """Whether the request `key` was sent in a batch and is not charged to a caller yet."""
         return self._blobs.get(key) is not None
 
     def unmark(self, key: str) -> None:

@@ -1,20 +1,16 @@
-"""A batch endpoint that backs off when its server asks for a pause, of the endpoint or of the model.
+"""Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
 
-What belongs here: waiting before a call to the endpoint. What does not: how long a refused batch is retried
-(`batcher.py`), the pauses themselves (`limits/`). Limits of requests and tokens per minute are for direct calls:
-servers count batches separately, by what is enqueued.
-
-Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
-
-What belongs here: which requests go by batch, which thread waits for what, and what happens to requests without a
-response. What does not: the endpoints (`openai.py`, `anthropic.py`) and the stored records (`jobs.py`).
+What belongs here: which requests go by batch, which thread waits for what, what happens to requests without a response,
+and waiting while a server asks for a pause. What does not: the endpoints (`wires/`) and the stored records
+(`batch_jobs.py`).
 
 There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
-and stores every response in the ledger. The other threads wait for it. A thread that finds its request in a batch of
-an earlier run leads that batch to its end instead.
+and stores every response in the ledger. The other threads wait for it. A thread whose request is in a batch of an
+earlier run leads that batch to its end instead.
 
 A request that a batch leaves without a response is sent directly, at once. A request that the server refuses for good
 fails as it would in a direct call. When the server has too much enqueued, the batch is sent again later, in halves.
+Limits of requests and tokens per minute are for direct calls: servers count batches separately, by what is enqueued.
 """
 
 from __future__ import annotations
@@ -56,10 +52,10 @@ T = TypeVar("T")
 
 
 class LimitedBatch:
-    """A batch endpoint whose calls wait for pauses.
+    """A batch endpoint that waits while its server asks for a pause.
 
-    A pause of the model's direct calls holds for batches too. A pause of the batch endpoint holds for all who use the
-    endpoint on this machine, but not for direct calls: a full queue of batches says nothing about those.
+    A pause that the server asks for after a direct call delays batches too. A pause after a call of the batch endpoint
+    delays all who use that endpoint on this machine, but no direct calls: they do not depend on the queue of batches.
     """
 
     def __init__(
@@ -90,7 +86,7 @@ MOST_REQUESTS = 1_000  # in one batch; servers take 50,000 and more, but only up
 
 
 def single_turn(request: Request) -> bool:
-    """Whether one turn answers `request`, so that it may go by batch.
+    """Whether `request` is answered in one turn, so that it may go by batch.
 
     That is so for a first turn without tools, and for one that must call a tool: agents require that only if every tool
     ends the task. Later turns, including corrections, are direct calls: each would wait for a batch of its own.
@@ -132,7 +128,7 @@ class Batcher:
         self._most: int | None = None  # most requests of one batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Return when the batch with the request `key` has ended. Its response, if there is one, is then in the ledger.
+        """Wait until the batch with the request `key` has ended. If it gave a response, that is in the ledger afterwards.
 
         Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
         after the deadline.
@@ -158,7 +154,7 @@ class Batcher:
                 )
 
     def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
-        """The group to wait with, and whether to lead it."""
+        """The group that waits for the request, and whether the caller must lead it."""
         with self._lock:
             if job is not None:
                 known = self._watched.get(job.tag)
@@ -198,7 +194,7 @@ class Batcher:
             group.done.set()
 
     def _sent(self, group: _Group) -> Job | None:
-        """The batch as the server has it; None if the batch of an earlier run never arrived there."""
+        """The batch after the server has accepted it; None if the batch of an earlier run never reached the server."""
         if group.job is None:
             group.full.wait(self._spec.batch_window_seconds)
             with self._lock:
@@ -252,7 +248,7 @@ class Batcher:
         return next((one for one in found if one not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
-        """Poll until the batch has ended. A poll with a transient failure counts as one without news."""
+        """Poll until the batch has ended. A poll that fails transiently counts as a poll of a batch that has not ended."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         late = TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "
@@ -313,7 +309,7 @@ class BatchModel(LedgeredModel):
         self._batcher = batcher
 
     def respond(self, request: Request) -> Response:
-        """As `LedgeredModel.respond`. The first caller that takes a response from a batch is charged for it."""
+        """As `LedgeredModel.respond`. A response from a batch is charged to the first caller that takes it."""
         if not single_turn(request):
             return super().respond(request)
         key = request_key(self.spec, request)
@@ -330,18 +326,17 @@ class BatchModel(LedgeredModel):
                     self._batcher.book.unmark(key)
                     with suppress(MalformedResponseError):
                         return finish(self._provider.read(entry.body), entry, replayed=False)
-        return super().respond(
-            request
-        )  # stored and paid already, or the batch gave no response that can be used
+        # The response is stored and charged already, or the batch gave none that can be used.
+        return super().respond(request)
 
     def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
-        """Hold the request to its budget, unless it is stored or in a batch already: then it counts as paid."""
+        """Reserve the cost of the request. A request that is stored, or in a batch already, is paid: then nothing is reserved."""
         known = self._ledger.get(key) is not None or self._batcher.book.open_for(key) is not None
         return nullcontext() if known or self._meter is None else self._meter.hold(self._most(request))
 
 
 class Batchers:
-    """The batchers of a process over one store, one per model, so that parallel ops share batches."""
+    """The batchers of a process over one store. There is one for each model, so that parallel ops share batches."""
 
     def __init__(self, book: JobBook) -> None:
         self._book = book

@@ -1,8 +1,8 @@
-"""What model calls cost, the budgets that limit them, and what calls in flight may still cost.
+"""What model calls cost, the budgets that limit them, and the most that calls in flight may still cost.
 
-What belongs here: prices, the allowances of a run, a partition and a document, the comparison, and the counts for the display of
-progress. What does not: adding up over processes (`loop/shared_budget.py`), and what happens to a document when its budget is exhausted
-(`loop/`).
+What belongs here: prices of a call from the rates in its profile, the allowances of a run, a partition and a
+document, the comparison, and the counts for the display of progress. What does not: adding up over processes
+(`loop/shared_budget.py`), and what happens to a document when its budget is exhausted (`loop/`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Budget(Record):
 
 
 class Spent(Record):
-    """What has been paid."""
+    """Money, tokens and calls that have been paid."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -111,11 +111,13 @@ class Spent(Record):
 
 
 class Meter(Protocol):
-    """Holds a paid call to its budget, and records what the call cost."""
+    """Keeps paid calls within a budget, and records what they cost."""
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
-        """Hold back what one call may cost at most while it is in flight. Raises BudgetExhaustedError if the rest of the budget
-        is less."""
+        """Reserve `most`, the most that one call may cost, while the call is in flight.
+
+        Raises BudgetExhaustedError if less is left of the budget.
+        """
         ...
 
     def record(self, spent: Spent) -> None:
@@ -124,7 +126,7 @@ class Meter(Protocol):
 
 
 def cost_of(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> Spent:
-    """What one call of `usage` costs. An unknown price counts as 0, so callers must check `Budget.counts_money`."""
+    """The cost of one call of `usage`. An unknown price counts as 0, so a budget in dollars needs prices: see `check_priced`."""
     tokens = usage.input_tokens + usage.output_tokens
     return Spent(usd=usd(spec, usage, batch=batch) or 0.0, tokens=tokens, calls=1)
 
@@ -137,10 +139,10 @@ class Scope(NamedTuple):
 
 
 class Holds:
-    """What the calls in flight of one process may cost at most.
+    """The most that the calls in flight of one process may cost.
 
-    A call starts only if its limits have room for what was spent, for the calls that were announced before it, and for itself.
-    If only calls in flight take the room, it waits until one of them ends: most calls cost less than they might.
+    A call starts if its limits have room for what was spent, for the calls that were announced before it, and for itself. If there would be room without
+    the calls in flight, it waits until one of them ends, because most calls cost less than they might.
     """
 
     def __init__(self) -> None:
@@ -152,7 +154,7 @@ class Holds:
     def hold(
         self, scopes: Mapping[Hashable, Scope], spent: Callable[[], Mapping[Hashable, Spent]], most: Spent
     ) -> Generator[None]:
-        """Hold `most` in all `scopes` during a call; `spent` reads what they have spent. Raises BudgetExhaustedError."""
+        """Reserve `most` in all `scopes` during a call. `spent` returns what each scope has spent. Raises BudgetExhaustedError."""
         with self._changed:
             ticket = next(self._tickets)
             self._held[ticket] = frozenset(scopes), most
@@ -174,7 +176,7 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start; otherwise the number of calls that had ended before its limits were read."""
+        """None if the call may start; otherwise the number of calls that had ended when its limits were read."""
         with self._changed:
             ended = self._ended
             before = [held for number, held in self._held.items() if number < ticket]
@@ -205,7 +207,7 @@ def reached(allowance: Allowance, spent: Spent, most: Spent) -> str | None:
 
 @dataclass
 class Tally:
-    """Of one process; safe for many threads."""
+    """Counts what the process has paid and how often it has retried, for the display of progress. Nothing is decided by it."""
 
     calls: int = 0
     usd: float = 0.0  # calls without a known price count as 0

@@ -1,7 +1,8 @@
 """Reads JSON that a model wrote, and asks a model for one record.
 
-JSON is read in one pass, with code fences, prose around it, trailing commas or lone surrogates. Asking is for roles with a single turn:
-one request, and one correction. What does not belong here: how a wire enforces a schema, and the meaning of the record.
+JSON is read in one pass, with code fences, prose around it, trailing commas or lone surrogates. Asking is for roles
+with a single turn: one request, and one correction. What does not belong here: how a wire enforces a schema, and the
+meaning of the record.
 """
 
 from __future__ import annotations

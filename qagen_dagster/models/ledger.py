@@ -1,19 +1,15 @@
-"""Stops asking a model whose replies no agent can use.
+"""The ledger: the durable record of every paid model response, stored under the hash of its request.
 
-What belongs here: which reply that is, and counting such replies. What does not: retries (`retry.py`), and the limits of
-one agent run (`agents/runner.py`).
+What belongs here: the key, the stored form of a response, the models that store a response before they read it, and
+when to stop asking a model whose replies no agent can use. What does not: the storage of the bytes (a `Blobs`), and
+how a call is sent (a provider) or retried (`retry.py`).
 
-The ledger: the durable record of every paid model response, stored under the hash of its request.
-
-What belongs here: the key, the envelope, and the model that stores a response before it reads it. What does
-not: the storage of the bytes (a `Blobs`), how a call is sent (a provider) or retried (`retry.py`).
-
-A stored response answers its request for good, unless its body cannot be used: such a body was paid for, so it is
-stored and its cost is counted, but it is never replayed. The request is sent again. A caller that wants another sample
+A stored response is replayed whenever its request is made again. The exception is a body that cannot be read: it was
+paid for, so it is stored and its cost is counted, but the request is sent again. A caller that wants another sample
 asks `request.model_copy(update={"sample": request.sample + 1})`, which has its own key.
 
-An entry contains what the server sent and, of the request, only the hash: no prompt, picture, header or API key.
-Pictures are stored once, with their document; in the hash of a request, each stands as its own hash.
+An entry contains what the server sent. Of the request it contains only the hash: no prompt, picture, header or API
+key. Pictures are stored once, with their document; in the hash of a request, each stands as its own hash.
 """
 
 from __future__ import annotations
@@ -45,7 +41,10 @@ STOP_AFTER = 20  # useless replies in a row, of all documents together
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """Why no agent can use a reply: it is empty, or each of its tool calls has an unknown tool or unreadable arguments."""
+    """Why no agent can use a reply: it is empty, or each of its tool calls names an unknown tool or has unreadable arguments.
+
+    None if an agent can use it.
+    """
     if not response.message.content and response.stop is Stop.END:
         return "the reply is empty"
     names = {tool.name for tool in request.tools}
@@ -59,27 +58,27 @@ def fault_of(request: Request, response: Response) -> str | None:
 
 
 class Breaker:
-    """Counts the useless replies of one model; safe for many threads."""
+    """Counts the useless replies of one model in a row. It is safe for many threads."""
 
     def __init__(self) -> None:
         self._lock, self._in_a_row, self._fault = threading.Lock(), 0, ""
 
     def check(self, model: str) -> None:
-        """Raises PermanentModelError when `model` should not be asked again."""
+        """Raise PermanentModelError if the last `STOP_AFTER` replies were useless."""
         if self._in_a_row >= STOP_AFTER:
             raise PermanentModelError(
                 f"{model}: stopped after {STOP_AFTER} useless replies in a row, the last: {self._fault}"
             )
 
     def count(self, fault: str | None) -> None:
-        """Count a reply; None for a useful one, which ends the row."""
+        """Count a reply. `fault` is None for a useful reply, which ends the row."""
         with self._lock:
             self._in_a_row = 0 if fault is None else self._in_a_row + 1
             if self._in_a_row <= STOP_AFTER:  # later ones were in flight
                 self._fault = fault or ""
 
 
-# Errors of file systems without locks, or without the right to lock. A request may then be paid twice; nothing breaks.
+# Errors of file systems without locks, or without the right to lock. Then a request may be paid twice, and nothing else changes.
 _WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})
 _ROOM = 65_536  # bytes that must be free on the disk before a call is paid; few responses are longer
 
@@ -88,19 +87,18 @@ T = TypeVar("T")
 
 
 class Blobs(Protocol):
-    """The storage of entries. `put` should be atomic: a reader sees a whole value or none. If it is not, the checksum
-    shows it."""
+    """The storage of entries. `put` should be atomic; if it is not, the checksum reveals a value that is half written."""
 
     def get(self, key: str) -> bytes | None: ...
 
     def put(self, key: str, data: bytes) -> None: ...
 
     def lock_file(self, key: str) -> Path | None:
-        """The file by which processes lock `key`; None without a local disk."""
+        """The file that processes lock to lock `key`; None if the storage is not on a local disk."""
         ...
 
     def lease(self, key: str) -> AbstractContextManager[None]:
-        """The lock of `key` where there is no such file."""
+        """Lock `key` in a storage that has no lock file."""
         ...
 
 
@@ -118,7 +116,7 @@ class CallSpec(Protocol):
 
 
 class Entry(Record):
-    """One stored response. It contains no header, no API key, and of the request only its hash."""
+    """One stored response."""
 
     key: str
     model: str  # `provider:model`
@@ -192,10 +190,10 @@ class Ledger:
         meter: Meter | None,
         sleep: Callable[[float], None],
     ) -> tuple[T, Entry, bool]:
-        """What `read` makes of the stored response, and True; or of one that `send` gives, with retries, and False.
+        """Returns (value, entry, replayed). Replays the stored response if `read` accepts it; otherwise calls `send`, with retries.
 
-        A body that `read` cannot use is requested again. `meter` decides whether a call that costs `most` may be paid, and counts its `cost`.
-        Raises ModelError.
+        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for `most`, the call is not made. `read` returns
+        the value, or raises MalformedResponseError; then the request is sent again. Raises ModelError.
         """
         found = self._usable(key, read)
         if found is not None:
@@ -228,7 +226,7 @@ class Ledger:
             return value, entry, False
 
     def _usable(self, key: str, read: Callable[[dict[str, Any]], T]) -> tuple[T, Entry] | None:
-        """The stored response as `read` has it, or None if it is missing or cannot be used."""
+        """Returns (value, entry) of the stored response; None if there is none, or `read` does not accept it."""
         entry = self.get(key)
         try:
             return None if entry is None else (read(entry.body), entry)
@@ -237,9 +235,10 @@ class Ledger:
 
     @contextmanager
     def only_one(self, key: str) -> Generator[int | None]:
-        """Lock `key`, so that the same request is not paid twice, against all threads and processes that use these
-        entries, on all machines. The end of a process releases its locks, on a store that is elsewhere after a while.
-        Yields the open lock file, if there is one.
+        """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no request is paid twice.
+
+        When a process ends, its locks are released; those of a store without lock files are released after `lease.SECONDS`.
+        Yields the open lock file, or None if there is none.
         """
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
@@ -271,7 +270,7 @@ class LedgeredModel:
         self._breaker = breaker or Breaker()
 
     def metered(self, meter: Meter) -> LedgeredModel:
-        """The same model, whose budget and spending `meter` keeps."""
+        """The same model; it asks `meter` before each paid call, and reports to it what the call cost."""
         other = copy.copy(self)
         other._meter = meter
         return other
@@ -281,8 +280,10 @@ class LedgeredModel:
         return self._provider.spec
 
     def respond(self, request: Request) -> Response:
-        """Replay the stored response, or send, store and read. Raises ModelError; BudgetExhaustedError comes before
-        anything is sent."""
+        """Return the stored response; if there is none, send the request, store the response and return it.
+
+        Raises ModelError. It is a BudgetExhaustedError if nothing was sent because of the budget.
+        """
         try:
             response, entry, replayed = self._ledger.obtain(
                 request_key(self.spec, request),
@@ -309,7 +310,7 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, entry: Entry) -> Spent:
-        """What a stored response cost. An unreadable one counts as a call without tokens."""
+        """The cost of a stored response. If it cannot be read, it counts as a call without tokens."""
         try:
             return cost_of(self.spec, self._provider.read(entry.body).usage, batch=entry.batch)
         except MalformedResponseError:
@@ -317,16 +318,16 @@ class LedgeredModel:
 
 
 class LocalModel:
-    """A `Model` over a provider that is free, deterministic and in this process. Its responses are not stored.
+    """A `Model` whose provider is free, deterministic and in this process.
 
-    Stored ones would be stale after a change of the code that makes them.
+    Its responses are not stored, because stored ones would be stale after a change of the code that makes them.
     """
 
     def __init__(self, provider: Provider, *, meter: Meter | None = None) -> None:
         self._provider, self._meter = provider, meter
 
     def metered(self, meter: Meter) -> LocalModel:
-        """The same model, whose budget and spending `meter` keeps: its calls cost no money, but count with their tokens."""
+        """The same model; it asks `meter` before each call, and reports the tokens of the call to it. The calls cost no money."""
         return LocalModel(self._provider, meter=meter)
 
     @property
@@ -349,7 +350,7 @@ class LocalModel:
 
 
 def finish(response: Response, entry: Entry, *, replayed: bool) -> Response:
-    """Add to a response how it was paid."""
+    """`response` with the key, time and retries of its entry, and whether it was replayed."""
     return response.model_copy(
         update={
             "request_key": entry.key,
@@ -367,8 +368,10 @@ def _seal(entry: Entry) -> bytes:
 
 
 def unseal(data: bytes, key: str) -> Entry:
-    """The entry in the bytes stored under `key`. Raises ValueError that says what is wrong: half written, damaged,
-    of another request, or in an older format."""
+    """The entry in the bytes that are stored under `key`.
+
+    Raises ValueError, which says what is wrong: half written, damaged, of another request, or in an older format.
+    """
     try:
         # On deep damage, `json.loads` would use up the stack, and finalizers that run there would fail.
         envelope = _Envelope.model_validate_json(data)
@@ -387,7 +390,7 @@ def unseal(data: bytes, key: str) -> Entry:
 
 @contextmanager
 def _among_processes(path: Path) -> Generator[int | None]:
-    """Hold a lock file, if its file system has locks."""
+    """Hold the lock file at `path`. Yields the open file, or None if its file system has no locks."""
     file = _locked(path)
     try:
         yield file
@@ -408,7 +411,7 @@ def _locked(path: Path) -> int | None:
 
 @contextmanager
 def _room(file: int | None, path: Path | None) -> Generator[None]:
-    """Fill the lock file while a response is on its way, so that a full disk ends the call before it is paid."""
+    """Fill the lock file during a call. On a full disk this fails before the call is paid. Raises StoreError."""
     if file is None:
         yield
         return

@@ -1,8 +1,8 @@
 """Checks that a model or an embedder does what its profile says, with short calls.
 
-A model is asked once for each capability that a run needs; an embedder gets three short texts. What belongs here: the calls, and one line that
-says what would fail and what to change. What does not: which model has which role (`configuration/profiles.py`), and printing. Nothing is stored
-and nothing is retried.
+A model is asked once for each capability that a run needs; an embedder gets three short texts. What belongs here: the
+calls, and one line that says what would fail and what to change. What does not: which model has which role
+(`configuration/profiles.py`), and printing. Nothing is stored and nothing is retried.
 """
 
 from __future__ import annotations

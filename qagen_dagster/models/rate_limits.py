@@ -1,12 +1,13 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-What belongs here: token buckets, the small locked file in which all processes keep their state, the estimated size of a request, waiting, and
-how a refusal makes all users back off. A model without limits is asked at any rate, but a pause that its server asks for holds for all who use
-it. What does not: the semaphore (`file_locks.py`), and whether to try again (`retry.py`).
+What belongs here: token buckets, the small locked file in which all processes keep their state, the estimated size of
+a request, waiting, and how a refusal slows all users down. What does not: the semaphore (`file_locks.py`), and
+whether to try again (`retry.py`). A model without limits is asked at any rate, but a pause that its server asks for
+delays all its users.
 
-The state is a few small files named by provider, address, model and key variable. If they are lost, the last minute is forgotten and nothing
-else. A bucket is stored as the moment at which it will be full again (the generic cell rate algorithm, ITU-T I.371): one number per bucket.
-Whoever asks is told when to start, in the order of asking.
+The state is a few small files named by provider, address, model and key variable. If they are lost, the last minute
+is forgotten and nothing else. A bucket is stored as the moment at which it will be full again (the generic cell rate
+algorithm, ITU-T I.371): one number per bucket. Attempts start in the order of asking.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class RateState(Record):
     factor: float = Field(default=1.0, ge=_SLOWEST, le=1.0)  # how fast the own clock runs
     refused: float = Field(
         default=0.5, ge=0.0, le=1.0
-    )  # recent fraction of refused requests; unknown at first
+    )  # recent fraction of refused requests, at first unknown
     pause: float  # on the machine's clock: nothing starts before this
 
 
@@ -92,7 +93,9 @@ def at(state: RateState, now: float) -> RateState:
 
 def reserve(state: RateState, limits: Limits, tokens: float) -> tuple[float, RateState]:
     """When a request of `tokens` may start, on the state's own clock, and the state with that start promised."""
-    tokens = min(tokens, limits.tokens or tokens)  # a request beyond the limit counts as one minute's worth
+    tokens = min(
+        tokens, limits.tokens or tokens
+    )  # a request beyond the limit counts as the tokens of one minute
     start = max(
         state.clock,
         _opens(state.requests, 1.0, limits.requests),
@@ -112,7 +115,7 @@ def wait(state: RateState, start: float) -> float:
 
 
 def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -> RateState:
-    """A request was answered: count its real tokens and, while refusals are rare, raise the rate a little."""
+    """The state after an answer: with the real tokens of the request and, while refusals are rare, a slightly higher rate."""
     refused = state.refused * (1.0 - _MEMORY)
     changes: dict[str, float] = {"refused": refused}
     if limits.tokens:
@@ -126,11 +129,10 @@ def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -
 def refuse(
     state: RateState, limits: Limits, *, started: float, slower: bool, retry_after: float | None
 ) -> RateState:
-    """The server refused a request that started when the factor was `started`.
+    """The state after the server refused a request that started when the factor was `started`.
 
-    `slower`: it was over the server's limits, so the rate drops a little below `started`. All users back off for
-    `retry_after` seconds. The exception is a short one amid many answers: it is for the refused request alone, if
-    there are limits that can be lowered instead.
+    `slower`: the request exceeded the server's limits, so the factor drops a little below `started`. All users pause for `retry_after` seconds.
+    There is one exception: if the pause is short, most requests are answered, and there are limits that can be lowered, only the refused request waits.
     """
     alone = retry_after is None or (not limits.unlimited and retry_after <= _SHORT and state.refused < _MANY)
     changes: dict[str, float] = {}
@@ -148,7 +150,7 @@ def _rate(per_minute: float) -> float:
 
 
 def _opens(full: float, cost: float, per_minute: float | None) -> float:
-    """When a bucket that is full at `full` holds `cost`. A larger cost than the bucket needs a full bucket."""
+    """The moment at which a bucket that is full at `full` contains `cost`. A cost beyond its size needs a full bucket."""
     if per_minute is None:
         return -math.inf
     held = max(1.0, _AT_ONCE * per_minute)
@@ -156,14 +158,14 @@ def _opens(full: float, cost: float, per_minute: float | None) -> float:
 
 
 class RateFile:
-    """The state of one model in a file. Readers and writers take turns; an unreadable file counts as new."""
+    """The state of one model in a file. One process at a time uses it; an unreadable file counts as missing."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path, self._clock = path, clock
 
     @contextmanager
     def turn(self) -> Generator[Turn]:
-        """Lock the file. A state that the caller puts into the turn is written at its end. Raises OSError."""
+        """Lock the file and yield its state. If the caller replaces the state, it is written before the lock is released. Raises OSError."""
         file = lock(self._path, fcntl.LOCK_EX)
         try:
             now = self._clock()
@@ -196,10 +198,8 @@ T = TypeVar("T")
 TOKEN_CHARACTERS = 4  # characters of English per token; bytes in estimates of a request
 _FEWEST_CHARACTERS = 2  # bytes per token, of text that takes many tokens
 PICTURE_TOKENS = 1_500  # a picture of about a megapixel
-_POLL, _SOON = (
-    1.0,
-    1e-6,
-)  # seconds between two looks at the rate, which may have changed; seconds that count as none
+_POLL = 1.0  # seconds between two looks at the rate, which may have changed
+_SOON = 1e-6  # a wait of fewer seconds counts as none
 _LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens
 _SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
 _CHANCE = random.SystemRandom()
@@ -266,7 +266,7 @@ def shared_limiter(
 
 
 def _own(folder: Path) -> Path:
-    """`folder`, made if it is missing. It must be ours: anybody could have made one in a place that all may write to."""
+    """Make `folder` if it is missing, and return it. Raises ConfigError if it belongs to another user, who could have made it in /tmp."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -309,7 +309,7 @@ class LimitedProvider:
 
 
 class Limiter:
-    """Keeps all who use a model to its limits, by files under `path`. All processes must use the machine's clock."""
+    """Makes all who use a model wait for its limits. The shared state is in files under `path`, in times of the machine's clock."""
 
     def __init__(
         self,
@@ -329,7 +329,7 @@ class Limiter:
         tokens: int = 0,
         used: Callable[[T], int | None] = lambda _: None,
     ) -> T:
-        """What `send` returns, called as one attempt of `tokens`; `used` reads from it the tokens that the server counted."""
+        """Call `send` as one attempt, estimated at `tokens`, and return its result. `used` returns the tokens that the server counted."""
         with self.attempt(tokens, call_ends()) as attempt:
             try:
                 body = send()
@@ -341,17 +341,17 @@ class Limiter:
 
     @contextmanager
     def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
-        """Wait for the limits, in the order of asking, and hold one attempt.
+        """Wait until the limits allow an attempt, and hold its permit. Attempts start in the order of asking.
 
         The concurrency limit comes first, so that no start is promised to an attempt that could not use it. Raises
         TransientModelError when the wait would last beyond `ends`.
         """
-        place = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
+        permit = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
         try:
             yield Attempt(self, tokens, self._start(tokens, ends))
         finally:
-            if place is not None:
-                self._semaphore.release(place)
+            if permit is not None:
+                self._semaphore.release(permit)
 
     def _acquire(self, most: int, ends: float) -> int:
         def allowed() -> int:
@@ -387,7 +387,7 @@ class Limiter:
             # otherwise the state was lost, and the promised start with it
 
     def _seconds(self, known: RateState, start: float, ends: float) -> float:
-        """The wait until `start`. Raises TransientModelError if it exceeds the call's deadline."""
+        """The seconds until `start`. Raises TransientModelError if that is after the call's deadline."""
         seconds = wait(known, start)
         if known.written + seconds > ends:
             raise TransientModelError(
@@ -398,7 +398,7 @@ class Limiter:
 
     @contextmanager
     def turn(self) -> Generator[Turn]:
-        """Lock the shared state. Raises TransientModelError if the file system fails."""
+        """Hold the lock of the shared state. Raises TransientModelError if the file system fails."""
         try:
             with self._file.turn() as turn:
                 yield turn
@@ -410,7 +410,7 @@ class Limiter:
 
 
 class Attempt:
-    """One attempt in flight; the caller reports how it ended. A failure to store that never costs the answer."""
+    """One attempt in flight. The caller reports how it ended. If the outcome cannot be stored, the response is still returned."""
 
     def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
         self._limiter, self._tokens, self._started = limiter, tokens, started
@@ -428,7 +428,7 @@ class Attempt:
             )
 
     def refused(self, error: TransientModelError) -> None:
-        """The attempt failed; all users back off if it was over a limit or the server asks for a pause."""
+        """The attempt failed. All users slow down if it exceeded a limit, and wait if the server asks for a pause."""
         slower = isinstance(error, RateLimitedError)
         if not slower and error.retry_after is None:
             return

@@ -1,9 +1,9 @@
 """Deadlines of a call and of each attempt of it, and the repetition of a call while its failure is transient.
 
-A deadline holds however slowly a server sends: the timeouts of the SDKs are for one read of a socket, so a server that sends a byte now and
-then could keep a call open for ever. What belongs here: when the call and the attempt of this thread end, network streams that stop then, when
-to repeat, how long to back off, and when to give up. What does not: reading errors (`wires/sdk_client.py`), storing (`ledger.py`), and anything
-that a model could correct.
+A deadline holds however slowly a server sends. The timeouts of the SDKs do not: they are for one read of a socket, so
+a server that sends a byte now and then could keep a call open for ever. What belongs here: when the call and the
+attempt of this thread end, network streams that stop then, when to repeat, how long to back off, and when to give up.
+What does not: reading errors (`wires/sdk_client.py`), storing (`ledger.py`), and anything that a model could correct.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _attempt_ends: ContextVar[float] = ContextVar("attempt_ends", default=math.inf)
 
 @contextmanager
 def call_deadline(seconds: float) -> Generator[None]:
-    """The body, in this thread, is one call that ends after `seconds`."""
+    """Run the body as one call of this thread that ends after `seconds`."""
     token = _call_ends.set(min(call_ends(), time.monotonic() + seconds))
     try:
         yield
@@ -50,9 +50,9 @@ def call_ends() -> float:
 
 @contextmanager
 def attempt_deadline(seconds: float) -> Generator[float]:
-    """The body is one attempt, of `seconds` or the rest of its call if that is shorter; yields the seconds.
+    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter. Yields these seconds.
 
-    After that, streams of bounded clients raise TimeoutError.
+    When they have passed, network streams of clients after `stop_at_deadline` raise TimeoutError.
     """
     now = time.monotonic()
     allowed = max(_SHORTEST, min(seconds, call_ends() - now))
@@ -64,7 +64,7 @@ def attempt_deadline(seconds: float) -> Generator[float]:
 
 
 def stop_at_deadline(client: object) -> None:
-    """Make the `client` of an SDK stop at the end of `attempt`.
+    """Make the `client` of an SDK stop at the end of `attempt_deadline`.
 
     Its HTTP library has no public interface for this. If a release of it keeps connections elsewhere, the
     timeout of each single read remains.
@@ -91,7 +91,7 @@ def _left(timeout: float | None) -> float:
 
 
 class _Backend:
-    """Opens the connections of another backend, but bounded. The interface is httpcore's."""
+    """Opens the connections of another backend; they stop at the deadline. The interface is httpcore's."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -151,8 +151,8 @@ def call_with_retry(
     """Call `function` until it succeeds; return its value and the number of retries.
 
     Only TransientModelError and MalformedResponseError are retried, with at most `max_attempts` attempts in all. No
-    attempt begins after `deadline_seconds` or lasts longer than that. Retry-After of the server is waited for in full, or
-    not at all if it ends after the deadline. Raises the last of these errors, or any other error at once.
+    attempt begins or lasts beyond `deadline_seconds`. If the server asks for a pause that ends before the deadline, it is
+    waited for in full; otherwise the call fails at once. Raises the last of these errors, or any other error at once.
     """
     retrying = Retrying(
         retry=retry_if_exception_type((TransientModelError, MalformedResponseError)),
@@ -176,7 +176,7 @@ def _wait(state: RetryCallState) -> float:
 def _give_up(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
-    told = f"{error} (gave up after {tried})"
+    message = f"{error} (gave up after {tried})"
     if isinstance(error, TransientModelError):
-        raise type(error)(told, retry_after=error.retry_after)
-    raise MalformedResponseError(told)
+        raise type(error)(message, retry_after=error.retry_after)
+    raise MalformedResponseError(message)

@@ -1,8 +1,9 @@
 """Text to vectors: the interface of embedders, their settings in a profile, and the one that runs in this process.
 
-That one is all-MiniLM-L6-v2 as ONNX with int8 weights, on the CPU, from installed packages: nothing is downloaded. Its files are found through
-package metadata, because importing the package that contains the tokenizer also starts a client. What does not belong here: embeddings over
-HTTP (`wires/openai_embeddings.py`), choosing the class (`providers.py`), and the use of the vectors.
+That one is all-MiniLM-L6-v2 as ONNX with int8 weights, on the CPU, from installed packages: nothing is downloaded.
+Its files are found through package metadata, because importing the package that contains the tokenizer also starts a
+client. What does not belong here: embeddings over HTTP (`wires/openai_embeddings.py`), choosing the class
+(`providers.py`), and the use of the vectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Texts of items with formulas: split into prose and formulas, as HTML, as MathML, and as the XML of Moodle questions.
+"""Texts of items with formulas: split into prose and formulas, as HTML, as MathML, and as the XML of Moodle
+questions.
 
-Formulas are MathML, which browsers display by themselves, or stand between \\( \\) for pages that typeset them by script. Models wrote the formulas: the
-converter escapes its output and knows no command that could load, link or run anything. Only this module uses the converter.
+Formulas are MathML, which browsers display by themselves, or stand between \\( \\) for pages that typeset them by
+script. Models wrote the formulas: the converter escapes its output and knows no command that could load, link or run
+anything. Only this module uses the converter.
 """
 
 from __future__ import annotations

@@ -1,13 +1,20 @@
-"""The base class of all records (frozen, closed, JSON in and out), and the small values that records of several products have."""
+"""The base class of all records (frozen, closed, JSON in and out), and the small values that records of several
+products have.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from qagen_dagster.records.text import mended
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+MathText = Annotated[
+    str, Field(min_length=1), BeforeValidator(mended), WithJsonSchema({"type": "string", "minLength": 1})
+]
 
 
 class Record(BaseModel):

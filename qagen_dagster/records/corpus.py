@@ -1,7 +1,4 @@
-"""How answers from a document are made, and where a missing full text may be looked for: the `answering` part of a corpus.yaml.
-
-What a corpus.yaml may say. Reading the file, with line numbers, is `configuration/corpora.py`.
-"""
+"""What a corpus.yaml may say. Reading the file, with line numbers, is `configuration/corpora.py`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What is known of a document (its outcome, positions, visuals and metadata), and the search index of a corpus. Not the text.
+"""What is known of a document (its outcome, positions, visuals and metadata), and the search index of a corpus. Not
+the text.
 
-The text itself is a file beside the record. Positions in a document are 1-based line numbers of that text; those of chunks are characters, too. How
-chunks are cut and searched is `index/`.
+The text itself is a file beside the record. Positions in a document are 1-based line numbers of that text; those of
+chunks are characters, too. How chunks are cut and searched is `index/`.
 """
 
 from __future__ import annotations

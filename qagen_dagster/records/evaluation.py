@@ -1,7 +1,8 @@
-"""How a published set fares downstream: answered without its documents, searched for, answered from one document; and how systems under test score.
+"""How a published set fares downstream: answered without its documents, searched for, answered from one document; and
+how systems under test score.
 
-Scores are shares, 0 to 1, or places, 1-based. A value that was not found out is None, never 0, and another field says why. `loop/evaluation` computes
-them.
+Scores are shares, 0 to 1, or places, 1-based. A value that was not found out is None, never 0, and another field says
+why. `loop/evaluation` computes them.
 """
 
 from __future__ import annotations

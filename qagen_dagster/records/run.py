@@ -1,12 +1,14 @@
-"""What is kept of a run after it: its model calls as they are accounted for, how it ended, and the outcome of its asset checks.
+"""What is kept of a run: its model calls as they are accounted for, what asking gave, how the run ended, and its
+asset checks.
 
 What was said in a call is in the ledger.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import store_key
@@ -51,6 +53,21 @@ class Usage(NamedTuple):
     @classmethod
     def of(cls, call: CallSummary) -> Self:
         return cls(*(getattr(call, name) for name in cls._fields))
+
+
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[ResultT]):
+    """The result of asking a model, or `failure`, which says why there is none; and the calls that were made for it.
+
+    `calls` is empty if the caller records the calls of its model itself.
+    """
+
+    result: ResultT | None
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
 
 
 class RunStatus(StrEnum):

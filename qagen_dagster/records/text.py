@@ -1,6 +1,7 @@
-"""Repairs and escapes text: harmless text for people, HTML tags inside Markdown, and formulas that lost their backslashes.
+"""Repairs and escapes text: harmless text for people, HTML tags inside Markdown, LaTeX that lost its backslashes.
 
-A placeholder such as `<name>` is text, not a tag. Models write LaTeX that loses its backslashes to JSON or YAML escapes, and numbers without quotes.
+A placeholder such as `<name>` is text, not a tag. Commands that only print load this module, so it uses nothing but the
+standard library.
 """
 
 from __future__ import annotations
@@ -8,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Annotated, Final
-
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from typing import Final
 
 _CONTROLS = re.compile(
     r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
@@ -85,8 +84,3 @@ def mended(value: object) -> object:
     for lost, command in _LOST:
         value = lost.sub(command, value)
     return value.strip()
-
-
-MathText = Annotated[
-    str, Field(min_length=1), BeforeValidator(mended), WithJsonSchema({"type": "string", "minLength": 1})
-]

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.records.review import ReviewFacts
 from qagen_dagster.web.review_set import Detail, ReviewSet, Row
-from qagen_dagster.web.reviews import QuestionReviews, Reviews
+from qagen_dagster.web.sets import QuestionReviews, Reviews
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("text.js", "data.js", "list.js", "detail.js", "overview.js", "review.js")

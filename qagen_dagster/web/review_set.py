@@ -1,4 +1,6 @@
-"""What the review page knows of a set: a row for each question, and everything about one of them. Each product has its own kind of set."""
+"""What the review page knows of a set: a row for each question, and everything about one of them. Each product has
+its own kind of set.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,16 @@
-"""Serves the review page on loopback. Only the page itself may talk to the server: every request is checked for its origin."""
+"""Serves the review page on loopback, and finds questions that look alike.
+
+Only the page itself may talk to the server: every request is checked for its origin. Rare words choose some
+questions, and embeddings sort them.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import socket
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from threading import Lock
 
@@ -18,11 +25,61 @@ from starlette.routing import Route
 from qagen_dagster.catalog import stats
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.loop.catalog import catalog_file
+from qagen_dagster.models.vectors import Encode, Vectors
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import normalise
 from qagen_dagster.web import page
 from qagen_dagster.web.review_set import Line, ReviewSet
-from qagen_dagster.web.reviews import Reviews
-from qagen_dagster.web.sets import Sets
-from qagen_dagster.web.similar import Similar, SimilarQuestions
+from qagen_dagster.web.sets import Reviews, Sets
+
+CHOSEN = 60  # questions whose embeddings are compared
+SHOWN = 5
+FROM = 0.5  # cosine
+_WORD = re.compile(r"\w+")
+
+
+class Similar(Record):
+    """A question that looks like another, and the cosine of the two."""
+
+    id: str
+    score: float
+
+
+class SimilarQuestions:
+    """The accepted questions of one set by their words. Embeddings are computed when they are needed, and kept."""
+
+    def __init__(self, found: ReviewSet, encode: Encode) -> None:
+        self._encode = encode
+        self._texts = {row.id: row.question for row in found.rows if row.outcome == "accepted"}
+        self._with_word: defaultdict[str, list[str]] = defaultdict(list)
+        for key, text in self._texts.items():
+            for word in _words_of(text):
+                self._with_word[word].append(key)
+        self._vectors: dict[str, Vectors] = {}
+
+    def like(self, key: str, question: str) -> tuple[Similar, ...]:
+        """The most similar questions other than `key`, the nearest first."""
+        chosen = [one for one in self._by_words(question) if one != key][:CHOSEN]
+        texts = {question, *(self._texts[one] for one in chosen)}
+        new = sorted(text for text in texts if text not in self._vectors)
+        if new:
+            self._vectors.update(zip(new, self._encode(new), strict=True))
+        own = self._vectors[question]
+        scored = (Similar(id=one, score=float(own @ self._vectors[self._texts[one]])) for one in chosen)
+        near = sorted((one for one in scored if one.score >= FROM), key=lambda one: (-one.score, one.id))
+        return tuple(near[:SHOWN])
+
+    def _by_words(self, question: str) -> Iterator[str]:
+        weights: defaultdict[str, float] = defaultdict(float)
+        for word in _words_of(question):
+            for key in self._with_word.get(word, ()):
+                weights[key] += math.log(1 + len(self._texts) / len(self._with_word[word]))
+        return iter(sorted(weights, key=lambda key: -weights[key]))
+
+
+def _words_of(text: str) -> set[str]:
+    return set(_WORD.findall(normalise(text)))
+
 
 MOST_BYTES = 100_000  # of a request
 _LINES, _SIMILAR = TypeAdapter(tuple[Line, ...]), TypeAdapter(tuple[Similar, ...])

@@ -1,18 +1,23 @@
-"""The sets of the review page. A set that was made again is read again."""
+"""The sets of the review page, and the decisions on their questions. A set that was made again is read again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 
-from qagen_dagster.configuration.exams.loading import load_exams
+from pydantic import ValidationError
+
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
-from qagen_dagster.errors import StoreError
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.review import ReviewState, append, decisions_of, decisions_on, facts_of, state_of
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.web.exams.bank import exam_source
-from qagen_dagster.web.problems.bank import problem_source
-from qagen_dagster.web.questions.published_set import question_source
+from qagen_dagster.records.review import Action, Decision, ReviewFacts
+from qagen_dagster.web.exams import exam_source
+from qagen_dagster.web.problems import problem_source
+from qagen_dagster.web.questions import question_source
 from qagen_dagster.web.review_set import ReviewSet, SetSource
 
 
@@ -66,3 +71,83 @@ def _banks(space: Workspace) -> Iterator[SetSource]:
         yield exam_source(space, exam)
     for name in load_problem_sets(space.settings.corpora).sets:
         yield problem_source(space, name)
+
+
+Decisions = dict[str, tuple[Decision, ...]]
+
+
+class Judgement(Record):
+    """What the page sends: a decision on a question of a set."""
+
+    set_key: str
+    question_id: str
+    reviewer: str
+    action: Action
+    reason: str = ""
+    new_question: str = ""
+    new_answer: str = ""
+    undoes: str | None = None
+
+
+class QuestionReviews(Record):
+    """The state of one question, the decision of each reviewer that counts, and all decisions in the order of their times."""
+
+    state: ReviewState
+    by_reviewer: dict[str, Decision]
+    decisions: tuple[Decision, ...]
+
+
+class Reviews:
+    """The decisions on some sets. Decisions are never changed, so each is read once."""
+
+    def __init__(self, space: Workspace) -> None:
+        self._space = space
+        self._known: dict[str, Decision] = {}
+        self._lock = Lock()
+
+    def of(self, found: ReviewSet) -> dict[str, QuestionReviews]:
+        """The questions that somebody decided on, by id. Raises StoreError for a damaged file."""
+        return {key: _reviewed(some) for key, some in self._decisions(found.key).items()}
+
+    def count(self, sets: Iterable[ReviewSet]) -> int:
+        """The number of decisions. It grows with each of them."""
+        return sum(len(some) for found in sets for some in self._decisions(found.key).values())
+
+    def facts(self, found: ReviewSet) -> ReviewFacts:
+        """How far reviewers got with a set, and how well they agree."""
+        ids = {row.id for row in found.rows if row.place is not None}
+        decisions = self._decisions(found.key).items()
+        return facts_of(ids, {key: state_of(some) for key, some in decisions if key in ids})
+
+    def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
+        """Store what the page sent. Returns the state of the question after it.
+
+        Raises ConfigError if it is not a decision, and StoreError if it cannot be stored or its question is unknown.
+        """
+        try:
+            sent = Judgement.model_validate_json(body)
+            found = sets.get(sent.set_key)
+            row = found.find(sent.question_id)
+            if sent.action is Action.EDIT and not found.editable:
+                raise ConfigError("exam items and problems cannot be edited here: reject or flag them")
+            texts = {"document_id": row.document, "question": row.question, "answer": row.answer}
+            decision = Decision.model_validate({**sent.model_dump(), **texts})
+        except ValidationError as error:
+            raise ConfigError(
+                "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
+            ) from None
+        append(self._space, decision)
+        return _reviewed(decisions_on(self._space, found.key, row.id, self._known))
+
+    def _decisions(self, set_key: str) -> Decisions:
+        with self._lock:
+            found = decisions_of(self._space, set_key, self._known)
+            for some in found.values():
+                for one in some:
+                    self._known[Decision.key(set_key, one.question_id, one.id)] = one
+        return found
+
+
+def _reviewed(decisions: tuple[Decision, ...]) -> QuestionReviews:
+    state = state_of(decisions)
+    return QuestionReviews(state=state.state, by_reviewer=dict(state.by_reviewer), decisions=decisions)

@@ -1,3 +1,5 @@
+"""How the tool calls of one turn are run: in parallel, each answered once, with refusals that the model can act on."""
+
 from __future__ import annotations
 
 import threading

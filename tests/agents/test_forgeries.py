@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.answering import answerer as document_answerer
 from qagen_dagster.agents.evaluation import closed_book
-from qagen_dagster.agents.exams import implementer
-from qagen_dagster.agents.problems.rendering import material, numbered
-from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.agents.exams import retry_prompt
+from qagen_dagster.agents.problems.roles import material, numbered
+from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.grounding import judge
 from qagen_dagster.toolkit.excerpt import OPEN, Block, OwnText, block, enclose, neutralise, single_line
 from tests.agents.test_prompts import ALL
@@ -25,7 +25,7 @@ PROMPTS = {
     prompt.user: prompt
     for prompt in (
         *(load() for load in ALL),
-        implementer.retry_prompt().before(implementer.prompt()),
+        retry_prompt().before(load_prompt("exams/implementer")),
         document_answerer.prompt(),
         *closed_book.prompts(),
         judge.judge_prompt(),
@@ -132,7 +132,6 @@ def test_only_the_agent_loop_fills_prompts_and_only_the_layout_makes_blocks() ->
         ("fill", "agents/runner.py"),
         ("Block", "toolkit/excerpt.py"),
         ("Block", "agents/answering/answerer.py"),
-        ("OwnText", "agents/exams/designer.py"),
-        ("OwnText", "agents/exams/rendering.py"),
+        ("OwnText", "agents/exams/roles.py"),
     }
     assert issubclass(OwnText, Block)

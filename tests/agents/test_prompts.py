@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents import prompts
-from qagen_dagster.agents.exams import designer, implementer, style_judge, verifier
-from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
+from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
+from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.problems.item import QuestionKind, VariantKind
@@ -27,18 +27,13 @@ ALL: list[Callable[[], Prompt]] = [
     questioner.prompt,
     questioner.rewrite_prompt,
     answerer.prompt,
-    designer.prompt,
-    implementer.prompt,
-    verifier.solve_prompt,
-    verifier.verify_prompt,
-    style_judge.prompt,
-    classifier.prompt,
-    *(partial(scanner.prompt_for, kind.value) for kind in QuestionKind),
-    tikz.prompt,
-    idea.prompt,
-    alternate.prompt,
-    *(partial(variant.prompt_for, kind) for kind in VariantKind),
-    converter.prompt,
+    *(
+        partial(load_prompt, f"exams/{name}")
+        for name in ("designer", "implementer", "solve", "verify", "style")
+    ),
+    *(partial(role_prompt, role) for role in PROBLEM_ROLES if role not in (Role.SCANNER, Role.VARIANT)),
+    *(partial(scan_prompt, kind.value) for kind in QuestionKind),
+    *(partial(variant_prompt, kind) for kind in VariantKind),
 ]
 PROMPT = Prompt("p", "You are ${who}.", "Find ${what}, ${who}.")
 

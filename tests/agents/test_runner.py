@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import (
-    NUDGE_CUT,
-    AgentSpec,
-    Finish,
-    GiveUp,
-    GiveUpReason,
-    Limits,
-)
+from qagen_dagster.agents.spec import NUDGE_CUT, AgentSpec, Finish, GiveUp, GiveUpReason, Limits
 from qagen_dagster.errors import (
     ContextOverflowError,
     MalformedResponseError,

@@ -1,3 +1,5 @@
+"""Results that a model writes as text instead of calling the tool."""
+
 from __future__ import annotations
 
 import pytest

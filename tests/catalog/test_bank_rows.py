@@ -10,13 +10,11 @@ import pytest
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.source import CatalogSource, ExamRow
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.result import slot_result
-from qagen_dagster.loop.exams.run_item import work_item
+from qagen_dagster.loop.exams.run_item import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem, SlotResult
 from qagen_dagster.records.exams.item import Severity
-from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.review import BY_REVIEWER
 from tests.support.exams.play import ExamPlay, journal, made, solved, work
 

@@ -7,6 +7,7 @@ from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs, Store
 from tests.cli.conftest import Command
+from tests.support import waterworks
 from tests.support.wire_server import Reply, wire_body
 
 
@@ -29,17 +30,26 @@ def test_the_ledger_is_counted(qagen: Command) -> None:
     assert "2 entries" in table.out
 
 
-def test_a_corrupt_entry_fails_the_check_and_is_named(qagen: Command) -> None:
+def test_the_doctor_names_a_corrupt_entry_and_fails(qagen: Command) -> None:
+    qagen.project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
     blobs = fill(qagen, "a", "b")
-    good = qagen("ledger", "verify")
-    assert (good.code, good.out, good.err) == (0, "entries: 2 intact, 0 corrupt; other files: 0\n", "")
+    assert _of_ledger(qagen) == (0, ["ok   ledger: 2 entries and 0 records of batches are intact"])
     blobs.put(digest("b"), b'{"sha256": "0"')
     Store(qagen.project.assets).write_bytes("ledger/README", b"notes")
-    bad = qagen("ledger", "verify", "--json")
-    assert bad.code == 1
-    assert bad.errors == [f"qagen: error: {blobs.path(digest('b'))}: half written or damaged"]
-    assert (bad.value["ok"], bad.value["whole"], len(bad.value["foreign"])) == (False, 1, 1)
-    assert f"not a ledger file: {qagen.project.assets}/ledger/README" in qagen("ledger", "verify").out
+    assert _of_ledger(qagen) == (
+        1,
+        [
+            "ok   ledger: 1 entries and 0 records of batches are intact",
+            f"FAIL ledger: {blobs.path(digest('b'))}: half written or damaged",
+            f"-    ledger: {qagen.project.assets}/ledger/README: not a file of the ledger",
+        ],
+    )
+
+
+def _of_ledger(qagen: Command) -> tuple[int, list[str]]:
+    """The exit code of `qagen doctor`, and its lines about the ledger."""
+    ended = qagen("doctor", "--offline")
+    return ended.code, [line for line in ended.out.splitlines() if line[5:].startswith("ledger:")]
 
 
 def test_nothing_goes_without_yes(qagen: Command) -> None:
@@ -70,6 +80,7 @@ def test_two_wishes_at_once_are_refused(qagen: Command) -> None:
 
 
 def test_batches_are_counted_checked_and_tidied_up(qagen: Command) -> None:
+    qagen.project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
     blobs = Store(qagen.project.assets).blobs("batches")
     book = JobBook(blobs)
     keys = [digest(str(number)) for number in range(3)]
@@ -79,13 +90,13 @@ def test_batches_are_counted_checked_and_tidied_up(qagen: Command) -> None:
     blobs.put(old.tag, old.model_dump_json().encode())
     told = qagen("ledger", "stats").out
     assert "batches: 1 open, 0 being sent, 1 finished; 3 requests are waiting, the oldest for 0.0 h" in told
-    assert qagen("ledger", "verify").out.endswith("batch records: 2 intact\n")
+    assert _of_ledger(qagen) == (0, ["ok   ledger: 0 entries and 2 records of batches are intact"])
     blobs.put(job.tag, b"{")
-    bad = qagen("ledger", "verify")
-    assert bad.code == 1
-    assert bad.errors[0].startswith(f"qagen: error: {blobs.path(job.tag)}: a batch's record, half written")
+    code, lines = _of_ledger(qagen)
+    assert code == 1
+    assert lines[1].startswith(f"FAIL ledger: {blobs.path(job.tag)}: a batch's record, half written")
     assert qagen("ledger", "prune", "--yes").out.splitlines()[3:5] == [
         "1 corrupt batch records",
         "1 records of finished batches",
     ]
-    assert qagen("ledger", "verify").code == 0
+    assert _of_ledger(qagen)[0] == 0

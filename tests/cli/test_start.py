@@ -57,7 +57,7 @@ def test_libraries_are_imported_only_where_they_are_used(code: str, unwanted: se
 def test_a_catalog_is_built_without_pandas(tmp_path: Path) -> None:
     code = """
 import duckdb, sys
-from qagen_dagster.catalog.migrations import create
+from qagen_dagster.catalog.database import create
 with duckdb.connect(sys.argv[1]) as connection:
     create(connection)
 assert "pandas" not in sys.modules

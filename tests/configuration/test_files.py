@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.configuration.exams.schemas import read_schemas
+from qagen_dagster.configuration.exams import read_schemas
 from qagen_dagster.configuration.files import read_yaml
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError

@@ -21,7 +21,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import has_price
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import PROJECT_ROOT
-from tests.support import markdown
+from tests.support import cloze, markdown
 
 GOOD = """\
 roles:
@@ -274,7 +274,7 @@ def test_exam_roles_have_stand_ins() -> None:
 
 
 def test_a_specialised_model_stands_in_for_nobody() -> None:
-    found = load_profile("dry_run", None)
+    found = load_profile("dry_run", cloze.PROFILE.parent)
     assert [found.exam_spec(role) for role in EXAM_ROLES] == [None] * 4
     embedded = load_profile("embedded", None)
     assert [spec.model for role in EXAM_ROLES if (spec := embedded.exam_spec(role))] == [

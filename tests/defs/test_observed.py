@@ -17,17 +17,17 @@ name: Waterworks
 corpus_context: Notes on the stations of an invented waterworks.
 scenarios:
   facts: {name: Facts, description: Single facts., target_count: 1, profile: cheap}
-  reading: {name: Reading, description: Careful reading., target_count: 1, profile: dear}
+  reading: {name: Reading, description: Careful reading., target_count: 1, modes: [textual], profile: dear}
 """
 RAIL = """\
 name: Railway
 corpus_context: Notes on the stations of an invented railway.
 scenarios:
-  facts: {name: Facts, description: Single facts., target_count: 1, profile: dear}
+  facts: {name: Facts, description: Single facts., target_count: 1, modes: [textual], profile: dear}
 """
 CORPORA = ("rail", "water")
 CHEAP = ["water/facts/textual", "water/facts/visual"]
-DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
+DEAR = ["rail/facts/textual", "water/reading/textual"]
 ALL = sorted(CHEAP + DEAR)
 
 
@@ -52,13 +52,13 @@ CHANGES = {
         "\nvisual: {validator: {provider: scripted, model: cloze-compare}}",
     ),
     "description of one scenario": Change(
-        ["rail/facts/textual", "rail/facts/visual"],
+        ["rail/facts/textual"],
         "corpora/rail/corpus.yaml",
         "Single facts.",
         "Single facts with dates.",
     ),
     "limit of one scenario": Change(
-        ["water/reading/textual", "water/reading/visual"],
+        ["water/reading/textual"],
         "corpora/water/corpus.yaml",
         "Careful reading., target_count: 1",
         "Careful reading., target_count: 2",

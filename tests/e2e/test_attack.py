@@ -8,8 +8,13 @@ import pytest
 
 from benchmarks.attack.__main__ import GROUPS
 
+# `make test` has quicker tests of the same: faulty servers in `tests/loop/questions`, hostile files in `tests/ingest`.
+ELSEWHERE = ("faults", "documents")
 
-@pytest.mark.parametrize("group", GROUPS)
+
+@pytest.mark.parametrize(
+    "group", [pytest.param(name, marks=[pytest.mark.long] if name in ELSEWHERE else []) for name in GROUPS]
+)
 def test_the_short_form_has_no_surprise(group: str, tmp_path: Path) -> None:
     rows = list(GROUPS[group](tmp_path, True))
     assert rows

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.records.exams.bank import BankStats, ExamItem
-from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.exams.bank import BankStats, ExamItem, SlotResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.exams.mini import YAML, write_exam
 from tests.support.exams.play import PASS, idea, solved, styled

@@ -46,7 +46,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return project
 
 
-@pytest.mark.parametrize("providers", ROTATIONS)
+@pytest.mark.parametrize("providers", [ROTATIONS[0], pytest.param(ROTATIONS[1], marks=pytest.mark.long)])
 def test_the_roles_speak_different_wires(project: Project, providers: tuple[str, str, str]) -> None:
     with WireServer(waterworks.answer) as server, _graph(project, server, providers) as graph:
         for key in (TEXTUAL, VISUAL):

@@ -118,6 +118,11 @@ def test_the_quick_check_excludes_other_words_and_missing_numbers() -> None:
     assert not can_be_same("12 km", "the probe")
 
 
+@given(st.integers(min_value=0, max_value=10**9))
+def test_a_number_has_one_value_however_it_is_written(value: int) -> None:
+    assert match(f"{value:,}", str(value)) is Match.SAME
+
+
 @given(st.text(min_size=1, max_size=60).filter(lambda text: any(char.isalnum() for char in text)))
 def test_an_answer_is_itself(answer: str) -> None:
     assert match(answer, answer) in (Match.SAME, Match.CLOSE)

@@ -7,12 +7,7 @@ import json
 import pytest
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    ParsedText,
-    ParseOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.records.document import Outcome
 

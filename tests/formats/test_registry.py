@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    ParsedText,
-    ParseOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import VERSIONS, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file, suffixes
 from qagen_dagster.records.document import Outcome, Section
 from tests.formats.misbehaving import Misbehaving

@@ -17,12 +17,7 @@ import psutil
 import pytest
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-    Source,
-)
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.sandbox import FileSource, Job, Limits, ParserPool
 from qagen_dagster.records.document import Outcome
 from tests.formats import misbehaving

@@ -11,8 +11,14 @@ from textwrap import dedent
 
 import pytest
 
-from qagen_dagster.latex.document import document_of, preamble_of
-from qagen_dagster.latex.engine import Compilation, Engine, compile_item, find_engine
+from qagen_dagster.latex.engine import (
+    Compilation,
+    Engine,
+    compile_item,
+    document_of,
+    find_engine,
+    preamble_of,
+)
 from qagen_dagster.latex.sandbox import Limits, network_closed
 from qagen_dagster.records.problems.result import CompileOutcome
 

@@ -48,7 +48,7 @@ def damage(store: Store, key: str) -> str:
 def test_an_empty_ledger_is_in_order(store: Store) -> None:
     found = ledger.statistics(store)
     assert (found.entries, found.bytes, found.oldest, found.models) == (0, 0, None, ())
-    assert ledger.check(store).good
+    assert ledger.check(store).corrupt == ()
     assert ledger.prunable(store, unused=True).count == 0
 
 
@@ -83,7 +83,7 @@ def test_every_file_is_judged(store: Store) -> None:
     for stray in strays:
         store.write_bytes(stray, data)
     found = ledger.check(store)
-    assert (found.whole, found.good) == (2, False)
+    assert (found.whole, not found.corrupt) == (2, False)
     assert {one.path: one.reason for one in found.corrupt} == {
         bad: "half written or damaged",
         store.path(f"ledger/{moved[:2]}/{moved}"): f"the entry of another request, {whole}",
@@ -99,9 +99,9 @@ def test_corrupt_entries_go_and_whole_ones_stay(store: Store) -> None:
     assert set(found.corrupt) == {repaired, gone}
     assert found.unused == ()
     pay(store, "b")  # by a run, after the look
-    assert ledger.prune(store, found) == 1
+    assert ledger.remove(store, found) == 1
     assert set(store.blobs("ledger").keys()) == {kept, repaired}
-    assert ledger.check(store).good
+    assert ledger.check(store).corrupt == ()
     assert store.list("locks") == []
 
 
@@ -114,13 +114,13 @@ def test_entries_that_no_run_can_use_are_named_and_go(store: Store) -> None:
     bodies += [{"tools": ["look"], "body": {"choices": []}}]
     bad = [pay(store, f"bad {number}", body=body) for number, body in enumerate(bodies)]
     found = ledger.check(store)
-    assert (found.whole, found.good) == (5, True)
+    assert (found.whole, not found.corrupt) == (5, True)
     assert {one.path for one in found.unusable} == {store.path(f"ledger/{key[:2]}/{key}") for key in bad}
     assert all(one.reason.endswith("; it is asked for again") for one in found.unusable)
     gone = ledger.prunable(store)
     assert (set(gone.unusable), gone.count, gone.corrupt) == (set(bad), 4, ())
     pay(store, "bad 0")  # by a run, after the look
-    assert ledger.prune(store, gone) == 3
+    assert ledger.remove(store, gone) == 3
     assert set(store.blobs("ledger").keys()) == kept | {bad[0]}
 
 
@@ -142,7 +142,7 @@ def test_what_any_record_refers_to_is_used(store: Store) -> None:
     assert set(found.unused) == idle
     assert found.bytes > 0
     assert ledger.prunable(store, older_than_days=0).unused == ()
-    assert ledger.prune(store, found) == 2
+    assert ledger.remove(store, found) == 2
     assert set(store.blobs("ledger").keys()) == set(keys.values()) - idle
 
 
@@ -162,7 +162,7 @@ def test_leftovers_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path: 
         found = ledger.prunable(store)
         assert (found.leftovers, found.locks) == (("ledger/ab/.abc.1.2.3.tmp",), ("locks/ledger/dead",))
         assert old.exists()
-        assert ledger.prune(store, found) == 2
+        assert ledger.remove(store, found) == 2
     finally:
         os.close(held)
     assert not old.exists()
@@ -185,7 +185,7 @@ def aged(store: Store, job: Job, days: float) -> Job:
 
 def test_without_batches_there_is_nothing_to_tell(store: Store) -> None:
     assert ledger.batch_statistics(store) == ledger.BatchStats()
-    assert ledger.check(store).good
+    assert ledger.check(store).corrupt == ()
     assert ledger.prunable(store).count == 0
 
 
@@ -210,10 +210,10 @@ def test_what_cannot_be_read_is_named_and_goes(store: Store) -> None:
     store.write_bytes("batches/README", b"notes")
     found = ledger.check(store)
     assert [fault.path for fault in found.corrupt] == [blobs.path(bad.tag)]
-    assert (found.good, found.batches) == (False, 1)
+    assert (not found.corrupt, found.batches) == (False, 1)
     assert found.foreign == (store.path("batches/README"),)
-    assert ledger.prune(store, ledger.prunable(store)) == 1
-    assert ledger.check(store).good
+    assert ledger.remove(store, ledger.prunable(store)) == 1
+    assert ledger.check(store).corrupt == ()
 
 
 def test_finished_batches_go_once_nobody_asks_for_them(store: Store) -> None:
@@ -229,6 +229,6 @@ def test_finished_batches_go_once_nobody_asks_for_them(store: Store) -> None:
     jobs.sent(sending, "d")
     found = ledger.prunable(store)
     assert set(found.finished_batches) == {ended[0].tag, ended[1].tag}
-    assert ledger.prune(store, found) == found.count == 2
+    assert ledger.remove(store, found) == found.count == 2
     assert {tag for tag, _ in jobs.records()} == {ended[2].tag, ended[3].tag, sending.tag}
     assert {state.state for _, state in jobs.records() if state} == {JobState.CLOSED, JobState.OPEN}

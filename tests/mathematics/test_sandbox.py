@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from qagen_dagster.mathematics.forms import FUNCTIONS, FormError, FormFailure
+from qagen_dagster.mathematics.evaluator import FUNCTIONS, FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import GRACE, SECONDS, Computed, Sandbox, Task
 
 # Each nests three sums: eight thousand million terms, with every number small.

@@ -14,8 +14,8 @@ from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.records.exams.bank import ProofStatus
 from qagen_dagster.records.exams.item import QuestionPackage
-from qagen_dagster.records.exams.proof import ProofStatus
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.result import slot_result
-from qagen_dagster.loop.exams.run_item import work_item
+from qagen_dagster.loop.exams.run_item import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
+from qagen_dagster.records.exams.bank import ProofStatus, SlotResult
 from qagen_dagster.records.exams.item import QuestionPackage
-from qagen_dagster.records.exams.proof import ProofStatus
-from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.ids import digest
 from tests.support.exams.play import ExamPlay, journal, solved, work
 

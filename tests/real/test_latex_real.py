@@ -13,11 +13,21 @@ import pytest
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
-from qagen_dagster.latex.code import plain_of
-from qagen_dagster.latex.engine import MISSING, Engine, compile_item, find_engine
-from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
-from qagen_dagster.latex.split_items import TexItems, split_items
-from qagen_dagster.latex.structure import item_faults, options_of, tikz_pictures
+from qagen_dagster.latex.content import numbers_of, words_of
+from qagen_dagster.latex.engine import (
+    MISSING,
+    Engine,
+    compile_item,
+    find_engine,
+)
+from qagen_dagster.latex.structure import (
+    TexItems,
+    item_faults,
+    options_of,
+    plain_of,
+    split_items,
+    tikz_pictures,
+)
 from qagen_dagster.records.problems.result import CompileOutcome
 from tests.real.rexams import item_of_rmd
 

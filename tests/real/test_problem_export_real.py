@@ -12,10 +12,9 @@ import pytest
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.latex.engine import MISSING, compile_item, find_engine
-from qagen_dagster.latex.split_items import split_items
+from qagen_dagster.latex.structure import split_items
 from qagen_dagster.publishing.problems.tex_project import TexProject
-from qagen_dagster.records.problems.export import BankExport
-from qagen_dagster.records.problems.result import ProblemRecord
+from qagen_dagster.records.problems.result import BankExport, ProblemRecord
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.problems.attacks import ATTACKS
 from tests.support.problems.export import exported, record

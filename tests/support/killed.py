@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -67,7 +68,7 @@ class Bench:
         assert left_over(children) == []
 
 
-def wait_until(now: Callable[[], bool], process: Command) -> None:
+def wait_until(now: Callable[[], bool], process: Command | subprocess.Popen[str]) -> None:
     """Until `now` says so. Raises AssertionError if the process ends before."""
     while not now():
         assert process.poll() is None, ended(process)

@@ -1,4 +1,4 @@
-"""A priced model behind a server, for estimates: it asks and answers the fill-in questions of `models/wires/cloze.py` about any
+"""A priced model behind a server, for estimates: it asks and answers the fill-in questions of `tests/support/cloze.py` about any
 document, but in moods. By the content of a request alone it thinks for long or short, talks instead of calling, or
 finds that an answer is wrong, so that documents and attempts differ as they do with language models.
 
@@ -23,7 +23,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
-from qagen_dagster.models.wires.cloze import cloze
+from tests.support.cloze import cloze
 from tests.support.wire_server import Call, Reply, Seen, WireServer
 
 PRICES = {"asker": (4.0, 0.4, 5.0, 20.0), "judge": (2.0, 0.2, 2.5, 10.0), "twin": (0.1, 0.01, 0.125, 0.5)}

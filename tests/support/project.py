@@ -16,7 +16,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.settings import Settings
-from tests.support import quick_dagster, warm
+from tests.support import cloze, quick_dagster, warm
 
 quick_dagster.hurry()
 QAGEN = Path(sys.executable).with_name("qagen")
@@ -74,6 +74,7 @@ class Project:
         project = cls(root)
         for folder in (project.corpora, project.profiles):
             folder.mkdir(parents=True)
+        project.profile("dry_run", cloze.PROFILE.read_text())
         return project.with_instance()
 
     def another(self, number: int) -> Project:
@@ -146,6 +147,7 @@ class Project:
             "QAGEN_ASSETS": str(self.assets),
             "QAGEN_PROFILES": str(self.profiles),
             "QAGEN_PROFILE": "dry_run",
+            "QAGEN_SCRIPTS": cloze.__name__,
             "QAGEN_DOCUMENT_WORKERS": "3",
             "QAGEN_PARSER_WORKERS": "1",
             "COLUMNS": "160",

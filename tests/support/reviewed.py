@@ -28,9 +28,8 @@ from qagen_dagster.records.questions.published import (
 )
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason
 from qagen_dagster.web.page import report_page
-from qagen_dagster.web.reviews import Reviews
 from qagen_dagster.web.server import ReviewServer
-from qagen_dagster.web.sets import chosen_sets
+from qagen_dagster.web.sets import Reviews, chosen_sets
 from tests.support import waterworks
 from tests.support.project import Project
 

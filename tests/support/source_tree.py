@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +21,10 @@ class Source:
 
     path: Path
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
 
     @property
     def name(self) -> str:
@@ -70,8 +73,7 @@ def package() -> tuple[Source, ...]:
 
 
 def _source(path: Path) -> Source:
-    text = path.read_text(encoding="utf-8")
-    return Source(path, text, ast.parse(text))
+    return Source(path, path.read_text(encoding="utf-8"))
 
 
 def _ignored(path: Path, *, is_folder: bool) -> bool:

@@ -79,7 +79,7 @@ SEVERAL: dict[str, tuple[Any, ...]] = {
 def makers() -> dict[str, Callable[..., Any]]:
     """Every function of the package that makes a key, by name."""
     found: dict[str, Callable[..., Any]] = {}
-    for source in package():
+    for source in (one for one in package() if "store_key" in one.text):
         for owner in ast.walk(source.tree):
             if isinstance(owner, ast.ClassDef | ast.Module):
                 names = [one.name for one in owner.body if isinstance(one, ast.FunctionDef) and _makes(one)]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -12,10 +14,12 @@ from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import one_line
 
 LIMITS = Limits(max_turns=4, max_nudges=1)
 _MOST = 4_000  # characters of a question or an answer
+ResultT = TypeVar("ResultT", bound=Record)
 
 
 class SubmittedGuess(Record):
@@ -39,8 +43,8 @@ def prompts() -> tuple[Prompt, ...]:
     return load_prompt("evaluation/closed_book"), marking_prompt()
 
 
-def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | str:
-    """The answer of `model` without the document, or why there is none. Raises ModelError."""
+def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
+    """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
     spec = AgentSpec(
         name="closed-book answerer",
         role="answerer",
@@ -50,14 +54,12 @@ def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | 
         limits=LIMITS,
     )
     values = {"question": one_line(question, _MOST), "corpus_context": one_line(corpus_context, _MOST)}
-    run = run_agent(spec, model, {}, values)
-    return SubmittedGuess.model_validate(run.end.result) if isinstance(run.end, Finish) else _why(run)
+    return _outcome(SubmittedGuess, run_agent(spec, model, {}, values))
 
 
-def mark(model: Model, role: str, question: str, reference: str, given: str) -> Mark | str:
-    """Whether `given` is right, or why that cannot be decided. Raises ModelError."""
-    run = marking(model, role, question, reference, given)
-    return Mark.model_validate(run.end.result) if isinstance(run.end, Finish) else _why(run)
+def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
+    """Whether `given` is right. The caller records the calls. Raises ModelError."""
+    return _outcome(Mark, marking(model, role, question, reference, given))
 
 
 def marking_prompt() -> Prompt:
@@ -78,6 +80,8 @@ def marking(model: Model, role: str, question: str, reference: str, given: str) 
     return run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
 
 
-def _why(run: AgentRun) -> str:
+def _outcome(kind: type[ResultT], run: AgentRun) -> Outcome[ResultT]:
     end = run.end
-    return "" if isinstance(end, Finish) else f"{end.reason.value}: {end.detail}"[:500]
+    if isinstance(end, Finish):
+        return Outcome(kind.model_validate(end.result))
+    return Outcome(None, f"{end.reason.value}: {end.detail}"[:500])

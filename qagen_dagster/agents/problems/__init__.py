@@ -1,1 +1,1 @@
-"""The seven roles that work on physics problems, one module each. Their callers check what they submit."""
+"""Agents that work on physics problems: one task, and the seven roles."""

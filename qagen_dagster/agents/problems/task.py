@@ -61,7 +61,7 @@ class Asking(Generic[ResultT]):
 
 
 @dataclass(frozen=True)
-class Said(Generic[ResultT]):
+class Reply(Generic[ResultT]):
     """How a task ended. `result` is the accepted result, or the last one that broke a property."""
 
     end: TaskEnd
@@ -148,7 +148,7 @@ def ask(
     kind: type[ResultT],
     asking: Asking[ResultT],
     values: dict[str, str],
-) -> Said[ResultT]:
+) -> Reply[ResultT]:
     """Run the task. Raises ModelError when the model is not available, or its reply is malformed."""
     strikes = _Strikes()
     spec = AgentSpec(
@@ -168,21 +168,21 @@ def ask(
         run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
     )
     calls = call_summaries(run, role, model.spec, asking.account, 1)
-    return _told(run, kind, asking.shape, strikes, prompt.name, calls)
+    return _reply(run, kind, asking.shape, strikes, prompt.name, calls)
 
 
-def _told(
+def _reply(
     run: AgentRun,
     kind: type[ResultT],
     shape: int,
     strikes: _Strikes,
     prompt: str,
     calls: tuple[CallSummary, ...],
-) -> Said[ResultT]:
+) -> Reply[ResultT]:
     last = strikes.last if isinstance(strikes.last, kind) else None
     end, result, detail, breaches = _end(run.end, kind, shape, last)
     done = end is TaskEnd.DONE
-    return Said(
+    return Reply(
         end=end,
         result=result,
         detail=detail,

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.exams.report import ExamReport, report, show
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
@@ -21,7 +23,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
+from qagen_dagster.configuration.exams import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.exams.bank import (
@@ -35,14 +37,100 @@ from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
-from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.bank import ItemBank
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
+from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
+
+
+class PartReport(Record):
+    """One part that was run. Accepted and rejected items are those of the bank, so a duplicate counts as rejected."""
+
+    part: str
+    slots: int
+    accepted: int
+    rejected: int
+    unfinished: int
+    profile: str
+    seed: int
+    run_id: str
+    ended: str
+
+
+class ExamReport(Record):
+    """One exam. `difficulties` are in the exam's order; `schemas` gives the title of each."""
+
+    exam: str
+    difficulties: tuple[str, ...]
+    schemas: dict[str, str]
+    stats: BankStats
+    parts: tuple[PartReport, ...]
+
+
+def report(space: Workspace, exam: Exam) -> ExamReport:
+    """Read the report from the store. Raises ConfigError, StoreError."""
+    found = gather(space, exam.key)
+    parts: list[PartReport] = []
+    for made in found.sets:
+        part = made.part
+        counts = found.stats.by_part.get(f"{part.schema_id}/{part.difficulty.value}", Counts())
+        parts.append(
+            PartReport(
+                part=part.key,
+                slots=made.slots,
+                accepted=counts.accepted,
+                rejected=counts.rejected,
+                unfinished=made.unfinished,
+                profile=made.profile,
+                seed=made.seed,
+                run_id=made.run_id,
+                ended=made.ended,
+            )
+        )
+    return ExamReport(
+        exam=exam.key,
+        difficulties=tuple(one.value for one in exam.config.difficulties),
+        schemas={one.id: one.title for one in exam.schemas.values()}
+        | {one.part.schema_id: one.schema_title for one in found.sets},
+        stats=found.stats,
+        parts=tuple(parts),
+    )
+
+
+def show(console: Console, one: ExamReport, assets: str) -> None:
+    """Print a table of schemas and difficulties, then the failed attempts and the cost."""
+    stats = one.stats
+    table = Table(title=f"{escape(stats.name)}: {stats.accepted} accepted items, {stats.rejected} rejected")
+    for name in ("schema", *one.difficulties, "accepted"):
+        table.add_column(name, justify="left" if name == "schema" else "right")
+    for schema, title in one.schemas.items():
+        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in one.difficulties]
+        every = stats.by_schema.get(schema, Counts())
+        table.add_row(f"{schema} {escape(title)}", *map(_share, counts), _share(every))
+    console.print(table)
+    if stats.caught_by:
+        caught = ", ".join(f"{name} {count}" for name, count in sorted(stats.caught_by.items()))
+        console.print(f"failed attempts by the step that failed: {caught}")
+    if stats.unfinished:
+        console.print(f"{stats.unfinished} unfinished items; run `qagen exam run` again to resume")
+    if stats.attempts:
+        usd = "unknown cost" if stats.usd is None else f"{stats.usd:.4f} USD"
+        console.print(f"{stats.attempts} attempts, {stats.calls} model calls, {usd}")
+    if stats.accepted:
+        console.print(
+            f"items: {assets}/exams/{one.exam}/accepted.jsonl; exports: {assets}/exams/{one.exam}/exports/",
+            soft_wrap=True,
+        )
+
+
+def _share(counts: Counts) -> str:
+    total = counts.accepted + counts.rejected
+    return f"{counts.accepted} of {total}" if total else "-"
+
 
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [one.name for one in BANK_EXPORTERS]

@@ -11,22 +11,31 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import OneOf
 from qagen_dagster.cli.output import folder_to_write, print_json
-from qagen_dagster.cli.problems.command_runner import Done, carry_out, tell, told, write_folder
-from qagen_dagster.cli.problems.options import (
+from qagen_dagster.cli.problems.command_runner import (
     FOLDER,
     FORMATS,
+    Done,
     Request,
     SpreadCommand,
+    carry_out,
     count_option,
     image_option,
     range_option,
     reference_option,
     request_options,
+    tell,
     tex_option,
+    told,
+    write_folder,
 )
 from qagen_dagster.cli.problems.sets import process_set
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.bank import bank_files, export_files, export_of, items_of
+from qagen_dagster.loop.problems.bank import (
+    bank_files,
+    export_files,
+    export_of,
+    items_of,
+)
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage

@@ -8,8 +8,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import asset_config
 from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.cli.problems.command_runner import sorted_out, tell, write_folder
-from qagen_dagster.cli.problems.options import Request
+from qagen_dagster.cli.problems.command_runner import Request, sorted_out, tell, write_folder
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.loop.problems.bank import (

@@ -23,10 +23,10 @@ from qagen_dagster.cli.options import (
 from qagen_dagster.cli.output import Terminal, slashed, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, Estimate
+from qagen_dagster.loop.estimate.amounts import Amounts, Range
+from qagen_dagster.loop.estimate.combinations import CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
-from qagen_dagster.loop.estimate.cost import BudgetEnd
-from qagen_dagster.loop.estimate.forecast import Range
+from qagen_dagster.loop.estimate.limits import BudgetEnd
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.configuration.exams.loading import find_exam
+from qagen_dagster.configuration.exams import find_exam
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results

@@ -9,8 +9,7 @@ import dagster as dg
 from qagen_dagster.defs.check_results import WARN, failing_result
 from qagen_dagster.loop.exams.bank import Bank
 from qagen_dagster.publishing.markup import mathml, split
-from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.exams.proof import ProofStatus
+from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
 from qagen_dagster.records.ids import normalise
 
 BANK_CHECKS = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from qagen_dagster.configuration.exams.loading import Exam
+from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.defs.metadata import (
     Metadata,
     bar_chart,
@@ -22,12 +22,18 @@ from qagen_dagster.defs.metadata import (
     review_page,
     svg_picture,
 )
-from qagen_dagster.loop.exams.bank import EXPORTS, Bank
+from qagen_dagster.loop.exams.bank import EXPORTS, Bank, caught_by
 from qagen_dagster.loop.exams.plan import PartPlan
-from qagen_dagster.loop.exams.stats import caught_by
-from qagen_dagster.publishing.exams.preview import question_html
-from qagen_dagster.records.exams.bank import Counts, ExamItem, ItemBank, RejectedItem
-from qagen_dagster.records.exams.result import SlotEnd, SlotPlan, SlotResult
+from qagen_dagster.publishing.exams.pages import question_html
+from qagen_dagster.records.exams.bank import (
+    Counts,
+    ExamItem,
+    ItemBank,
+    RejectedItem,
+    SlotEnd,
+    SlotPlan,
+    SlotResult,
+)
 from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6

@@ -19,16 +19,13 @@ from qagen_dagster.defs.metadata import (
     review_page,
     svg_picture,
 )
-from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of
-from qagen_dagster.loop.problems.pictures import rendering, thumbnail
+from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of, rendering, thumbnail
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml, xml_text
-from qagen_dagster.publishing.problems.markup import html
-from qagen_dagster.records.problems.export import BankItem
+from qagen_dagster.publishing.problems.formats import html
 from qagen_dagster.records.problems.item import Problem
-from qagen_dagster.records.problems.result import ProblemBank, Stage, TaskResult
-from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.records.problems.result import BankItem, ProblemBank, ProblemSources, Stage, TaskResult
 from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6

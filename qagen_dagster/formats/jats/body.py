@@ -1,11 +1,8 @@
-"""References of JATS articles, one line each.
+"""Writes the running parts of a JATS article as lines: sections, paragraphs, lists, floats, notes and references.
 
-A mixed citation has its own punctuation and is copied. An element citation has none, so its parts are put in the
-usual order: authors, year, title, source, volume, pages, DOI.
-
-A writer that collects the lines of an article and records where headings and visuals stand.
-
-The running parts of a JATS article: sections, paragraphs, lists, floats and notes.
+A `Writer` collects the lines and records where headings and visuals stand. A reference is one line. A mixed citation has its own
+punctuation and is copied. An element citation has none, so its parts are put in the usual order: authors, year, title, source,
+volume, pages, DOI.
 """
 
 from __future__ import annotations
@@ -37,26 +34,40 @@ from qagen_dagster.records.document import Section, Visual, VisualType
 
 _MAX_AUTHORS = 20
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
-_MAX_CAPTION = 2_000
-_MAX_LABEL = 80
-_MAX_LEVEL = 6
+_MAX_CAPTION = 2_000  # characters; a longer caption is cut at a word
+_MAX_LABEL = 80  # characters; a longer label is a sentence
+_MAX_LEVEL = 6  # of headings, as in HTML and Markdown
 _OWN_DOI = re.compile(r"DOI:? ?(?:https?://\S+|10\.\S+)")
 _FLOATS = frozenset(
     {"fig", "fig-group", "table-wrap", "table-wrap-group", "boxed-text", "supplementary-material"}
 )
 _BULLETS = {"order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "simple": "", "none": ""}
-_SKIPPED_NAMES = (
-    "title label object-id sec-meta alt-text long-desc permissions attrib-group abstract kwd-group "
-    "corresp related-object related-article counts funding-group"
-)
-_SKIPPED = frozenset(_SKIPPED_NAMES.split())
+_SKIPPED = frozenset(
+    [
+        "title",
+        "label",
+        "object-id",
+        "sec-meta",
+        "alt-text",
+        "long-desc",
+        "permissions",
+        "attrib-group",
+        "abstract",
+        "kwd-group",
+        "corresp",
+        "related-object",
+        "related-article",
+        "counts",
+        "funding-group",
+    ]
+)  # these are written elsewhere, or say nothing to a reader
 
 
 def reference_lines(ref: Element) -> list[str]:
     """One line for each citation of a `ref`; its label precedes the first."""
-    lines = [text for one in _citations(ref) if (text := citation_text(one))]
+    lines = [text for citation in below(ref, *_CITATIONS) if (text := citation_text(citation))]
     if not lines:
-        lines = [text for one in named(ref, "note") if (text := inline(one))]
+        lines = [text for note in named(ref, "note") if (text := inline(note))]
     label = line_of(first(ref, "label")).rstrip(".")
     if label and lines:
         lines[0] = f"{label} {lines[0]}" if label.startswith(("[", "(")) else f"{label}. {lines[0]}"
@@ -71,48 +82,44 @@ def citation_text(citation: Element) -> str:
     return _composed(citation)
 
 
-def _citations(ref: Element) -> list[Element]:
-    return list(below(ref, *_CITATIONS))
-
-
 def _composed(citation: Element) -> str:
-    said = {local(one): inline(one) for one in reversed(list(citation)) if local(one)}
+    fields = {local(one): inline(one) for one in reversed(list(citation)) if local(one)}
     parts = [_authors(citation)]
-    if said.get("year"):
-        parts[0] = f"{parts[0]} ({said['year']})".strip()
+    if fields.get("year"):
+        parts[0] = f"{parts[0]} ({fields['year']})".strip()
     for name in ("article-title", "chapter-title", "data-title", "trans-title", "part-title"):
-        if said.get(name):
-            parts.append(said[name])
-    parts.append(_place(said))
-    parts.extend(said[name] for name in ("edition", "conf-name", "version") if said.get(name))
-    publisher = ": ".join(said[name] for name in ("publisher-loc", "publisher-name") if said.get(name))
-    parts.extend((publisher, said.get("comment", ""), said.get("patent", "")))
+        if fields.get(name):
+            parts.append(fields[name])
+    parts.append(_place(fields))
+    parts.extend(fields[name] for name in ("edition", "conf-name", "version") if fields.get(name))
+    publisher = ": ".join(fields[name] for name in ("publisher-loc", "publisher-name") if fields.get(name))
+    parts.extend((publisher, fields.get("comment", ""), fields.get("patent", "")))
     text = ". ".join(part.rstrip(".") for part in parts if part)
-    identifiers = [_identifier(one) for one in named(citation, "pub-id")]
-    links = [said["ext-link"]] if said.get("ext-link") and not identifiers else []
-    ends = " ".join(one for one in (*identifiers, *links) if one)
+    identifiers = named(citation, "pub-id")
+    ends = " ".join(f"doi:{line_of(each)}" for each in identifiers if _is_doi(each))
+    ends = ends if identifiers else fields.get("ext-link", "")
     return tidy(f"{text}. {ends}" if text and ends else text or ends)
 
 
-def _place(said: dict[str, str]) -> str:
+def _place(fields: dict[str, str]) -> str:
     """ "Source 12(3):45-67" from those parts that exist."""
-    volume = said.get("volume", "") + (f"({said['issue']})" if said.get("issue") else "")
-    pages = said.get("elocation-id", "") or said.get("fpage", "")
-    if said.get("lpage") and said.get("fpage") and not said.get("elocation-id"):
-        pages += f"-{said['lpage']}"
+    volume = fields.get("volume", "") + (f"({fields['issue']})" if fields.get("issue") else "")
+    pages = fields.get("elocation-id", "") or fields.get("fpage", "")
+    if fields.get("lpage") and fields.get("fpage") and not fields.get("elocation-id"):
+        pages += f"-{fields['lpage']}"
     numbers = ":".join(part for part in (volume, pages) if part)
-    return " ".join(part for part in (said.get("source", ""), numbers) if part)
+    return " ".join(part for part in (fields.get("source", ""), numbers) if part)
 
 
 def _authors(citation: Element) -> str:
     groups = named(citation, "person-group") or [citation]
     names: list[str] = []
-    for one in (name for group in groups for name in group):
-        kind = local(one)
+    for name in (name for group in groups for name in group):
+        kind = local(name)
         if kind in ("name", "string-name"):
-            names.append(person(one))
+            names.append(person(name))
         elif kind in ("collab", "anonymous"):
-            names.append(inline(one) or "Anonymous")
+            names.append(inline(name) or "Anonymous")
         elif kind == "etal":
             names.append("et al")
     if len(names) > _MAX_AUTHORS:
@@ -120,9 +127,8 @@ def _authors(citation: Element) -> str:
     return ", ".join(name for name in names if name)
 
 
-def _identifier(identifier: Element) -> str:
-    kind, text = identifier.get("pub-id-type", ""), line_of(identifier)
-    return f"doi:{text}" if kind == "doi" and text else ""
+def _is_doi(identifier: Element) -> bool:
+    return identifier.get("pub-id-type", "") == "doi" and bool(line_of(identifier))
 
 
 class Writer:
@@ -147,7 +153,7 @@ class Writer:
         return self.block(wrap(text))
 
     def mark(self) -> tuple[int, int, int]:
-        """The current position, for `back_unless_text`."""
+        """The current position, for `close_headings` and `drop_empty_headings`."""
         return self.count, len(self.sections), self.blocks
 
     def close_headings(self, mark: tuple[int, int, int]) -> None:
@@ -279,7 +285,7 @@ class BodyWriter:
 
     def section(self, element: Element, level: int) -> None:
         """A section: its heading, then its content one level deeper."""
-        self._under(heading_of(element), element, level)
+        self._under(_heading_of(element), element, level)
 
     def _box(self, element: Element, level: int) -> None:
         before = self._out.mark()
@@ -288,7 +294,7 @@ class BodyWriter:
 
     def _titled(self, otherwise: str) -> Callable[[Element, int], None]:
         def write(element: Element, level: int) -> None:
-            self._under(heading_of(element) or otherwise, element, level)
+            self._under(_heading_of(element) or otherwise, element, level)
 
         return write
 
@@ -317,7 +323,7 @@ class BodyWriter:
                 self._flush(buffer)
                 self._paragraph(child, level)
             elif name:
-                buffer.append(piece_after(buffer, child))
+                buffer.append(_piece_after(buffer, child))
             buffer.append(child.tail or "")
         self._flush(buffer)
         self._footnotes(element, level)
@@ -357,20 +363,22 @@ class BodyWriter:
             self.write(element, level)
 
     def _definitions(self, element: Element, level: int) -> None:
-        self._out.heading(heading_of(element), level)
+        self._out.heading(_heading_of(element), level)
         for item in named(element, "def-item"):
             term = inline(first(item, "term"))
             meaning = " ".join(inline(one) for one in named(item, "def"))
             self._out.paragraph(tidy(f"{term}: {meaning}" if meaning else term))
 
     def _figure(self, element: Element, level: int) -> None:
-        label, caption = label_of(element), caption_of(element)
+        label, caption = _label_of(element), _caption_of(element)
         start = self._captioned(element, label)
         if start is not None:
-            self._out.visual(VisualType.FIGURE, label, joined(label, caption), start, reference=href(element))
+            self._out.visual(
+                VisualType.FIGURE, label, _joined(label, caption), start, reference=href(element)
+            )
 
     def _table(self, element: Element, level: int) -> None:
-        label, caption = label_of(element), caption_of(element)
+        label, caption = _label_of(element), _caption_of(element)
         start = self._captioned(element, label)
         for table in below(element, "table"):
             rows = table_rows(table)
@@ -382,7 +390,7 @@ class BodyWriter:
         lines = [line for text in texts for line in wrap(text)]
         if start is not None:
             self._out.append(lines)
-            self._out.visual(VisualType.TABLE, label, joined(label, caption), start, reference=href(element))
+            self._out.visual(VisualType.TABLE, label, _joined(label, caption), start, reference=href(element))
 
     def _captioned(self, element: Element, label: str) -> int | None:
         """Write label and title on the first line and the rest of the caption below; return the first line's number."""
@@ -391,7 +399,7 @@ class BodyWriter:
         paragraphs = named(caption, "p") if caption is not None else []
         texts.extend(text for one in paragraphs if not _OWN_DOI.fullmatch(text := inline(one)))
         text = tidy(" ".join(text for text in texts if text))
-        start = self._out.paragraph(joined(label, text)) if label or text else None
+        start = self._out.paragraph(_joined(label, text)) if label or text else None
         for one in paragraphs:
             for formula in below(one, "disp-formula"):
                 self._out.append([formula_text(formula)])
@@ -408,14 +416,14 @@ class BodyWriter:
             self._out.visual(VisualType.FORMULA, name, text, start, reference=href(element))
 
     def _supplement(self, element: Element, level: int) -> None:
-        self._captioned(element, label_of(element))
+        self._captioned(element, _label_of(element))
 
     def _verbatim(self, element: Element, level: int) -> None:
         text = text_of(element).replace("\r", "").expandtabs(4).strip("\n")
         self._out.block([line.rstrip() for line in text.split("\n")] if text.strip() else [])
 
     def _references(self, element: Element, level: int) -> None:
-        self._out.heading(heading_of(element) or "References", level)
+        self._out.heading(_heading_of(element) or "References", level)
         lines = [line for ref in named(element, "ref") for line in reference_lines(ref)]
         self._out.block(lines)
         for one in named(element, "ref-list", "p"):
@@ -438,7 +446,7 @@ def _notes(foot: Element) -> list[str]:
     return texts
 
 
-def piece_after(buffer: list[str], element: Element) -> str:
+def _piece_after(buffer: list[str], element: Element) -> str:
     """An inline element's text; `buffer` holds the text before it, which a superscript depends on."""
     if local(element) in ("element-citation", "mixed-citation"):
         return citation_text(element)
@@ -446,25 +454,25 @@ def piece_after(buffer: list[str], element: Element) -> str:
     return piece(element, before)
 
 
-def heading_of(element: Element) -> str:
+def _heading_of(element: Element) -> str:
     """Label and title of a section-like element, on one line."""
     title = inline(first(element, "title")) or inline(first(element, "caption", "title"))
     label = line_of(first(element, "label"))
     return tidy(f"{label} {title}") if label and title else title or label.rstrip(".:")
 
 
-def label_of(element: Element) -> str:
+def _label_of(element: Element) -> str:
     """A float's label without trailing punctuation."""
     return line_of(first(element, "label")).rstrip(".:| ")
 
 
-def caption_of(element: Element) -> str:
+def _caption_of(element: Element) -> str:
     """Title and text of a caption as one line."""
     caption = first(element, "caption")
     texts = [inline(one) for one in children(caption)] if caption is not None else []
     return tidy(" ".join(text for text in texts if text and not _OWN_DOI.fullmatch(text)))
 
 
-def joined(label: str, caption: str) -> str:
+def _joined(label: str, caption: str) -> str:
     """ "Table 1. Caption" from those parts that exist."""
     return f"{label}. {caption}" if label and caption else label or caption

@@ -1,13 +1,10 @@
-"""Safe XML parsing, and small helpers to read the tree.
+"""Reads the elements of a JATS article: safe XML parsing, and running text and formulae on one line.
 
 The parser loads no DTD, fetches nothing, expands only XML's five entities, and bounds depth and text size. Named
 characters of HTML and ISO (`&alpha;`) are replaced from a local table before parsing.
 
-Formulae of JATS articles as readable text: TeX without document wrapping, MathML on one line.
-
-Running text of JATS elements: markup is dropped, spacing normalised, scripts and formulae made readable.
-
-Superscripts become `10^-5` and `m^2`, subscripts are joined (`H2O`), superscript citations become `[3]`.
+In running text, markup is dropped and spacing is normalised. Superscripts become `10^-5` and `m^2`, subscripts are joined
+(`H2O`), superscript citations become `[3]`. Formulae are TeX without document wrapping, or MathML on one line.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ from qagen_dagster.errors import DocumentError
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 
+HREF = "{http://www.w3.org/1999/xlink}href"
 _NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _XML_FIVE = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
@@ -54,17 +52,49 @@ _ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
 _DEGREES = ("\u2218", "\u00b0", "o")
 _INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
 _PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styled-content"})
-_BLOCK_NAMES = (
-    "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
-    "fig-group graphic list media preformat speech statement supplementary-material table-wrap "
-    "table-wrap-group verse-group"
-)
-_DROPPED_NAMES = (
-    "object-id contrib-id institution-id inline-graphic graphic media annotation annotation-xml fn "
-    "index-term x processing-meta alt-text long-desc private-char"
-)
-BLOCKS = frozenset(_BLOCK_NAMES.split())
-_DROPPED = frozenset(_DROPPED_NAMES.split())
+BLOCKS = frozenset(
+    [
+        "array",
+        "boxed-text",
+        "chem-struct-wrap",
+        "code",
+        "def-list",
+        "disp-formula",
+        "disp-formula-group",
+        "disp-quote",
+        "fig",
+        "fig-group",
+        "graphic",
+        "list",
+        "media",
+        "preformat",
+        "speech",
+        "statement",
+        "supplementary-material",
+        "table-wrap",
+        "table-wrap-group",
+        "verse-group",
+    ]
+)  # these begin a line of their own
+_DROPPED = frozenset(
+    [
+        "object-id",
+        "contrib-id",
+        "institution-id",
+        "inline-graphic",
+        "graphic",
+        "media",
+        "annotation",
+        "annotation-xml",
+        "fn",
+        "index-term",
+        "x",
+        "processing-meta",
+        "alt-text",
+        "long-desc",
+        "private-char",
+    ]
+)  # these have no text for a reader
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
 _AFTER = re.compile(r"(?<=[(\[]) ")
@@ -102,12 +132,12 @@ def local(element: Element) -> str:
 
 def children(element: Element) -> list[Element]:
     """The child elements."""
-    return [one for one in element if local(one)]
+    return [child for child in element if local(child)]
 
 
 def named(element: Element, *names: str) -> list[Element]:
     """The child elements with one of these names."""
-    return [one for one in element if local(one) in names]
+    return [child for child in element if local(child) in names]
 
 
 def first(element: Element | None, *path: str) -> Element | None:
@@ -115,13 +145,13 @@ def first(element: Element | None, *path: str) -> Element | None:
     for name in path:
         if element is None:
             return None
-        element = next((one for one in element if local(one) == name), None)
+        element = next((child for child in element if local(child) == name), None)
     return element
 
 
 def below(element: Element, *names: str) -> Iterator[Element]:
     """All descendants with one of these names, in document order."""
-    return (one for one in element.iter() if one is not element and local(one) in names)
+    return (each for each in element.iter() if each is not element and local(each) in names)
 
 
 def text_of(element: Element) -> str:
@@ -136,9 +166,8 @@ def line_of(element: Element | None) -> str:
 
 def href(element: Element) -> str | None:
     """The `xlink:href` of the first picture below an element, else of a `media` child, else None."""
-    for one in (*below(element, "graphic", "inline-graphic"), *named(element, "media")):
-        found = one.get("{http://www.w3.org/1999/xlink}href") or one.get("href")
-        if found:
+    for picture in (*below(element, "graphic", "inline-graphic"), *named(element, "media")):
+        if found := picture.get(HREF) or picture.get("href"):
             return found
     return None
 
@@ -157,16 +186,14 @@ def formula_text(formula: Element) -> str:
 
     Empty when the formula is only a picture.
     """
-    found = next((one for one in formula.iter() if local(one) == "tex-math"), None)
-    if found is not None:
-        tex = tex_text(text_of(found))
-        if tex:
-            return f"${tex}$"
-    math = next((one for one in formula.iter() if local(one) == "math"), None)
+    found = next((part for part in formula.iter() if local(part) == "tex-math"), None)
+    if found is not None and (tex := tex_text(text_of(found))):
+        return f"${tex}$"
+    math = next((part for part in formula.iter() if local(part) == "math"), None)
     if math is not None:
         return math_text(math)
-    parts = [formula.text or "", *(one.tail or "" for one in children(formula))]
-    own = [text_of(one) for one in children(formula) if local(one) in _PLAIN]
+    parts = [formula.text or "", *(child.tail or "" for child in children(formula))]
+    own = [text_of(child) for child in children(formula) if local(child) in _PLAIN]
     return " ".join(" ".join((*parts, *own)).split())
 
 
@@ -253,21 +280,9 @@ def _fraction(elements: list[Element]) -> str:
     return f"{_grouped(top)}/{_grouped(bottom)}"
 
 
-def _root(elements: list[Element]) -> str:
-    return f"sqrt({''.join(_linear(one) for one in elements).strip()})"
-
-
 def _nth_root(elements: list[Element]) -> str:
     base, index = _parts(elements, 2)
     return f"root_{_grouped(index)}({base})"
-
-
-def _table(elements: list[Element]) -> str:
-    return "; ".join(_linear(row).strip() for row in elements)
-
-
-def _row(elements: list[Element]) -> str:
-    return " ".join(_linear(cell).strip() for cell in elements)
 
 
 _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
@@ -278,11 +293,11 @@ _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
     "msubsup": _both,
     "munderover": _both,
     "mfrac": _fraction,
-    "msqrt": _root,
+    "msqrt": lambda elements: f"sqrt({''.join(map(_linear, elements)).strip()})",
     "mroot": _nth_root,
-    "mtable": _table,
-    "mtr": _row,
-    "mlabeledtr": _row,
+    "mtable": lambda rows: "; ".join(_linear(row).strip() for row in rows),
+    "mtr": lambda cells: " ".join(_linear(cell).strip() for cell in cells),
+    "mlabeledtr": lambda cells: " ".join(_linear(cell).strip() for cell in cells),
     "semantics": lambda elements: _linear(elements[0]) if elements else "",
 }
 
@@ -292,7 +307,7 @@ def inline(element: Element | None) -> str:
     if element is None:
         return ""
     parts: list[str] = []
-    _walk(element, parts)
+    _collect(element, parts)
     return tidy("".join(parts))
 
 
@@ -309,7 +324,7 @@ def piece(element: Element, before: str = "") -> str:
     return "".join(parts[1:])
 
 
-def _walk(element: Element, parts: list[str]) -> None:
+def _collect(element: Element, parts: list[str]) -> None:
     parts.append(element.text or "")
     for child in element:
         if local(child):
@@ -325,14 +340,14 @@ def _element(element: Element, parts: list[str]) -> None:
         parts.append(" ")
     special = _SPECIAL.get(name)
     if special is None:
-        _walk(element, parts)
+        _collect(element, parts)
     else:
         special(element, parts)
 
 
 def _superscript(element: Element, parts: list[str]) -> None:
     inner: list[str] = []
-    _walk(element, inner)
+    _collect(element, inner)
     text = tidy("".join(inner))
     if not text:
         return
@@ -348,33 +363,17 @@ def _superscript(element: Element, parts: list[str]) -> None:
         parts.append(f"^({text})" if " " in text else f"^{text}")
 
 
-def _formula(element: Element, parts: list[str]) -> None:
-    parts.append(formula_text(element))
-
-
 def _alternatives(element: Element, parts: list[str]) -> None:
     if any(local(one) in ("tex-math", "math") for one in element):
         parts.append(formula_text(element))
     else:
-        _walk(element, parts)
-
-
-def _tex(element: Element, parts: list[str]) -> None:
-    parts.append(f"${tex_text(text_of(element))}$")
-
-
-def _math(element: Element, parts: list[str]) -> None:
-    parts.append(math_text(element))
+        _collect(element, parts)
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
     # Numbers of literature databases mean nothing to a reader, and publishers set no mark before them.
     if element.get("pub-id-type") not in ("pmid", "pmcid"):
-        _walk(element, parts)
-
-
-def _name(element: Element, parts: list[str]) -> None:
-    parts.append(person(element))
+        _collect(element, parts)
 
 
 def person(name: Element, *, given_first: bool = False) -> str:
@@ -387,13 +386,13 @@ def person(name: Element, *, given_first: bool = False) -> str:
     return " ".join(part for part in (*ordered, found.get("suffix", "")) if part)
 
 
-_SPECIAL = {
+_SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
     "sup": _superscript,
-    "inline-formula": _formula,
+    "inline-formula": lambda element, parts: parts.append(formula_text(element)),
     "alternatives": _alternatives,
-    "tex-math": _tex,
-    "math": _math,
+    "tex-math": lambda element, parts: parts.append(f"${tex_text(text_of(element))}$"),
+    "math": lambda element, parts: parts.append(math_text(element)),
     "pub-id": _identifier,
-    "name": _name,
-    "string-name": _name,
+    "name": lambda element, parts: parts.append(person(element)),
+    "string-name": lambda element, parts: parts.append(person(element)),
 }

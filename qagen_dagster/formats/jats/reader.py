@@ -1,6 +1,4 @@
-"""Metadata of a JATS article: title, authors, date, DOI, abstract, language, keywords.
-
-The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD.
+"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD; and their metadata.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
 sub-articles (decision letters, replies) under their own headings. An accepted manuscript without body consists of its
@@ -12,18 +10,11 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import collapse, without_bom
 from qagen_dagster.formats.jats.body import BodyWriter, Writer
 from qagen_dagster.formats.jats.inline import (
+    HREF,
     Element,
     below,
     children,
@@ -42,7 +33,6 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 # Types of date elements, best first: the day of online publication, of print, of the volume.
 _DATE_KINDS = ("epub", "pub", "publication", "epub-ppub", "ppub", "collection", "cover")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-_HREF = "{http://www.w3.org/1999/xlink}href"
 _AUTHORS = ("author", "authors")  # kinds of groups whose contributors of the type "person" are authors
 _ROOT = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:article|pmc-articleset)[\s>]|<!DOCTYPE\s+article\b")
 _KINDS = {
@@ -53,14 +43,14 @@ _KINDS = {
 _OUTER = 3  # how many elements deep an article may be wrapped (article sets, OAI records)
 
 
-def read_metadata(article: Element) -> Metadata:
+def _metadata(article: Element) -> Metadata:
     """The metadata of an `article`, or of a part with its own front matter."""
     meta = first(article, "front", "article-meta")
     if meta is None:
         return Metadata()
     return Metadata(
-        title=title_of(meta) or None,
-        authors=authors_of(meta),
+        title=_title_of(meta) or None,
+        authors=_authors_of(meta),
         date=_date(meta),
         doi=_doi(meta),
         abstract=_abstract(meta),
@@ -69,14 +59,14 @@ def read_metadata(article: Element) -> Metadata:
     )
 
 
-def title_of(meta: Element) -> str:
+def _title_of(meta: Element) -> str:
     """The title, with its subtitle after a colon; empty when there is none."""
     group = first(meta, "title-group")
     title, subtitle = inline(first(group, "article-title")), inline(first(group, "subtitle"))
     return f"{title}: {subtitle}" if title and subtitle else title or subtitle
 
 
-def authors_of(meta: Element) -> tuple[str, ...]:
+def _authors_of(meta: Element) -> tuple[str, ...]:
     """Names of the authors in order, given names first; groups by their own name."""
     names: list[str] = []
     for group in named(meta, "contrib-group"):
@@ -87,7 +77,7 @@ def authors_of(meta: Element) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def abstracts_of(meta: Element) -> list[Element]:
+def _abstracts_of(meta: Element) -> list[Element]:
     """The main abstract, then digests, translations and other short forms; without graphical abstracts."""
     found = [
         one for one in named(meta, "abstract", "trans-abstract") if one.get("abstract-type") != "graphical"
@@ -95,7 +85,7 @@ def abstracts_of(meta: Element) -> list[Element]:
     return sorted(found, key=lambda one: local(one) != "abstract" or bool(one.get("abstract-type")))
 
 
-def abstract_heading(abstract: Element) -> str:
+def _abstract_heading(abstract: Element) -> str:
     """The abstract's own title, or one for its kind."""
     title = inline(first(abstract, "title"))
     if title:
@@ -107,7 +97,7 @@ def abstract_heading(abstract: Element) -> str:
     )
 
 
-def keywords_of(meta: Element) -> tuple[str, ...]:
+def _keywords_of(meta: Element) -> tuple[str, ...]:
     """The authors' keywords in order, without duplicates."""
     words = (inline(word) for group in named(meta, "kwd-group") for word in below(group, "kwd"))
     return tuple(dict.fromkeys(word for word in words if word))
@@ -137,14 +127,14 @@ def _doi(meta: Element) -> str | None:
 def _url(meta: Element) -> str | None:
     """The stated address of the article: its PDF, else its page."""
     stated = [
-        one for one in named(meta, "self-uri") if (one.get(_HREF) or "").startswith(("http://", "https://"))
+        one for one in named(meta, "self-uri") if (one.get(HREF) or "").startswith(("http://", "https://"))
     ]
     best = min(stated, key=lambda one: "pdf" not in (one.get("content-type") or ""), default=None)
-    return None if best is None else best.get(_HREF)
+    return None if best is None else best.get(HREF)
 
 
 def _abstract(meta: Element) -> str | None:
-    for one in abstracts_of(meta):
+    for one in _abstracts_of(meta):
         paragraphs = (inline(part) for part in below(one, "p"))
         text = " ".join(part for part in paragraphs if part and not part.startswith("DOI: http"))
         return tidy(text) or None
@@ -180,7 +170,7 @@ def _month(text: str) -> int:
     return _MONTHS.index(text[:3].lower()) + 1 if text[:3].lower() in _MONTHS else 0
 
 
-class JatsFormat:
+class JatsFormat(Format):
     """`.xml` and `.nxml` files whose root is an article."""
 
     name = "jats"
@@ -207,12 +197,6 @@ class JatsFormat:
         """Tables, figures and display formulae in the order of the text. Raises DocumentError."""
         return tuple(_written(source)[0].visuals)
 
-    def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
-        """Always None, because an article in XML has no pages."""
-        return None
-
 
 def _written(source: Source) -> tuple[Writer, Metadata]:
     article = _article(read_tree(source.data))
@@ -225,9 +209,9 @@ def _written(source: Source) -> tuple[Writer, Metadata]:
     _parts(body, article)
     for number, part in enumerate(named(article, "sub-article", "response"), start=1):
         _sub_article(writer, body, part, number)
-    if writer.blocks == before and not (meta is not None and abstracts_of(meta)):
+    if writer.blocks == before and not (meta is not None and _abstracts_of(meta)):
         raise DocumentError("empty", "an article with neither abstract nor body")
-    return writer, read_metadata(article)
+    return writer, _metadata(article)
 
 
 def _article(root: Element) -> Element:
@@ -243,15 +227,15 @@ def _article(root: Element) -> Element:
 
 
 def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:
-    writer.block([title_of(meta)] if title_of(meta) else [])
-    writer.paragraph(", ".join(authors_of(meta)))
-    for abstract in abstracts_of(meta):
+    writer.block([_title_of(meta)] if _title_of(meta) else [])
+    writer.paragraph(", ".join(_authors_of(meta)))
+    for abstract in _abstracts_of(meta):
         before = writer.mark()
-        writer.heading(abstract_heading(abstract), 1)
+        writer.heading(_abstract_heading(abstract), 1)
         for child in children(abstract):
             body.write(child, 2)
         writer.close_headings(before)
-    keywords = keywords_of(meta)
+    keywords = _keywords_of(meta)
     if keywords:
         writer.paragraph(f"Keywords: {', '.join(keywords)}")
 
@@ -276,8 +260,8 @@ def _sub_article(writer: Writer, body: BodyWriter, part: Element, number: int) -
     stub = first(part, "front-stub")
     meta = stub if stub is not None else first(part, "front", "article-meta")
     kind = part.get("article-type", part.get("response-type", ""))
-    title = title_of(meta) if meta is not None else ""
+    title = _title_of(meta) if meta is not None else ""
     writer.heading(title or _KINDS.get(kind, f"Part {number}"), 1)
     if meta is not None:
-        writer.paragraph(", ".join(authors_of(meta)))
+        writer.paragraph(", ".join(_authors_of(meta)))
     _parts(body, part)

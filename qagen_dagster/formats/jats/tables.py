@@ -1,7 +1,7 @@
 """Tables of JATS articles as rows of text: `| a | b |`, one row a line, with filled spans.
 
-Header rows are merged: a column's name is all its header cells, top to bottom, joined by " / ". A cell that spans
-rows is repeated in each, so that a row can be read alone. One that spans columns of the body stands in the first.
+Header rows are merged: the name of a column consists of all its header cells, top to bottom, joined by " / ". A cell that spans
+rows is repeated in each, so that a row can be read alone. A cell of the body that spans columns stands in the first of them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.jats.inline import (
-    Element,
-    below,
-    children,
-    first,
-    inline,
-    local,
-    named,
-)
+from qagen_dagster.formats.jats.inline import Element, below, children, first, inline, local, named
 
 _MAX_COLUMNS = 400
 _MAX_CELLS = 400_000

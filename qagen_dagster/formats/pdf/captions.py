@@ -1,6 +1,6 @@
-"""The layout of a page's text: pieces of lines with boxes, in points as displayed, and which of them are prose.
+"""The pieces of text on a PDF page, in points as displayed: which of them are prose, and which form captions.
 
-Captions on a PDF page: their lines, the visual's name, and the whole paragraph.
+A piece is the part of a line that stands apart from its neighbours. Also here: how boxes in points are compared.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.reading_order import Line
 
+MARGIN = 0.08  # share of the page's height that running heads and feet take, each
 _TENTH = 0.1
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_CHARS = 26  # average characters that lines of prose have at least
@@ -23,25 +24,12 @@ _LONE_CHARS = 45  # minimum characters of a single line of prose
 _CELL_CHARS = 40  # maximum characters of a cell that has neighbours
 MAX_CAPTION = 500  # characters
 _MAX_LINES = 14
-_TABLES = {
-    "table": "Table",
-    "tab.": "Table",
-    "tabelle": "Tabelle",
-    "tableau": "Tableau",
-    "tabla": "Tabla",
-    "tabela": "Tabela",
+# The words that begin a caption, in lower case, and the visual's name.
+_TABLES = {"tab.": "Table"} | {
+    name.lower(): name for name in ("Table", "Tabelle", "Tableau", "Tabla", "Tabela")
 }
-_FIGURES = {
-    "figure": "Figure",
-    "fig.": "Figure",
-    "fig": "Figure",
-    "chart": "Chart",
-    "scheme": "Scheme",
-    "plate": "Plate",
-    "diagram": "Diagram",
-    "abbildung": "Abbildung",
-    "abb.": "Abbildung",
-    "figura": "Figura",
+_FIGURES = {"fig.": "Figure", "fig": "Figure", "abb.": "Abbildung"} | {
+    name.lower(): name for name in ("Figure", "Chart", "Scheme", "Plate", "Diagram", "Abbildung", "Figura")
 }
 _CAPTION = re.compile(
     r"(?P<word>"
@@ -56,7 +44,7 @@ _LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A separate part of one line. `line` is 1-based in the document's text."""
+    """A part of a line that stands apart. `line` is the 1-based number of the line in the document's text."""
 
     text: str
     box: Rect
@@ -73,13 +61,21 @@ class Piece:
 
 @dataclass
 class Text:
-    """The text of one page. `prose` holds the pieces of paragraphs, without labels, cells and headings."""
+    """The text of one page. `prose` is the set of the pieces in paragraphs: no labels, cells or headings."""
 
     width: float
     height: float
     pieces: list[Piece]
     body: float  # the document's ordinary letter size
     prose: set[Piece] = field(default_factory=set["Piece"])
+
+    def inside(self, box: Rect) -> list[Piece]:
+        """The pieces whose centres lie in a box."""
+        return [piece for piece in self.pieces if contains(box, piece.box)]
+
+    def is_marginal(self, piece: Piece) -> bool:
+        """Whether a piece stands where running heads and feet do."""
+        return piece.box[3] < MARGIN * self.height or piece.box[1] > (1 - MARGIN) * self.height
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -141,9 +137,8 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
 
 
 def _apart(f: Fragments, last: int, n: int) -> bool:
-    gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
     return (
-        gap * 10 >= 11 * max(f.size[last], f.size[n])
+        f.gap(last, n) * 10 >= 11 * max(f.size[last], f.size[n])
         or f.y0[n] >= f.y1[last]  # lettering of a figure is one line wherever it stands
         or f.y0[last] >= f.y1[n]
     )
@@ -154,8 +149,7 @@ def _piece(f: Fragments, part: list[int], number: int) -> Piece:
     first = part[0]
     text = f.text[first]
     for last, n in pairwise(part):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        text += (" " if gap * 8 > f.size[last] else "") + f.text[n]
+        text += (" " if f.gap(last, n) * 8 > f.size[last] else "") + f.text[n]
     longest = max(part, key=lambda n: len(f.text[n]))
     return Piece(text, box, f.size[longest] * _TENTH, f.font[first].bold, number)
 
@@ -184,7 +178,7 @@ def continues_paragraph(above: Piece, below: Piece) -> bool:
 
 
 def same_size(a: Piece, b: Piece) -> bool:
-    """Whether two lines have the same size; initial small capitals are ignored."""
+    """Whether two lines have letters of one size. A line that begins with small capitals may differ more."""
     high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
     return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
 
@@ -222,7 +216,7 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
 
 
 def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of the lettering right above the caption's line, or the caption's line if there is none."""
+    """The first line of the lettering in a box right above the caption's line; that line itself if there is none."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
         if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
@@ -248,7 +242,7 @@ class Caption:
 
 
 def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
-    """The captions of a page in reading order, without entries of lists of figures and mentions in prose."""
+    """The captions of a page in reading order. Entries of a list of figures and mentions in prose are none."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
     starts = list(named)
     if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
@@ -263,10 +257,9 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     match = _CAPTION.match(piece.text)
     if match is None:
         return None
-    rest = match["rest"]
     opens = _opens(text, n)
-    first = rest.lstrip()[:1]
-    if _MARKED.match(rest):
+    first = match["rest"].lstrip()[:1]
+    if _MARKED.match(match["rest"]):
         fits = opens or first in (":", "|") or piece.bold
     else:
         fits = opens and (piece.bold or first.isupper() or first.isdigit())
@@ -274,17 +267,14 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
 
 
 def _opens(text: Text, n: int) -> bool:
-    """Whether the piece does not continue the line before it."""
+    """Whether the piece begins a paragraph."""
     piece = text.pieces[n]
-    for other in text.pieces[max(0, n - 8) : n]:
-        if not continues_paragraph(other, piece):
-            continue
-        if abs(other.size - piece.size) > 0.3:
-            continue
-        ended = other.text.rstrip().endswith((".", ":", "!", "?"))
-        if not ended:
-            return False
-    return True
+    return not any(
+        continues_paragraph(above, piece)
+        and abs(above.size - piece.size) <= 0.3
+        and not above.text.rstrip().endswith((".", ":", "!", "?"))
+        for above in text.pieces[max(0, n - 8) : n]
+    )
 
 
 def _is_listing(pieces: list[Piece], text: Text) -> bool:

@@ -1,10 +1,8 @@
-"""Cells of several lines: whether a line goes on with the cell above it.
+"""Cells of tables without ruling lines, found by the positions of fragments alone.
 
-Empty cells of tables on a page: rows that lack cells are filled up, so that columns stay under their heads.
-
-The cells of lines of text without ruling lines, and lines that go on with the cells of the row above them.
-
-Tables that a program printed in letters of one width: a column of blanks parts the cells of all their rows.
+In the order in which they are applied to the lines of a page: fragments that stand apart become cells; lines that go on with the
+cells above them are joined to their row; rows that lack cells get empty ones; and tables that a program printed in letters of
+one width are parted at their columns of blanks.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ def breadth(f: Fragments, line: Sequence[int]) -> int:
 
 
 def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
-    """Whether a line is the next one of a cell: its first word had no room after the words above it.
+    """Whether a line continues the cell above it: its first word had no room in the line above.
 
     `width` is that of the widest line of the column.
     """
@@ -97,10 +95,10 @@ def unbroken(lines: Iterable[str]) -> str:
 
 
 def with_empty_cells(f: Fragments, lines: list[Line]) -> None:
-    """Add missing cells before or between others, according to the nearby row with the most cells."""
+    """Add empty cells before or between those of a row, according to the nearby row with the most cells."""
     wide: list[_Span] = []
     last: list[_Span] = []
-    before, said = -1, ""  # number and original text of the last row of cells
+    before, original = -1, ""  # number and text of the last row of cells, before cells were added
     for n, (text, row) in enumerate(lines):
         if len(row) < 2 and len(text) <= _PROSE:
             continue
@@ -110,15 +108,15 @@ def with_empty_cells(f: Fragments, lines: list[Line]) -> None:
             continue
         if len(cells) > len(wide):
             if before >= 0 and len(cells) >= _MIN_CELLS:
-                _fill(lines, before, said, last, cells, between=False)
+                _fill(lines, before, original, last, cells, between=False)
             wide = cells
         elif len(cells) < len(wide) and len(wide) >= _MIN_CELLS:
             _fill(lines, n, text, cells, wide, between=len(wide) >= _MIN_BETWEEN)
-        last, before, said = cells, n, text
+        last, before, original = cells, n, text
 
 
 def _spans(f: Fragments, row: Row) -> list[_Span]:
-    """The edges of a row's pieces; each sign is joined with its number."""
+    """The edges of the cells of a row; a sign of a currency belongs to the number after it."""
     cells: list[_Span] = []
     start = -1
     for one in row:
@@ -154,7 +152,7 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
     for last, n in pairwise(row):
-        gap = 10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        gap = 10 * f.gap(last, n)
         if gap < _CLOSE * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
             cells[-1].append(n)
         elif gap >= wide * f.size[last] or _is_below(f, rows, number, last, n):
@@ -165,13 +163,13 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
 
 
 def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
-    """Whether a cell above or below a row begins at the left edge of a fragment, which follows a name or a value."""
+    """Whether the lines above and below have cells at the left edge of a fragment, more of them after a label."""
     beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
-    return sum(_begins_cell(f, other, n) for other in beside) > _is_label(f.text[last], f.text[n])
+    return sum(_begins_cell(f, other, n) for other in beside) > _label_weight(f.text[last], f.text[n])
 
 
-def _is_label(text: str, after: str) -> int:
-    """2 for the number of a heading, a bullet or a prompt, 1 for another number before words, else 0."""
+def _label_weight(text: str, after: str) -> int:
+    """How surely a text is a label: 2 for the number of a heading, a bullet or a prompt, 1 for another number before words."""
     if not any(map(str.isalnum, text)):
         return 2
     if not _HEADING_NUMBER.fullmatch(text) or after[:1].isdigit():
@@ -182,13 +180,13 @@ def _is_label(text: str, after: str) -> int:
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
     """Whether a cell of a line begins at the left edge of a fragment."""
     return any(
-        abs(f.x0[one] - f.x0[n]) < _EXACT and (f.x0[one] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
-        for last, one in pairwise(row)
+        abs(f.x0[m] - f.x0[n]) < _EXACT and (f.x0[m] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
+        for last, m in pairwise(row)
     )
 
 
 def is_dotted(f: Fragments, last: int, n: int) -> bool:
-    """Whether one of two fragments is a row of dots."""
+    """Whether one of two fragments consists of dots, which lead to the other."""
     return bool(_DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last]))
 
 
@@ -200,8 +198,7 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
-        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-        if gap * 8 > f.size[last] or is_dotted(f, last, n):
+        if f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
             parts.append(" ")
         parts.append(f.text[n])
     return "".join(parts)
@@ -217,9 +214,9 @@ class _Part(NamedTuple):
 
 
 def join_wrapped(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> dict[int, int]:
-    """Join lines with the cells above that they go on with: the row gets their text.
+    """Add the text of lines that continue the cells above them to the row of these cells.
 
-    Returns for the number of each line that is joined that of its row.
+    Returns the number of the row by the number of each joined line.
     """
     joins: dict[int, int] = {}
     number = 0
@@ -269,7 +266,7 @@ def _join(f: Fragments, run: Sequence[_Part], lines: list[Line], joins: dict[int
 
 
 def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mapping[int, int]) -> list[int]:
-    """The columns of a row with whose cells all cells of the next line go on, if so."""
+    """The columns of a row that the cells of the next line continue; empty unless each cell continues one."""
     places: list[int] = []
     for cell in cells:
         at = f.x0[cell[0]] // SAME
@@ -286,7 +283,7 @@ def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mappin
 
 
 class _Word(NamedTuple):
-    """A word and where it begins and ends, in letters from the left; `apart`: more than one blank is before it."""
+    """A word and where it begins and ends, in letters from the left. `apart`: more than one blank stands before it."""
 
     start: int
     end: int
@@ -295,7 +292,10 @@ class _Word(NamedTuple):
 
 
 def part_printed(f: Fragments, lines: list[Line], cells: Collection[int], joined: set[int]) -> None:
-    """Part the rows of values among the lines, and those above them, beside lines with `cells`, but not those `joined`."""
+    """Part printed tables: rows of values near lines with `cells`, and the heads above them.
+
+    Lines that are `joined` stay as they are.
+    """
     letters: dict[Font, float] = {}
     end = 0
     for number in cells:
@@ -312,7 +312,7 @@ def part_printed(f: Fragments, lines: list[Line], cells: Collection[int], joined
 
 
 def _part_lines(f: Fragments, lines: list[Line], numbers: range, letters: dict[Font, float]) -> None:
-    """Part blocks of rows of values among lines without space between them."""
+    """Part the blocks of rows of values in a run of lines that has no blank line."""
     block: list[Row] = []
     width = 0.0
     count = 0  # values of the last row
@@ -351,7 +351,10 @@ def _pitch(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
 
 
 def _width_of_letters(f: Fragments, font: Font) -> float:
-    """The width of a font's letters if most of its long fragments show the same, else 0. By its name, all show it."""
+    """The width of a font's letters if most of its long fragments have the same, else 0.
+
+    Fewer or short fragments are enough if the name of the font says that its letters have one width.
+    """
     named = _FONT.search(font.name)
     own = [n for n, one in enumerate(f.font) if one is font]  # most equal fonts are one object
     long = [n for n in own if len(f.text[n]) >= _LONG] or (own if named else [])
@@ -388,7 +391,10 @@ def _words(f: Fragments, row: Row, left: int, width: float) -> list[_Word]:
 
 
 def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
-    """Where columns end, if half of them have only values. Words one blank apart are one column without a head between."""
+    """Where the columns end; none unless half of them hold only values.
+
+    Columns of words that are one blank apart count as one, unless a head ends between them.
+    """
     heads = {word.end for word in head}
     columns: list[list[_Word]] = []
     end = -1
@@ -409,7 +415,7 @@ def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
 
 
 def _by_column(words: Sequence[_Word], ends: Sequence[int]) -> list[list[str]]:
-    """The words of a line by the column in which they end: values and their heads stand at its right."""
+    """The words of a line by the column in which they end: values and their heads are aligned right."""
     cells: list[list[str]] = [[] for _ in ends]
     for word in words:
         cells[min(bisect_left(ends, word.end), len(ends) - 1)].append(word.text)

@@ -1,8 +1,6 @@
-"""Pictures and drawings on a PDF page, combined into the shapes that may be figures.
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures, with their labels, titles and legends.
 
-Panels of drawings and pictures without a caption that stand in rows and grids.
-
-Shapes on a PDF page, split by the captions beside each other that they belong to.
+Shapes are split where captions stand side by side at them, and joined to rows and grids of panels where no caption parts them.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from qagen_dagster.formats.pdf.captions import (
+    MARGIN,
     Piece,
     Text,
     area,
@@ -34,6 +33,7 @@ _WHOLE = 0.8  # share of the page from which a shape is its background
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # lines of prose that make a box a frame
+_FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
 _BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
 _LABEL_CHARS = 60
 _LARGE_CHARS = 12  # of a label in the size of the prose
@@ -45,7 +45,6 @@ _EDGE = 4.0  # points between a frame and what is drawn in it
 _DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
 _FRAME = 8  # paths of a frame around a program
 _TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
-_MARGIN = 0.08  # share of the page's height that running heads and feet take
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 _PART = re.compile(r"\([a-z]\) \w")  # of a figure
 _NEAR = 30.0  # points between a caption and its shape
@@ -76,7 +75,7 @@ class Shown:
 
 
 class Repeats:
-    """Marks at the same place on many pages: logos, rules and backgrounds of running heads."""
+    """Pictures and paths at the same place on many pages: logos, rules and backgrounds of running heads."""
 
     def __init__(self) -> None:
         self._pictures: Counter[tuple[int, ...]] = Counter()
@@ -130,13 +129,15 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
 
 
 def _covers_prose(box: Rect, text: Text) -> bool:
-    """Whether the box contains paragraphs: it is a frame or a background, or it is displayed smaller than stated."""
-    if area(box) < 2_000:
+    """Whether the box contains a paragraph: it is a frame or a background, or it is displayed smaller than stated."""
+    if area(box) < _FRAME_AREA:
         return False
-    return (
-        sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
-        >= _PARAGRAPH
-    )
+    inside = [
+        piece
+        for piece in text.prose
+        if shared_width(box, piece.box) > 15 and shared_height(box, piece.box) > 4
+    ]
+    return len(inside) >= _PARAGRAPH
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
@@ -155,11 +156,12 @@ def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) 
         if key not in shapes:
             shapes[key] = Shape(box)
         _add(shapes[key], box, path)
-    for one in sorted(shapes.values(), key=lambda one: (one.box[1], one.box[0])):
-        if _is_shape(one):
-            shown.shapes.append(one)
+    for shape in sorted(shapes.values(), key=lambda shape: (shape.box[1], shape.box[0])):
+        short, long = sorted((shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]))
+        if short >= _MIN_SIDE or (long >= _LONG and short >= _MIN_SIDE / 2):
+            shown.shapes.append(shape)
         else:
-            shown.bits.append(one.box)
+            shown.bits.append(shape.box)
 
 
 def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
@@ -175,7 +177,7 @@ def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
-    """The grid cells of a box, with one more to the right and below."""
+    """The grid cells of a box, with one more to the right and one below."""
     left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
     return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
 
@@ -226,11 +228,6 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
         start += length
 
 
-def _is_shape(one: Shape) -> bool:
-    wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
-    return min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
-
-
 def is_written(shape: Shape, text: Text) -> bool:
     """Whether it is a box of text: a note, a listing, a form."""
     wide = shape.box[2] - shape.box[0]
@@ -238,12 +235,13 @@ def is_written(shape: Shape, text: Text) -> bool:
     low = [box for box in bands if box[3] - box[1] < 2 * text.body]
     if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
         return True
-    inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    if not shape.pictures and _is_frame(shape, inside):
-        return True
-    plain = len(shape.boxes) <= _FRAME
-    if not shape.pictures and (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
-        return True
+    inside = text.inside(shape.box)
+    if not shape.pictures:
+        plain = len(shape.boxes) <= _FRAME
+        if _is_frame(shape, inside):
+            return True
+        if (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
+            return True
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return words > 0.15 * area(shape.box)
 
@@ -269,7 +267,7 @@ def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
 
 
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
-    """Whether lines that begin at the left fill the box, as those of a program do: long ones, or in a plain frame."""
+    """Whether lines that begin at the left fill the box, as those of a program do; short ones count only in a plain frame."""
     wide, high = box[2] - box[0], box[3] - box[1]
     starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide]
     lines = {one.line: one for one in starts}.values()
@@ -289,7 +287,7 @@ def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
 
 
 def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
-    """The box with the small shapes and short texts level with it, up to the next prose; unchanged beside a panel."""
+    """The box with the small shapes and short texts beside it, up to the next prose; unchanged if another panel is beside it."""
     shapes = [one.box for one in shown.shapes if shared_height(one.box, drawn) > 0]
     if any(area(one) > 0.3 * area(drawn) and shared_width(one, drawn) < 0 for one in shapes):
         return box
@@ -305,13 +303,13 @@ def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
 
 
 def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
-    """The texts centred right above or below a drawing, and narrower than that or one of its panels."""
+    """The texts centred right above or below a drawing or one of its panels, and narrower than that."""
     near = [
         one
         for one in pieces
         if one not in text.prose
         and any(char.isalpha() for char in one.text)  # it is no page number
-        and _MARGIN * text.height < one.box[3] < (1 - _MARGIN) * text.height
+        and MARGIN * text.height < one.box[3] < (1 - MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
     ]
     listed = _listed(text)

@@ -1,10 +1,10 @@
-"""The text fragments of one PDF page, read from the library's print, with repaired characters.
+"""The text fragments of one PDF page, read from the library's print, with repaired characters and marks for what it does not show.
 
-Ticked and empty boxes of forms, written before or after the text nearest to them.
+The print has neither raised and lowered letters (2^64, m c^2, d_model, a footnote's ^12) nor letters of symbol fonts. The library's
+HTML print has them at a small cost, so it is made only for pages that need it. Ticked and empty boxes of forms come from the
+form's fields.
 
-Raised and lowered letters of a page, and letters of symbol fonts: 2^64, m c^2, d_model, a footnote's^12.
-
-MuPDF's print of fragments does not show them. Its HTML print does, at a small cost: it is made for pages that need it.
+In all modules of this folder, `f` is the `Fragments` of a page, and `n` is the number of a fragment in its lists.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
 _COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
 _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
-_LIGATURES = dict(
-    zip("\x1b\x1c\x1d\x1e\x1f", ("ff", "fi", "fl", "ffi", "ffl"), strict=True)
-)  # of TeX's fonts
+_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # of TeX's fonts
 # Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files say that they are bold.
 _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
 _MOST_FONTS = 4_096  # that are remembered; then all are forgotten
@@ -107,6 +105,10 @@ class Fragments:
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
 
+    def gap(self, a: int, b: int) -> int:
+        """The horizontal distance between two fragments of a line, whichever stands first."""
+        return max(self.x0[b] - self.x1[a], self.x0[a] - self.x1[b])
+
 
 class _Box(Struct, gc=False):
     x: int
@@ -161,6 +163,7 @@ def fragments_of(printed: bytes) -> Fragments:
     size = [font.size for font in fonts]
     # A fragment far taller than its letters, or a first line below its baseline, may be turned.
     tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
+    sample = "\n".join(texts)[:_SAMPLE] if odd else ""
     upright = (
         not any(len(texts[n]) > 1 and high[n] > wide[n] for n in tall)
         and 2 * lines[0].y >= 2 * top[0] + high[0]
@@ -175,7 +178,7 @@ def fragments_of(printed: bytes) -> Fragments:
         [] if upright else [line.y for line in lines],
         texts,
         ascii,
-        odd and _is_rtl("\n".join(texts)[:_SAMPLE]),
+        len(_RTL.findall(sample)) * 2 > len(sample),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
     )
@@ -224,10 +227,6 @@ class _Fonts(dict[_Face, Font]):
 _FONTS = _Fonts()
 
 
-def _is_rtl(text: str) -> bool:
-    return _RTL.search(text) is not None and len(_RTL.findall(text)) * 2 > len(text)
-
-
 def clean(text: str) -> str:
     """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
@@ -253,20 +252,7 @@ def _composed(accent: re.Match[str]) -> str:
 
 @cache
 def _repairs() -> dict[int, str | None]:
-    spaces = (
-        0x09,
-        0x0B,
-        0x0C,
-        0x0D,
-        0x85,
-        0xA0,
-        0x1680,
-        *range(0x2000, 0x200B),
-        0x2028,
-        0x2029,
-        0x202F,
-        0x205F,
-    )
+    spaces = (9, 0xB, 0xC, 0xD, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F)
     marks = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # of writing direction
     removed = (*range(0x0A), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x2060, 0xFEFF, *marks)
     table: dict[int, str | None] = dict.fromkeys(removed)
@@ -319,7 +305,7 @@ def _runs(line: str) -> list[_Run]:
     for part in parts:
         style, _, rest = part.partition(">")
         text, _, after = rest.partition("<")
-        shown = _CODE.sub(_char, text) if "&" in text else text
+        shown = _CODE.sub(lambda code: chr(int(code[1], 16)), text) if "&" in text else text
         runs.append(("<sup>" in between, *_family_and_size(style), shown))
         between = after
     return runs
@@ -329,10 +315,6 @@ def _runs(line: str) -> list[_Run]:
 def _family_and_size(style: str) -> tuple[str, float]:
     found = _STYLE.match(style)
     return (found[1], float(found[2])) if found else ("", 0.0)
-
-
-def _char(code: re.Match[str]) -> str:
-    return chr(int(code[1], 16))
 
 
 def _is_suspect(f: Fragments) -> bool:

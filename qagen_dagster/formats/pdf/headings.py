@@ -32,7 +32,7 @@ CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
-_NEAR = 0.04  # two sizes this close are equal, because rounding shifts tenths of a point
+_NEAR = 0.04  # share by which equal sizes may differ, because rounding shifts tenths of a point
 _LARGE = 1.18  # times the body size: neither a label nor a running head
 _LARGER = 1.05  # times the body size: larger than running text
 _ALONE = 5  # pages from which an outline of a single entry is useless
@@ -83,7 +83,7 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 
 
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
-    """The outline's entries, each once, at the next line that repeats its title, else at the top of its page."""
+    """The entries of the outline, each once: at the next line of its page that shows its title, else at the page's top."""
     found: dict[tuple[int, str], Section] = {}
     last = 0
     for level, title, page in pdf.outline:
@@ -100,7 +100,10 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The line that equals `title`, ends with it after a number, or begins it, 0 if none; only letters are compared."""
+    """The number of the line that shows `title`, perhaps after a number, or begins it; 0 if none does.
+
+    Only letters and digits are compared.
+    """
     wanted, end, start = letters_of(title), title[-3:], title[:6].casefold()
     begun = 0
     for number in range(start_line, end_line + 1):
@@ -179,7 +182,7 @@ def _body(text: PdfText) -> _Body:
 
 
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
-    """Adjacent lines of one page and one print that differs from the running text; a numbered line begins another block."""
+    """Adjacent lines of one page in one print that differs from the running text. A numbered line begins another block."""
     lines, fonts = text.lines, text.fonts
     special = {
         key for key, font in dict(zip(map(id, fonts), fonts, strict=True)).items() if body.differs(font)
@@ -191,7 +194,9 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
     for n in [n for n, key in enumerate(map(id, fonts)) if key in special]:
         line, first = lines[n], lines[n][:1]
         begins = first.isupper() or first.isdigit() or first > WIDE or first in "(\u00a7"
-        follows = n == last + 1 and n not in starts and _is_like(fonts[n], fonts[last])
+        font, before = fonts[n], fonts[last]
+        like = font.bold == before.bold and abs(font.size - before.size) <= _NEAR * font.size
+        follows = n == last + 1 and n not in starts and like
         if follows and not (begins and _opens(line)):
             block.append(n)
         else:
@@ -202,12 +207,8 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
     return blocks
 
 
-def _is_like(one: Font, other: Font) -> bool:
-    return one.bold == other.bold and abs(one.size - other.size) <= _NEAR * one.size
-
-
 def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
-    """The blocks that may be headings, if most of their font may be, or if their wording shows it."""
+    """The blocks that may be headings: in fonts of which most lines may be, or by their wording."""
     lines, fonts = text.lines, text.fonts
     repeated = _repeated(blocks, text, body)
     fit = [block for block in blocks if block[0] not in repeated and _may_be(block, text, body)]
@@ -235,7 +236,7 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
 
 
 def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
-    """Labels and running heads: first lines of blocks that occur often, or at the edges of several pages but for numbers."""
+    """The first lines of labels, which occur often, and of running heads, which stand at the edges of several pages."""
     lines, fonts = text.lines, text.fonts
     often = Counter(lines[n] for n, *_ in blocks)
     edges = {line - 1 for page in text.pages for line in (page.start_line, page.end_line)}
@@ -246,7 +247,7 @@ def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
 
 
 def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
-    """Whether the lines can be a heading: few, worded like one, and no part of a paragraph."""
+    """Whether the lines can be a heading: they are few, worded like one, and no part of a paragraph."""
     lines, first, last = text.lines, block[0], block[-1]
     shown = _shown(block, lines)
     if len(block) > _LINES or not _is_worded(shown):
@@ -288,9 +289,9 @@ def _opens(text: str) -> bool:
 
 
 def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
-    """The blocks without the title, wherever it is repeated, and without the front matter of the first page.
+    """The blocks without the title, at all its places, and without the front matter of the first page.
 
-    The largest print of the first page is a title only if nothing else in the document is as large.
+    The largest print of the first page counts as a title only if nothing else in the document is as large.
     """
     lines, fonts, end = text.lines, text.fonts, text.pages[0].end_line
     large = max((fonts[n].size for n in range(end)), default=0) * (1 - _NEAR)

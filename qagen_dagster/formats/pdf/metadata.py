@@ -1,13 +1,14 @@
-"""The title of a PDF: from its outline or properties if the first pages confirm them, else from the print of its first page.
+"""Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
 
-Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
+The title comes from the outline or the properties if the first pages confirm it, else from the print of the first page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
+from typing import TypeVar
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, body_size, letters_of
@@ -53,6 +54,8 @@ _ABSTRACT_END = re.compile(
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
 _MAX_ABSTRACT_LINES = 60
+_MAX_XMP = 200_000  # characters of a metadata stream that are searched
+_Stated = TypeVar("_Stated")
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
 _WORDS_OF_A_NAME = 5
 _NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
@@ -85,29 +88,25 @@ _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # lines below the title, in which its authors stand
 
 
-def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
-    """The title, None if nothing shows one. `said` is the title of the properties, which are often those of a template."""
-    said = " ".join(said.replace("\0", " ").split())[:_MAX_TITLE]
+def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
+    """The title; None if nothing shows one. `stated` is the title in the properties, which is often that of a template."""
+    stated = " ".join(stated.replace("\0", " ").split())[:_MAX_TITLE]
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     first = text.pages[0].end_line
     large = _LARGE * body_size(text)
-    for name in filter(_names_document, (_root(pdf), said)):
+    roots = [title for level, title, _ in pdf.outline if level == 1]
+    root = roots[0][:_MAX_TITLE] if len(roots) == 1 else ""  # of several, none is the title
+    for name in filter(_names_document, (root, stated)):
         lines = text.lines[: end if " " in name else first]
         heads = [line for line, font in zip(lines, text.fonts, strict=False) if font.size > large]
         if _is_printed(lines, name) or _is_printed(heads, name):
             return name
     shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
     shown = "" if _UNREADABLE.search(shown) else " ".join(shown.replace(" | ", " ").split())
-    alike = max(_share(said, [shown]), _share(shown, [said])) >= _ALIKE
-    if _names_document(said) and not alike and _share(said, text.lines[:end]) >= _CONFIRMED:
-        return said
+    alike = max(_share(stated, [shown]), _share(shown, [stated])) >= _ALIKE
+    if _names_document(stated) and not alike and _share(stated, text.lines[:end]) >= _CONFIRMED:
+        return stated
     return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or None
-
-
-def _root(pdf: Pdf) -> str:
-    """The only entry of the outline at its highest level; empty if there are several."""
-    roots = [title for level, title, _ in pdf.outline if level == 1]
-    return roots[0][:_MAX_TITLE] if len(roots) == 1 else ""
 
 
 def _names_document(title: str) -> bool:
@@ -139,7 +138,7 @@ def _share(title: str, lines: Sequence[str]) -> float:
 
 
 def _largest(text: PdfText, end: int) -> str:
-    """The lines of the largest letters of the first page, if these stand out; a single word, such as a logo, is the last choice."""
+    """The lines in the largest letters of the first page, if these stand out. A single word, such as a logo, is the last choice."""
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
     if len(text.pages) > 1 and not any(map(is_prose, lines)):  # slides may have no running text at all
@@ -168,7 +167,7 @@ def _largest(text: PdfText, end: int) -> str:
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
-    """The lines of that size, with lines of nearly that size above; empty if they are too many for a title.
+    """The lines in the size of line `start`, and those of nearly that size above; empty if they are too many for a title.
 
     Gaps and single lines of smaller print between them are left out.
     """
@@ -186,7 +185,7 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
 
 
 def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = _EQUAL) -> bool:
-    """Whether there is a line that may go on a title that begins at another one; it may be a dash."""
+    """Whether line `n` may belong to a title that begins at line `start`. It may be a dash."""
     size = fonts[start].size
     return (
         n < len(lines)
@@ -229,55 +228,53 @@ def _may_be_title(shown: str) -> bool:
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
-    """The document's metadata; a fault in one property omits only that one."""
-    said = _properties(pdf)
+    """The document's metadata. A fault in one property leaves out only that one."""
+    stated = _stated(pdf.properties, {})
     first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
     lines = text.lines[: first.end_line]
-    title = title_of(pdf, text, said.get("title", ""))
+    title = title_of(pdf, text, stated.get("title", ""))
     return Metadata(
         title=title,
-        authors=_authors(said.get("author", ""), text.lines[:end]) or _authors_below(title or "", lines),
-        date=_date(said.get("creationDate", "")),
-        doi=_doi(said, lines, pdf),
+        authors=_authors(stated.get("author", ""), text.lines[:end]) or _authors_below(title or "", lines),
+        date=_date(stated.get("creationDate", "")),
+        doi=_doi(stated, lines, pdf),
         abstract=_abstract(text.lines[:end]),
         language=_language(pdf),
     )
 
 
-def _properties(pdf: Pdf) -> dict[str, str]:
+def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
+    """What the file states; `absent` if the library cannot read it."""
     try:
-        return pdf.properties()
-    except Exception:  # unreadable properties are treated as absent
-        return {}
+        return read()
+    except Exception:
+        return absent
 
 
-def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in a property. A single word, which is often the name of an account, counts only if the first pages show it."""
-    if len(said) > 2_000 or "(0x" in said:
+def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
+    """The names in a property. A single word is often the name of an account: it counts only if the first pages show it."""
+    if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []
-    for one in re.split(r"\s*(?:;|\band\b)\s*", _ADDRESS.sub("", said)):
+    for one in re.split(r"\s*(?:;|\band\b)\s*", _ADDRESS.sub("", stated)):
         parts = [part.strip() for part in one.split(",") if part.strip() and "@" not in part]
         people = sum(1 < len(part.split()) <= _WORDS_OF_A_NAME and part[:1].isupper() for part in parts)
         names += parts if people * 2 > len(parts) else [one.strip(", ")]
     return tuple(
         name
         for name in names
-        if _is_name(name) and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
+        if 0 < len(name.split()) <= _WORDS_OF_A_NAME
+        and not _NO_NAME.search(name)
+        and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
     )
-
-
-def _is_name(said: str) -> bool:
-    """Whether it is short enough, and no address."""
-    return 0 < len(said.split()) <= _WORDS_OF_A_NAME and not _NO_NAME.search(said)
 
 
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
 
-    More names further below, between affiliations, make the list incomplete, and a line below a single name may be
-    an institute: then there are none.
+    None if more names stand further below, between affiliations, since the list would be incomplete; and none if the line below
+    may be an institute.
     """
     shown = [line for line in lines if line]
     wanted = letters_of(title)
@@ -305,29 +302,29 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
 
 
 def _names(line: str) -> list[str]:
-    """The names of which a line consists; none if it has something else."""
+    """The names in a line that holds nothing else."""
     if len(line) > _MAX_NAMES:
         return []
     parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub(",", line).strip(" ,")) if part]
     return parts if all(map(_is_person, parts)) else []
 
 
-def _is_person(said: str) -> bool:
-    long = sum(len(word.rstrip(".")) > 1 and word[0].isupper() for word in said.split())
-    return bool(_NAME.fullmatch(said)) and not _NO_PERSON.search(said) and long <= _LONG_WORDS
+def _is_person(stated: str) -> bool:
+    long = sum(len(word.rstrip(".")) > 1 and word[0].isupper() for word in stated.split())
+    return bool(_NAME.fullmatch(stated)) and not _NO_PERSON.search(stated) and long <= _LONG_WORDS
 
 
-def _date(said: str) -> str | None:
-    found = _DATE.match(said)
+def _date(stated: str) -> str | None:
+    found = _DATE.match(stated)
     if not found or not 1900 <= int(found[1]) <= 2100:
         return None
     return "-".join(part for part in found.groups() if part)
 
 
-def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
-    places = [said.get("subject", ""), said.get("keywords", ""), *lines]
+def _doi(stated: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
+    places = [stated.get("subject", ""), stated.get("keywords", ""), *lines]
     found = [match[0] for place in places if "10." in place and (match := _DOI.search(place))]
-    if not found and (match := _DOI.search(_xmp(pdf))):
+    if not found and (match := _DOI.search(_stated(pdf.xmp, "")[:_MAX_XMP])):
         found = [match[0]]
     if not found:
         return None
@@ -335,13 +332,6 @@ def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
     doi = max((one for one in found if one.startswith(found[0][:12])), key=len)
     doi = _DOI_FILE.sub("", doi).rstrip(".,;:'*]}")
     return doi.rstrip(")") if doi.count(")") > doi.count("(") else doi
-
-
-def _xmp(pdf: Pdf) -> str:
-    try:
-        return pdf.xmp()[:200_000]
-    except Exception:  # an unreadable metadata stream is treated as absent
-        return ""
 
 
 def _abstract(lines: list[str]) -> str | None:
@@ -364,8 +354,5 @@ def _abstract(lines: list[str]) -> str | None:
 
 
 def _language(pdf: Pdf) -> str | None:
-    try:
-        value = pdf.language().strip("\ufeff\0 ")
-    except Exception:  # as above
-        return None
+    value = _stated(pdf.language, "").strip("\ufeff\0 ")
     return value.replace("_", "-") if _LANGUAGE.match(value) else None

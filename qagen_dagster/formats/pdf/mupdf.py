@@ -28,7 +28,7 @@ _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
-_FONT_PAGES = 8
+_FONT_PAGES = 8  # pages whose fonts stand for the document's, because asking each page is slow
 _TEXT = (
     _library.TEXT_PRESERVE_WHITESPACE
     | _library.TEXT_MEDIABOX_CLIP
@@ -196,7 +196,7 @@ class _Paper:
         self._out = _mupdf.FzOutput(f"/dev/fd/{self._file}", 1)
 
     def print(self, printer: Any, structured: Any, *options: int) -> bytes:
-        """What a printer writes of a page."""
+        """The output of a printer for a page."""
         out = self._out.m_internal
         if (start := _mupdf.ll_fz_tell_output(out)) > _SHEET // 2:
             _mupdf.ll_fz_seek_output(out, start := 0, os.SEEK_SET)
@@ -215,8 +215,8 @@ class _Paper:
 class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
-    `json` has tenths of a point, rotation applied. It says that there are paths, but not where. Another look at the page would
-    cost as much as reading its text. `checkboxes` are those of its form.
+    `json` is in tenths of a point, with rotation applied. It says that there are paths, but not where; the XML print says it.
+    Both come from one pass, since a second one would cost as much as the first. `checkboxes` are those of the page's form.
     """
 
     def __init__(self, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]) -> None:
@@ -320,10 +320,6 @@ class Page:
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
 
 
-def _tenths(box: Any) -> tuple[int, int, int, int]:
-    return (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
-
-
 def _common(a: Rect, b: Rect) -> Rect:
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
@@ -339,7 +335,8 @@ def _checkboxes(page: Any) -> list[CheckBox]:
         if _mupdf.pdf_widget_type(field) in kinds and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
             box = _mupdf.pdf_bound_widget(field)
             state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
-            found.append(CheckBox(_tenths(box), state not in ("", "Off")))
+            sides = (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
+            found.append(CheckBox(sides, state not in ("", "Off")))
         field = _mupdf.pdf_next_widget(field)
     return found
 

@@ -1,8 +1,7 @@
-"""Loose lettering inside figures, moved out of the text flow to one line above the figure's caption.
+"""The lines of a PDF page: its rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
 
-It is found by the lines alone, because looking at the drawings would cost as much as reading the page again.
-
-The lines of a PDF page: its rows in reading order, with cells parted, blank lines between paragraphs, and tables.
+Loose lettering inside a figure is moved out of the text flow to one line above the caption. It is found by the lines alone,
+because looking at the drawings would cost as much as reading the page again.
 """
 
 from __future__ import annotations
@@ -53,15 +52,16 @@ _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after 
 _FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
 _APART = 8  # tenths of the letter size between close columns
 _LINES_OF_CELLS = 3  # from which a page may have a ruled table
+_PARAGRAPH = 7  # tenths of a line's height between lines of two paragraphs
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
-_ONE: Cells = []  # of a row that is no row of cells
+_NO_CELLS: Cells = []
 
 
 def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ()) -> list[Line]:
-    """The lines, with the loose lettering above each figure's caption merged into a line before the caption.
+    """The lines, with the loose lettering above each figure's caption merged into one line before the caption.
 
-    Fragments of tables, `cells`, are none.
+    Fragments in `cells` belong to tables and are no lettering.
     """
     captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
     if not captions:
@@ -101,7 +101,7 @@ def _page(f: Fragments, lines: Sequence[Line]) -> _Page:
 def _start(
     f: Fragments, lines: Sequence[Line], caption: int, least: int, page: _Page, cells: Container[int]
 ) -> int:
-    """The first line of the run of non-text lines above a caption."""
+    """The number of the first line of the run of lettering above a caption."""
     foot = f.y0[lines[caption][1][0]]
     n = caption
     while n > least:
@@ -204,7 +204,7 @@ class PageLines(NamedTuple):
 
 
 def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
-    """The lines of a page; ruling lines are looked at only if some lines have cells."""
+    """The lines of a page. Ruling lines are asked for only if some lines have cells, because they cost time."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
     rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
@@ -215,12 +215,12 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    cells = {n for table in tables for row in table.rows for cell in row for n in cell}
+    cells = {n for table in tables for n in table.fragments}
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
 
 
 def _has_cells(f: Fragments, flow: _Flow) -> bool:
-    """Whether several lines have cells, or two in turn have parts that stand apart: ruled columns may be close."""
+    """Whether several lines have cells, or two lines in turn have parts that stand apart, as in narrow ruled columns."""
     if sum([len(row) > 1 for _, row in flow.lines]) < 2:  # most pages
         return False
     if len(flow.cells) >= _LINES_OF_CELLS:
@@ -229,8 +229,7 @@ def _has_cells(f: Fragments, flow: _Flow) -> bool:
     for _, row in flow.lines:
         if row:
             apart = len(row) > 1 and any(
-                10 * max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n]) > _APART * f.size[n]
-                for last, n in pairwise(row)
+                10 * f.gap(last, n) > _APART * f.size[n] for last, n in pairwise(row)
             )
             if before and apart:
                 return True
@@ -239,10 +238,10 @@ def _has_cells(f: Fragments, flow: _Flow) -> bool:
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
-    """The tables that do not cut the lines of the page: lines under the sums of one column are no table."""
+    """The tables that do not cut lines of the page. Ruling lines under the sums of one column form no table."""
     found: list[Ruled] = []
     for table in tables:
-        inside = {n for row in table.rows for cell in row for n in cell}
+        inside = table.fragments
         cut = sum(not inside.isdisjoint(row) and not inside.issuperset(row) for row in rows)
         if cut * _FEW_CUT <= len(table.rows):
             found.append(table)
@@ -254,15 +253,18 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
     lines: list[Line] = []
     for part in _parts(rows, tables):
         found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
-        if lines and _is_below(f, lines[-1][1], found[0][1]):
-            lines.append(_BLANK)
+        if lines:
+            above, below = lines[-1][1][0], found[0][1][0]
+            height = f.y1[above] - f.y0[above]
+            if f.y0[below] > f.y1[above] + height * _PARAGRAPH // 10:
+                lines.append(_BLANK)
         lines += found
     return lines
 
 
 def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
-    """The tables where their first fragment stands, and the rows of other fragments between them."""
-    owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
+    """The tables, at the places of their first fragments, and the rows of other fragments between them."""
+    owners = {n: table for table in tables for n in table.fragments}
     done: list[Ruled] = []
     flow: list[Row] = []
     for row in rows:
@@ -281,7 +283,7 @@ def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] |
 
 
 class _Flow(NamedTuple):
-    """Lines one below the other: the cells of those that have several, and the numbers of needless blank lines."""
+    """Lines, the cells of those that have several, and the numbers of blank lines within a sentence."""
 
     lines: list[Line]
     cells: dict[int, Cells]
@@ -299,7 +301,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
         text = texts[first]
-        parted = _ONE
+        parted = _NO_CELLS
         if len(row) > 1:
             parted = cells_of(f, rows, number)
             text = joined(f, parted)
@@ -311,7 +313,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
         if len(parted) > 1:
             cells[len(lines)] = parted
         lines.append((text, row))
-        limit = bottom + (bottom - top) * 7 // 10
+        limit = bottom + (bottom - top) * _PARAGRAPH // 10
     return _Flow(lines, cells, {n for n in blanks if _is_torn(lines[n - 1], lines[n + 1])})
 
 
@@ -336,13 +338,13 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
-    """Whether a line of cells and the one above it are rows of one table, whose last cells overlap."""
+    """Whether a line of cells and the line above it are rows of one table: their last cells overlap."""
     text, row = above
     return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
 
 
 def _is_torn(before: Line, after: Line) -> bool:
-    """Whether a sentence goes on after the blank line between two lines, as in double-spaced text."""
+    """Whether a sentence continues after the blank line between two lines, as in double-spaced text."""
     above, below = before[0], after[0]
     return (
         len(above) >= _SENTENCE
@@ -350,12 +352,6 @@ def _is_torn(before: Line, after: Line) -> bool:
         and below[:1].islower()
         and BAR not in above + below
     )
-
-
-def _is_below(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether there is a large gap between two lines."""
-    top, bottom = f.y0[above[0]], f.y1[above[0]]
-    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
 
 
 def _tabular(f: Fragments, table: Ruled) -> list[Line]:

@@ -1,9 +1,4 @@
-"""Opening a PDF: signature, passwords and limits; every fault becomes a named outcome.
-
-Rendering of a page, or a crop of it, as a picture within limits.
-
-The PDF format: text in reading order with its pages, visuals, and pages as pictures.
-"""
+"""The PDF format: opening a file within limits, its text, its visuals, and its pages as pictures. Faults become named outcomes."""
 
 from __future__ import annotations
 
@@ -13,6 +8,7 @@ from contextlib import contextmanager, suppress
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
     VERSIONS,
+    Format,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -24,12 +20,7 @@ from qagen_dagster.formats.image import encode, fit_size, framed
 from qagen_dagster.formats.pdf.headings import headings_of
 from qagen_dagster.formats.pdf.metadata import metadata_of
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
-from qagen_dagster.formats.pdf.text import (
-    PdfText,
-    counted,
-    listed,
-    read_pages,
-)
+from qagen_dagster.formats.pdf.text import PdfText, counted, listed, read_pages
 from qagen_dagster.formats.pdf.visuals import find_visuals
 from qagen_dagster.records.document import Box, Outcome, Visual
 
@@ -158,7 +149,7 @@ def _check_pictures(page: Page, options: ParseOptions) -> None:
             raise DocumentError(Outcome.TOO_LARGE, f"the page holds a picture of {size}; {limit}")
 
 
-class PdfFormat:
+class PdfFormat(Format):
     """PDF files, read with MuPDF."""
 
     name = "pdf"

@@ -1,11 +1,8 @@
-"""Reading order of pages drawn in another order, by a recursive cut into columns, bands and cells.
-
-Sidebars: narrow columns of small print beside a title, such as the dates and the citation of an article.
-
-The reading order of a page's fragments, as rows of text.
+"""The reading order of a page's fragments, as rows of text.
 
 Most pages are drawn in reading order, and one pass checks it: each fragment lies below the previous one, beside it on
-the same row, or at the top of a column to its right. Otherwise `columns.py` searches for columns.
+the same row, or at the top of a column to its right. Other pages are cut recursively into columns, bands and cells. A sidebar
+beside a title (a narrow column of small print, such as the dates and the citation of an article) is read apart.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 
-_DEPTH = 8  # of nested cuts
+_DEPTH = 8  # of nested cuts; deeper ones part letters, not columns
 _MIN_PROSE = 11  # average characters per row that a column has at least
 _WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
@@ -46,7 +43,7 @@ _FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
 
 
 class _Item(NamedTuple):
-    """A fragment, its height cut to where its letters really are, and its place in the drawing order."""
+    """A fragment with the height of its letters instead of its box, and its place in the drawing order."""
 
     top: int
     bottom: int
@@ -257,7 +254,7 @@ def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
 
 
 def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
-    """The fragments in parts to be read one after the other: a sidebar, what is beside it, what is above and below."""
+    """The fragments in parts that are read one after the other: above a sidebar, left, right, and below it."""
     sizes = sorted([f.size[n] for n in which])
     if 10 * sizes[-1] < _TITLE * sizes[len(sizes) // 2]:
         return [which]
@@ -391,7 +388,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
 
 
 def _starts_column(f: Fragments, column: list[Row], n: int) -> bool:
-    """Whether fragment `n` lies right of all rows of the previous column that stand beside or below it."""
+    """Whether fragment `n` begins a column: it stands right of all rows of the previous column beside or below it."""
     beside = [row for row in column if f.y1[row[0]] > f.y0[n]]
     if len(beside) < 2 or (len(beside) == len(column) and f.y1[n] < f.y0[beside[0][0]]):
         return False

@@ -1,7 +1,4 @@
-"""The rows and cells of a ruled table whose columns are known.
-
-Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells.
-"""
+"""Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ _CAPTION = 60  # characters of a line across the table that is more than a headi
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """The spaces at which fragments that hold several cells are to be cut: between numbers, and at columns."""
+    """The spaces at which fragments that hold several cells must be cut: between numbers, and between columns."""
     cuts: dict[int, list[int]] = {}
     for line in lines:
         spans = {n: _span(f, edges, n) for n in line}
@@ -63,7 +60,7 @@ def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) 
 
 
 def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
-    """The first and the last column that a fragment reaches into."""
+    """The first and the last column in which a fragment stands."""
     slack = f.size[n] // 2
     first = bisect(edges, f.x0[n] + slack)
     return first, max(first, bisect(edges, f.x1[n] - slack))
@@ -98,7 +95,7 @@ class Rows:
         return widths
 
     def all(self) -> list[list[TableRow]]:
-        """By part, its rows."""
+        """The rows of each part."""
         return [
             self._spread(part)
             if len(self._parts) == 1 or self._is_many(part)
@@ -127,7 +124,7 @@ class Rows:
         )
 
     def _is_listed(self, part: list[list[int]]) -> bool:
-        """Whether most lines have several cells, and some of these had room for the next line, but none is wrapped."""
+        """Whether most lines have several cells, of which some had room for the next line and none is wrapped."""
         f = self._f
         columns = [[cell for cell in lines if cell] for lines in zip(*map(self._row, part), strict=True)]
         most = sum(4 * len(lines) >= 3 * len(part) for lines in columns)
@@ -175,7 +172,7 @@ class Rows:
         return row
 
     def _spread(self, part: list[list[int]]) -> list[TableRow]:
-        """One row for each line, but a cell half-way between two rows and a wrapped line belong to the row above."""
+        """One row for each line. A cell half-way between two rows and a wrapped line belong to the row above."""
         rows: list[TableRow] = []
         for before, line, after in zip([[], *part], part, [*part[1:], []], strict=False):
             row = self._row(line)
@@ -193,9 +190,9 @@ class Rows:
         return step < 4 * min(f.size[n] for n in (*above, *below))
 
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
-        """Whether the row is only the next line of cells that reach the right edges of their columns.
+        """Whether the row continues cells above it, which reach the right edges of their columns.
 
-        If these are several, each is longer than a value. A first cell goes on in lower case with words that had no room above.
+        Several such cells must each be longer than a value. A first cell is continued in lower case, by words that had no room.
         """
         filled = [column for column, cell in enumerate(row) if cell]
         if not all(above[column] for column in (0, *filled)):
@@ -230,6 +227,11 @@ class Ruled:
     rows: list[TableRow]  # cells in reading direction
     cuts: dict[int, list[int]]  # where in the text of a fragment another cell begins
 
+    @cached_property
+    def fragments(self) -> frozenset[int]:
+        """The fragments of all cells."""
+        return frozenset(n for row in self.rows for cell in row for n in cell)
+
 
 @dataclass(frozen=True)
 class _Line:
@@ -248,11 +250,10 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     tables: list[Ruled] = []
     for group in groups:
         tables += _Finder(f, group, upright).tables()
-    inside = [{n for row in one.rows for cell in row for n in cell} for one in tables]
     return [
-        one
-        for one, own in zip(tables, inside, strict=True)
-        if not any(own < other or _holds(two.box, one.box) for two, other in zip(tables, inside, strict=True))
+        table
+        for table in tables
+        if not any(table.fragments < other.fragments or _holds(other.box, table.box) for other in tables)
     ]
 
 
@@ -315,7 +316,7 @@ class _Finder:
         )
 
     def _with_open_ends(self) -> list[int]:
-        """The positions of the lines, and where upright lines end between or beyond them, as in an open last row."""
+        """The positions of the lines, and the ends of upright lines between or beyond them, as of an open last row."""
         found = set(self._ruled)
         for above, below in pairwise(sorted({-_FAR, *self._ruled, _FAR})):
             down = [line.end for line in self._upright if line.start <= above + _DOUBLE < line.end]
@@ -324,7 +325,10 @@ class _Finder:
         return sorted(found)
 
     def tables(self) -> list[Ruled]:
-        """Runs of parts of rows and columns; long parts without upright lines do not join those that have them."""
+        """The tables: runs of parts that hold rows and columns.
+
+        A long part without upright lines does not join parts that have them.
+        """
         found: list[Ruled] = []
         run: list[list[list[int]]] = []  # by part: its lines of fragments
         start = end = 0
@@ -379,8 +383,7 @@ class _Finder:
         f = self._f
         found = [0]
         for last, n in pairwise([line[0], *line]):
-            gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-            if 10 * gap > _APART * f.size[n]:
+            if 10 * f.gap(last, n) > _APART * f.size[n]:
                 found.append(0)
             found[-1] += len(f.text[n])
         return found
@@ -432,7 +435,7 @@ class _Finder:
     def _parting(
         self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]
     ) -> list[int]:
-        """Ruled edges, and gaps with fragments on both sides in one line; others are only beside a wide head."""
+        """The ruled edges, and the gaps with fragments on both sides in some line; other gaps stand beside a wide head."""
         middles = [[self._f.x0[n] + self._f.x1[n] >> 1 for n in line] for line in lines]
         kept: list[int] = []
         for edge, right in pairwise([*sorted([*gaps, *ruled]), self._right]):

@@ -1,7 +1,4 @@
-"""Boxes of tables on a PDF page, found by ruling lines, by horizontal rules alone, or by rows of cells.
-
-Tables without ruling on a PDF page: rows of numbers in aligned columns.
-"""
+"""Boxes of tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, or rows of aligned numbers."""
 
 from __future__ import annotations
 
@@ -36,6 +33,7 @@ _HEAD = 0.1  # share of the page's height above which a line may belong to the r
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 _LONG = 0.3  # share of a table's width or height from which lines at one place are a row or a column
 _APART = 0.2  # share of the parts of a drawing that are no such lines
+_TABLE_GAP = 55.0  # points between a caption and the nearest rule of its table
 _SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
 
 
@@ -63,18 +61,23 @@ class Table(NamedTuple):
 def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
     """Tables with ruled or boxed cells, without drawings, frames around prose, page borders and empty forms.
 
-    `written` are those that the text shows as rows.
+    `written` are the tables that the text shows as rows.
     """
     drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
-    tables = [one for one in map(_as_table, written) if not any(contains(box, one.box) for box in drawn)]
+    tables = [
+        table for table in map(_as_table, written) if not any(contains(box, table.box) for box in drawn)
+    ]
     grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
-    return _distinct(
-        [
-            one
-            for one in (*tables, *grids)
-            if one and _is_table(one, text) and not _is_several(one.box, shown, text, captions)
-        ]
-    )
+    good = [
+        table.box
+        for table in (*tables, *grids)
+        if table and _is_table(table, text) and not _is_several(table.box, shown, text, captions)
+    ]
+    boxes: list[Rect] = []  # without the inner ones of those that overlap
+    for box in sorted(good, key=area, reverse=True):
+        if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
+            boxes.append(box)
+    return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
 def _as_table(one: Ruled) -> Table:
@@ -85,7 +88,7 @@ def _as_table(one: Ruled) -> Table:
 
 
 def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
-    """Whether other content stands between the first and the last line: a caption, text between grids, the page's end."""
+    """Whether the box holds more than one table: a caption, text between grids, or the head or foot of the page."""
     inner = expanded(box, 0, -2 * text.body)
     if any(contains(inner, one) for one in captions):
         return True
@@ -95,28 +98,13 @@ def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -
         if contains(box, one.box) and _wide(one.box) > 0.8 * _wide(box) and one.items > 3
     ]
     gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
-    if any(_has_lines(gap, text) for gap in gaps):
+    if any(gap[3] - gap[1] > 2 * text.body and len(rows_of(text.inside(gap))) > 1 for gap in gaps):
         return True
     if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
         first = (box[0], box[1], box[2], grids[0][1])
-        return all(len(row) == 1 for row in rows_of([one for one in text.pieces if contains(first, one.box)]))
+        return all(len(row) == 1 for row in rows_of(text.inside(first)))
     ends = [*shown.rules, *grids]
     return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
-
-
-def _has_lines(gap: Rect, text: Text) -> bool:
-    """Whether at least two lines of text stand between two grids."""
-    rows = rows_of([one for one in text.pieces if contains(gap, one.box)])
-    return gap[3] - gap[1] > 2 * text.body and len(rows) > 1
-
-
-def _distinct(tables: list[Table]) -> list[Rect]:
-    """Their boxes from the top down, without inner boxes of overlapping ones."""
-    boxes: list[Rect] = []
-    for one in sorted(tables, key=lambda one: -area(one.box)):
-        if not any(area(intersection(one.box, box)) > 0.5 * area(one.box) for box in boxes):
-            boxes.append(one.box)
-    return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
 def _grid(shape: Shape, text: Text) -> Table | None:
@@ -205,7 +193,7 @@ def _is_table(table: Table, text: Text) -> bool:
     whole = wide > 0.9 * text.width and high > 0.85 * text.height
     if whole and table.filled < 0.6 * cells:
         return False
-    inside = [one for one in text.pieces if contains(table.box, one.box)]
+    inside = text.inside(table.box)
     if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
         return False
     if _LISTING.match(inside[0].text) or high < table.rows * median(_SMALLEST * one.size for one in inside):
@@ -225,7 +213,7 @@ def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect]
         key=lambda rule: -rule[1] if up else rule[1],
     )
     rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
-    if not rules or _gap(caption, rules[0]) > 55:
+    if not rules or shared_height(caption, rules[0]) < -_TABLE_GAP:
         return None
     wide = max(rules[:2], key=_wide)
     chosen = [rules[0]]
@@ -240,7 +228,7 @@ def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect]
     box = union(chosen)
     if len(chosen) < 2 or box[3] - box[1] < 12:
         return None
-    inside = [one.box for one in text.pieces if contains(expanded(box, 2), one.box)]
+    inside = [piece.box for piece in text.inside(expanded(box, 2))]
     return union((box, *inside)) if len(inside) >= 3 else None
 
 
@@ -251,17 +239,13 @@ def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     prose = [one for one in text.prose if contains(part, one.box)]
     broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
     narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
-    rows = len({one.line for one in text.pieces if contains(part, one.box)})
+    rows = len({piece.line for piece in text.inside(part)})
     alone = len({one.line for one in prose}) * 2 >= rows > 0  # only paragraphs
     return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
 def _wide(box: Rect) -> float:
     return box[2] - box[0]
-
-
-def _gap(a: Rect, b: Rect) -> float:
-    return -shared_height(a, b)
 
 
 def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -338,7 +322,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
 
 
 def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
-    """Whether there is more space above the piece than between the rows of the run, and it is no heading of rows."""
+    """Whether the piece begins another table: it has more space above it than the rows, and it is no heading of rows."""
     gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
     if gaps[-1] <= 1.5 * gaps[0]:
         return False

@@ -1,7 +1,4 @@
-"""Text recognition of scanned PDF pages, within the limits of a document.
-
-The text of a PDF, page by page: lines in reading order, with text recognition of scanned pages if allowed.
-"""
+"""The text of a PDF, page by page, with text recognition of scanned pages if allowed and within the limits of a document."""
 
 from __future__ import annotations
 
@@ -22,17 +19,17 @@ from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
-_PAGES = 50  # of one document
+_PAGES = 50  # of one document that are recognised
 _SECONDS = 80.0  # processor time of one document; a parse takes at most two minutes by default
-_PAGE_SECONDS = 40  # processor time
-_PIXELS = 6_000_000
-_DPI = 300
+_PAGE_SECONDS = 40  # processor time of one page
+_PIXELS = 6_000_000  # of a page's picture; more takes time and reads no better
+_DPI = 300  # for which tesseract is made
 _PATHS = 50  # painted paths of a page that may be letters
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
-_AHEAD = 128  # pages printed ahead
-_AHEAD_BYTES = 4_000_000
+_AHEAD = 128  # pages printed ahead, at most
+_AHEAD_BYTES = 4_000_000  # of their prints, at most
 _SAMPLED = 300  # lines that show the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
@@ -222,7 +219,7 @@ def _read(
 
 
 def _is_noise(texts: list[str]) -> bool:
-    """Whether the text is meaningless, as when a file does not map its glyphs to characters."""
+    """Whether the text is meaningless, because the file does not say which characters its glyphs are."""
     middle = len(texts) // 2
     if _WORDS.search("\n".join(texts[middle : middle + _SAMPLED_LINES])) or _has_words(
         " ".join(texts[:12])[:_SAMPLE]

@@ -25,8 +25,8 @@ from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # points between a caption and its visual
+_BESIDE_AREA = 2_500  # square points of a visual beside its caption; smaller ones are marks in the margin
 _BIT = 18.0  # points between a drawing and a stray line of it
-_MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
@@ -78,7 +78,7 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
 
 
 def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
-    """Where the paragraph of a line ends, if its last line is short."""
+    """The foot of a line, or of the short last line of a paragraph right below it."""
     tall = line[3] - line[1]
     ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
     return max(ends, default=line[3])
@@ -92,12 +92,12 @@ class _Finder:
         own = [caption.box for caption in view.captions]
         self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
-        self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
+        self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
         self._stops = list(self._find_stops())
 
     def content(self) -> Rect:
-        """The box around everything but running heads and feet."""
+        """The box around all text but running heads and feet."""
         return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
 
     def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
@@ -113,23 +113,18 @@ class _Finder:
         return self._texts(caption, room, up=up)
 
     def sideways(self, caption: Caption) -> Choice | None:
-        """A shape or table level with the caption, for captions without one above or below."""
-        boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
+        """A shape or table beside the caption, for captions that have none above or below."""
         near = [
             box
-            for box in boxes
+            for box in self._solid
             if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
             and -_FAR < shared_width(box, caption.box) <= 4
-            and area(box) > 2_500
+            and area(box) > _BESIDE_AREA
         ]
         if not near:
             return None
         best = max(near, key=lambda box: shared_width(box, caption.box))
         return Choice(best, Strength.DRAWN)
-
-    def _is_marginal(self, piece: Piece) -> bool:
-        high = self._text.height
-        return piece.box[3] < _MARGIN * high or piece.box[1] > (1 - _MARGIN) * high
 
     def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
         for caption in self._view.captions:
@@ -180,8 +175,7 @@ class _Finder:
             lined = best
         if lined is None:
             return None
-        loose = self._text.prose | self._own | self._margin
-        near = [one for one in self._text.pieces if one not in loose and contains(room, one.box)]
+        near = [piece for piece in self._loose(room) if piece not in self._text.prose]
         return Choice(with_heads(lined, near), Strength.RULED)
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
@@ -200,28 +194,29 @@ class _Finder:
         inner = intersection(expanded(room, 2), expanded(box, 60))
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        loose = [
-            one
-            for one in self._text.pieces
-            if contains(room, one.box) and one not in self._own | self._margin
-        ]
-        box = union((box, *titles(box, panels, self._text, loose)))
+        box = union((box, *titles(box, panels, self._text, self._loose(room))))
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
-        """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        """The box with what stands beside it in the column of the caption, such as the matrix of a graph."""
         if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
             return box
         column = union(
             one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
         )
         reach = intersection(room, (column[0], box[1], column[2], box[3]))
-        loose = [one for one in self._text.pieces if one not in self._text.prose | self._own | self._margin]
-        level = [one.box for one in (*loose, *self._shapes) if contains(reach, one.box)]
-        return union((box, *level))
+        loose = [piece for piece in self._loose(reach) if piece not in self._text.prose]
+        level = [shape for shape in self._shapes if contains(reach, shape.box)]
+        return union((box, *(one.box for one in (*loose, *level))))
+
+    def _loose(self, box: Rect) -> list[Piece]:
+        """The pieces in a box that belong neither to captions nor to running heads and feet."""
+        return [
+            piece for piece in self._text.inside(box) if piece not in self._own and piece not in self._margin
+        ]
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
-        """The shapes nearest to the caption; labels may stand in between."""
+        """The shapes nearest to the caption. Labels may stand between these and the caption."""
         over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
         over = over or [one for one in shapes if not self._is_others(caption, one)]  # a caption at the margin
         if not over:
@@ -230,7 +225,7 @@ class _Finder:
         return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
-        """The chosen shapes with those close to them that are not closer to another caption."""
+        """The box around the chosen shapes, those that belong to no other caption, and stray lines near them."""
         box = union(one.box for one in chosen)
         listing = all(is_written(one, self._text) for one in chosen)
         rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
@@ -242,7 +237,7 @@ class _Finder:
         return box
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether another caption on the same side of the shape is closer."""
+        """Whether the shape stands over or under another caption, on the side on which it is of this one."""
         if shared_width(shape.box, caption.box) > 0:
             return False
         under = caption.box[1] > shape.box[1]
@@ -255,22 +250,22 @@ class _Finder:
         )
 
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        own = self._own | self._margin
-        pieces = [one for one in self._text.pieces if one not in own and contains(room, one.box)]
+        pieces = self._loose(room)
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, Strength.TEXT) if box else None
         if len(rows_of(pieces)) < 3 and up:
-            pieces = self._listing(caption, own)
+            pieces = self._listing(caption)
         if len(rows_of(pieces)) < 3:
             return None
         return Choice(union(one.box for one in pieces), Strength.TEXT)
 
-    def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
+    def _listing(self, caption: Caption) -> list[Piece]:
         """The lines in small print right above a caption, such as a program listing."""
         found: list[Piece] = []
         edge = caption.box[1]
         small = 0.88 * self._text.body
+        own = self._own | self._margin
         pieces = [
             one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
         ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf.captions import (
+    MARGIN,
     Caption,
     Text,
     area,
@@ -45,12 +46,13 @@ _FEW_PATHS = 3_000  # paths that a page may have without counting towards the do
 _MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # times as large as a table is a drawing that the table is a part of
+_LARGER = 3  # times the area of a table that a drawing has at least of which the table is a part
 _BACKGROUND = 0.7  # share of the page from which it may be a background
-_MARGIN = 0.08  # share of the page's height that running heads take
-_LEAFLET = 2  # pages; logos and cover art stand above the prose of the first page of a longer document
-_MIN_DRAWING = (110.0, 70.0)
-_MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
+_LEAFLET = (
+    2  # pages; in a longer document, what stands above the prose of the first page is a logo or cover art
+)
+_MIN_DRAWING = (110.0, 70.0)  # points, the same of a drawing without pictures
+_UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
 
 @dataclass
@@ -127,15 +129,13 @@ class _Search:
             if self._work > MAX_WORK:
                 self.stopped = span.page
                 break
-            views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
+            scanned = span.page in self._scanned or span.end_line < span.start_line
+            views[span.page] = self._scan(span) if scanned else self._view(span)
         found: list[_Found] = []
         for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
             view = views.get(span.page, [])
             found += self._pick(view) if isinstance(view, PageView) else view
         return found
-
-    def _is_scan(self, span: PageSpan) -> bool:
-        return span.page in self._scanned or span.end_line < span.start_line
 
     def _scan(self, span: PageSpan) -> list[_Found]:
         """A scanned page as one visual; an empty list if it is blank."""
@@ -189,7 +189,8 @@ class _Search:
                 found.append(_captioned(view, caption, choice))
         taken = [one.box for one in found]
         has_title = view.number == 1 and self._pdf.count > _LEAFLET
-        found += _uncaptioned(view, taken, _top_of_prose(view.text) if has_title else 0.0)
+        top_of_prose = min((piece.box[1] for piece in view.text.prose), default=view.text.height)
+        found += _uncaptioned(view, taken, top_of_prose if has_title else 0.0)
         for one in found:
             one.box = intersection(one.box, (0.0, 0.0, view.text.width, view.text.height))
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
@@ -228,7 +229,7 @@ def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     """The lines of a table, with those of its caption if they are adjacent."""
-    inside = {one.line for one in text.pieces if contains(expanded(box, 1.5), one.box)}
+    inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
     if not lines:
@@ -253,12 +254,12 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    top = _MARGIN * view.text.height
+    top = MARGIN * view.text.height
     loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
     tables = [with_heads(box, loose) for box in view.tables]
     for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held and not is_printed([one for one in view.text.pieces if contains(box, one.box)]):
+        if not held and not is_printed(view.text.inside(box)):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
@@ -266,12 +267,8 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     return found
 
 
-def _top_of_prose(text: Text) -> float:
-    return min((one.box[1] for one in text.prose), default=text.height)
-
-
 def _merged(boxes: list[Rect]) -> list[Rect]:
-    """The boxes, those that overlap as one."""
+    """The boxes, with those that overlap joined."""
     found: list[Rect] = []
     for box in boxes:
         near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
@@ -319,7 +316,7 @@ def _labelled(found: list[_Found]) -> list[Visual]:
         elif one.type is VisualType.PAGE:
             wanted = f"Page {one.page}"
         else:
-            word = _MADE_UP[one.type]
+            word = _UNCAPTIONED_WORDS[one.type]
             counts[one.page, word] += 1
             wanted = f"{word} p{one.page}-{counts[one.page, word]}"
         named.add(wanted.casefold())

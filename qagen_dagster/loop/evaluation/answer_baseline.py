@@ -1,4 +1,5 @@
-"""Answers the published questions from their own documents with one search and one model call, and scores the answers.
+"""Answers the published questions from their own documents with one search and one model call, and scores the
+answers.
 
 Nothing is downloaded. A full text is used only if it is stored already.
 """

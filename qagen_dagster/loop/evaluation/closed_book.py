@@ -122,13 +122,14 @@ class _ClosedBookEvaluator:
         guess = closed_book.guess(
             session.recorded(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
         )
-        if isinstance(guess, str):
-            return blank.model_copy(update={"failure": guess})
-        said = guess.answer.strip()
-        answered = blank.model_copy(update={"given": said, "confidence": guess.confidence})
+        if guess.result is None:
+            return blank.model_copy(update={"failure": guess.failure})
+        said = guess.result.answer.strip()
+        answered = blank.model_copy(update={"given": said, "confidence": guess.result.confidence})
         comparer = session.recorded(self.comparer, self.role)
         marked = mark_answer(pair.question, pair.answer, said, comparer, self.role)
-        if marked.decided is None:
-            return answered.model_copy(update={"failure": marked.why})
-        verdict = {"leaked": marked.right, "decided": marked.decided, "explanation": marked.why}
+        if marked.result is None:
+            return answered.model_copy(update={"failure": marked.failure})
+        found = marked.result
+        verdict = {"leaked": found.right, "decided": found.decided, "explanation": found.explanation}
         return answered.model_copy(update=verdict)

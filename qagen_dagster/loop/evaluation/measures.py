@@ -1,9 +1,10 @@
-"""Says how good answers and rankings are: word overlap, right or wrong, recall and ranks, and shares with 95 % intervals.
+"""Says how good answers and rankings are: word overlap, right or wrong, recall and ranks, shares with 95 % intervals.
 
-Sources: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuation and English articles do not count). In scripts without spaces
-between words each character is a token, as in MLQA (Lewis et al. 2020). Voorhees, TREC-8 question answering track, 1999 (reciprocal rank).
-Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain, here binary: log2(1 + rank), relative to the best possible order). McNemar, Psychometrika
-1947 (paired shares; here the exact binomial test). `answer_match.py` compares the facts of two answers.
+Sources: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuation and English articles do not count; in
+scripts without spaces between words each character is a token, as in MLQA, Lewis et al. 2020). Voorhees, TREC-8 question
+answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain, here binary:
+log2(1 + rank), relative to the best possible order). McNemar, Psychometrika 1947 (paired shares; here the exact binomial
+test). `answer_match.py` compares the facts of two answers.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from qagen_dagster.records.evaluation import (
     SystemScores,
 )
 from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.run import Outcome
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ASCII = frozenset(string.punctuation)
@@ -75,11 +77,11 @@ _UNKNOWN = frozenset(
 
 @dataclass(frozen=True)
 class Marked:
-    """Whether an answer is right. If nothing decided it, `right` and `decided` are None and `why` is the reason."""
+    """Whether an answer is right, and what decided that."""
 
-    right: bool | None
-    decided: Decided | None
-    why: str
+    right: bool
+    decided: Decided
+    explanation: str
 
 
 def says_nothing(answer: str) -> bool:
@@ -87,21 +89,24 @@ def says_nothing(answer: str) -> bool:
     return normalise(answer).rstrip(".!") in _UNKNOWN
 
 
-def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Marked:
-    """Compare `given` with the reference answer. `model` decides what code cannot. Raises ModelError."""
+def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
+    """Compare `given` with the reference answer. `model` decides what code cannot; the caller records its calls.
+
+    Raises ModelError.
+    """
     if says_nothing(given):
-        return Marked(False, Decided.UNKNOWN, "no answer was given")
+        return Outcome(Marked(False, Decided.UNKNOWN, "no answer was given"))
     found = match(given, reference)
     if found is Match.SAME:
-        return Marked(True, Decided.MATCH, "the same words, numbers and names")
+        return Outcome(Marked(True, Decided.MATCH, "the same words, numbers and names"))
     if found is Match.CONFLICT:
-        return Marked(False, Decided.MATCH, "another number, date or name, or the opposite")
+        return Outcome(Marked(False, Decided.MATCH, "another number, date or name, or the opposite"))
     if model is None:
-        return Marked(None, None, "code cannot decide, and the profile has no judge")
+        return Outcome(None, "code cannot decide, and the profile has no judge")
     marked = closed_book.mark(model, role, question, reference, given)
-    if isinstance(marked, str):
-        return Marked(None, None, f"not compared: {marked}")
-    return Marked(marked.right, Decided.MODEL, marked.explanation)
+    if marked.result is None:
+        return Outcome(None, f"not compared: {marked.failure}")
+    return Outcome(Marked(marked.result.right, Decided.MODEL, marked.result.explanation))
 
 
 CUTS = (1, 5, 10)

@@ -1,6 +1,7 @@
 """Measures how well plain search in the whole corpus finds the documents and the evidence of the published questions.
 
-A question that quotes the title of its document lets any search find it. So such a question is also searched for without the title.
+A question that quotes the title of its document lets any search find it. So such a question is also searched for
+without the title.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What all evaluations of a published set share: its questions, models and budget, running the questions in parallel, and the stored reports.
+"""What all evaluations of a published set share: its questions, models and budget, running the questions in parallel,
+and the stored reports.
 
 Each document is stored as soon as its questions are done.
 """
@@ -60,7 +61,7 @@ class Evaluation:
 
     @cached_property
     def meter(self) -> BudgetMeter | None:
-        """The check of the budget before paid calls; None when nothing is limited."""
+        """The meter that keeps the paid calls within the budget; None if nothing is limited."""
         if self.budget.unlimited:
             return None
         shared = self.budget.model_copy(update={"document": Allowance()})  # that limit is for questions
@@ -143,7 +144,7 @@ class EvaluationPlan:
 
 
 def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
-    """Plan an evaluation of the published questions. `how` names what else the results of a document depend on."""
+    """Plan an evaluation of the published questions. `how` returns what the results of a document depend on besides its questions."""
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
         by_document.setdefault(pair.document_id, []).append(pair)
@@ -233,10 +234,14 @@ class RecordingModel:
         self.responses.append(response)
         return response
 
+    def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
+        """The responses so far, as they are accounted for."""
+        return response_summaries(self.responses, role, self.spec, document_id, attempt)
+
 
 @dataclass
 class Session:
-    """The models that are asked about one question. Their calls are recorded however the question ends."""
+    """The models that are asked about one question. Their calls are recorded even if the question ends with an error."""
 
     pair: QAPair
     _models: list[tuple[str, RecordingModel]] = field(default_factory=list[tuple[str, RecordingModel]])
@@ -251,9 +256,7 @@ class Session:
     def calls(self) -> tuple[CallSummary, ...]:
         attempt = self.pair.generation_metadata.attempt_number
         return tuple(
-            call
-            for role, one in self._models
-            for call in response_summaries(one.responses, role, one.spec, self.pair.document_id, attempt)
+            call for role, one in self._models for call in one.calls(role, self.pair.document_id, attempt)
         )
 
 
@@ -291,13 +294,13 @@ class EvaluationRun(Generic[QuestionT]):
         kept = {one.key: store.find_valid(one.key, self.record) for one in planned.documents}
         todo = [one for one in planned.documents if kept[one.key] is None]
         units = [(document, number) for document in todo for number in range(len(document.questions))]
-        open_: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}
+        unfinished: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}
 
         def unit(at: int) -> None:
             document, number = units[at]
             result = self._ask(document.questions[number])
             with self._guard:
-                results = open_[document.key]
+                results = unfinished[document.key]
                 results[number] = result
                 ended = len(results) == len(document.questions)
             if ended:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.loop.evaluation.measures import compare_systems, grouped, mark_answer, scores
@@ -199,12 +198,7 @@ def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | Non
         marked = mark_answer(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)
     except ModelError as error:
         return found.model_copy(update={"failure": f"the judge gave no verdict: {error}"[:500]})
-    verdict = {"right": marked.right, "decided": marked.decided}
-    told = {"failure" if marked.decided is None else "explanation": marked.why}
+    verdict = {"failure": marked.failure} if marked.result is None else asdict(marked.result)
     attempt = question.generation_metadata.attempt_number
-    calls = (
-        ()
-        if asked is None
-        else response_summaries(asked.responses, Role.JUDGE.value, asked.spec, found.document_id, attempt)
-    )
-    return found.model_copy(update=verdict | told | {"calls": calls})
+    calls = () if asked is None else asked.calls(Role.JUDGE.value, found.document_id, attempt)
+    return found.model_copy(update={**verdict, "calls": calls})

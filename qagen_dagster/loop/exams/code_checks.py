@@ -1,22 +1,177 @@
-"""The checks of an exam question that code makes without a model: its faults, and whether its key is proven.
-
-They never judge style or difficulty. `findings.py` decides what follows from a fault.
-"""
+"""The checks of an exam question that code makes without a model: balanced LaTeX, other faults, and whether its key is proven."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
+from typing import get_args
 
-from qagen_dagster.loop.exams.proof import OptionValues, Proving, option_values, prove
 from qagen_dagster.mathematics import sandbox as sandboxes
-from qagen_dagster.mathematics.forms import FormError, FormFailure
-from qagen_dagster.mathematics.latex import latex_fault
-from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.mathematics.evaluator import FormError, FormFailure
+from qagen_dagster.mathematics.expressions import Unreadable
+from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
+from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.records.exams.item import QuestionPackage, Severity
-from qagen_dagster.records.exams.proof import Examination, Fault, ProofStatus
+from qagen_dagster.mathematics.values import Quantity, equal, quantity, rounds_to
+from qagen_dagster.records.exams.bank import (
+    Examination,
+    Fault,
+    Proof,
+    ProofStatus,
+)
+from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion, Letter, QuestionPackage, Severity
+
+_ESCAPED = re.compile(r"\\[\\${}%&#_]")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z*]+)\}")
+_LEFT, _RIGHT = re.compile(r"\\left(?![a-z])"), re.compile(r"\\right(?![a-z])")
+_PAIRS = (("\\(", "\\)"), ("\\[", "\\]"))
+_OPEN_END = re.compile(r"\\(?:frac|dfrac|tfrac|sqrt)\s*(?:\$|$)|[\^_]\s*(?:\$|$)|\\$")
+_BARE = re.compile(r"\\(?:frac|dfrac|sqrt|times|cdot|pi|theta|lambda|sin|cos|tan|text|mathrm)\b|\^\{")
+
+
+def latex_fault(text: str) -> str:
+    """A description of what is unbalanced; empty if nothing is."""
+    text = _ESCAPED.sub("  ", text)  # a line break before a bracket does not open a formula
+    for opening, closing in _PAIRS:
+        if text.count(opening) != text.count(closing):
+            return f"{opening} and {closing} do not pair"
+        text = text.replace(opening, "$").replace(closing, "$")
+    if len(_LEFT.findall(text)) != len(_RIGHT.findall(text)):
+        return "\\left and \\right do not pair"
+    if fault := _environment_fault(text):
+        return fault
+    return _inline_fault(text)
+
+
+def _environment_fault(text: str) -> str:
+    open_environments: list[str] = []
+    for kind, name in _ENVIRONMENT.findall(text):
+        if kind == "begin":
+            open_environments.append(name)
+        elif not open_environments or open_environments.pop() != name:
+            return f"\\end{{{name}}} without its \\begin"
+    if open_environments:
+        return f"\\begin{{{open_environments[-1]}}} without its \\end"
+    return ""
+
+
+def _inline_fault(text: str) -> str:
+    parts = text.replace("$$", "$").split("$")
+    if len(parts) % 2 == 0:
+        return "a $ without its partner (money is written \\$)"
+    depth = 0
+    for char in text:
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if depth < 0:
+            return "a } without its {"
+    if depth:
+        return "a { without its }"
+    if any(part.count("{") != part.count("}") for part in parts[1::2]):
+        return "braces that are opened in one formula and closed in another"
+    if any(_OPEN_END.search(part) for part in parts[1::2]):
+        return "a formula that breaks off"
+    outside = " ".join(parts[::2])
+    if len(parts) > 1 and (bare := _BARE.search(outside)):
+        return f"{bare.group()} outside of the $ signs"
+    return ""
+
+
+_ORDER: tuple[Letter, ...] = get_args(Letter)
+
+
+@dataclass(frozen=True)
+class OptionValues:
+    """The values of the options in the order of their letters, and why the other options have no value."""
+
+    values: Mapping[Letter, Quantity]
+    unread: Mapping[Letter, str]
+
+    def equal_pairs(self) -> list[tuple[Letter, Letter]]:
+        """Options with equal values, even if their texts differ."""
+        return [
+            (first, second)
+            for first, second in combinations(self.values, 2)
+            if equal(self.values[first], self.values[second])
+        ]
+
+
+@dataclass(frozen=True)
+class Proving:
+    """The proof; why the form has no value, if so; whether the values match only as rounded decimals."""
+
+    proof: Proof
+    failure: FormError | None = None
+    rounded: bool = False
+
+
+def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValues:
+    """The value of every option that has one. Never raises because of a text."""
+    readings: dict[Letter, Reading] = {}
+    unread: dict[Letter, str] = {}
+    for letter in _ORDER:
+        if letter not in options:
+            continue
+        try:
+            readings[letter] = read_value(options[letter])
+        except Unreadable as error:
+            unread[letter] = str(error)
+    tasks = [Task(one.expression, free=one.symbols) for one in readings.values()]
+    values: dict[Letter, Quantity] = {}
+    for (letter, reading), outcome in zip(readings.items(), sandbox.compute(tasks), strict=True):
+        if isinstance(outcome, Computed):
+            values[letter] = quantity(reading, outcome.exact, outcome.numbers)
+        else:
+            unread[letter] = str(outcome)
+    return OptionValues(values, unread)
+
+
+def prove(
+    question: ExamQuestion, check: CheckableForm | None, found: OptionValues, sandbox: Sandbox
+) -> Proving:
+    """Compute `check` and compare it with the options. Never raises because of a form."""
+    if check is None:
+        return Proving(Proof(status=ProofStatus.ABSENT, detail="there is no checkable form"))
+    (outcome,) = sandbox.compute([Task(check.expression, check.givens)])
+    if not isinstance(outcome, Computed):
+        return Proving(
+            Proof(status=ProofStatus.UNPROVEN, detail=f"the form has no value: {outcome}"), outcome
+        )
+    try:
+        unit = read_unit(check.unit)
+    except Unreadable:
+        unit = ONE  # options are then compared without units
+    value = Quantity(outcome.exact, outcome.numbers, unit)
+    return _compared(question, value, found)
+
+
+def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> Proving:
+    key = question.correct_option
+    matching: list[Letter] = [letter for letter, one in found.values.items() if equal(value, one)]
+    rounded = not matching
+    if rounded:
+        matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
+    status, detail = _judged(key, matching, value, found)
+    proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
+    return Proving(proof, rounded=rounded and bool(matching))
+
+
+def _judged(
+    key: Letter, matching: list[Letter], value: Quantity, found: OptionValues
+) -> tuple[ProofStatus, str]:
+    if key in found.unread and not matching:
+        return ProofStatus.UNPROVEN, f"option {key} cannot be read as a value: {found.unread[key]}"
+    if matching == [key]:
+        others = ", ".join(f"{letter} ({why})" for letter, why in sorted(found.unread.items()))
+        return ProofStatus.PROVEN, f"not compared: {others}" if others else ""
+    said = f"the form gives {value.text}"
+    if not matching:
+        return ProofStatus.REFUTED, f"{said}, which no option is"
+    if len(matching) > 1:
+        return ProofStatus.REFUTED, f"{said}, which {' and '.join(matching)} both are"
+    return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
+
 
 UNBALANCED_LATEX = "unbalanced_latex"
 EMPTY_OPTION = "empty_option"

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings, what_changed
 from qagen_dagster.loop.exams.bank import is_part_current
-from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, part_set, plan_part
+from qagen_dagster.loop.exams.plan import (
+    ExamOptions,
+    PartPlan,
+    part_set,
+    plan_part,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import PartSet
 from qagen_dagster.records.exams.item import ExamPart

@@ -1,36 +1,165 @@
-"""Plans one part of an exam: everything that decides its results, from configuration, profile and options of the run."""
+"""Plans one part of an exam: the number of its items, the work on each slot, and everything that its results depend on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.configuration.exams.loading import Exam, find_exam
+from qagen_dagster.agents.exams import ExamContext, prompts
+from qagen_dagster.configuration.exams import Exam, chosen, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
-from qagen_dagster.loop.exams.fingerprint import exam_specs, part_fingerprint
-from qagen_dagster.loop.exams.inputs import ExamModels, ItemWork
-from qagen_dagster.loop.exams.quota import quotas
-from qagen_dagster.loop.exams.state_machine import ItemLimits
+from qagen_dagster.loop.exams import code_checks
+from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemLimits
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.shared_budget import effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.budget import Allowance, Budget, Meter
 from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.bank import PartSet
+from qagen_dagster.records.exams.bank import Examination, PartSet, SlotResult
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
-from qagen_dagster.records.exams.item import (
-    ExamPart,
-    ExamSchema,
-)
-from qagen_dagster.records.exams.result import SlotResult
-from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.exams.item import ExamPart, ExamSchema, QuestionPackage
+from qagen_dagster.records.ids import digest, fingerprint
+
+
+def quotas(
+    exam: Exam,
+    items: int,
+    seed: int,
+    weights: Mapping[Difficulty, float] | None = None,
+    prefixes: Sequence[str] | None = None,
+) -> dict[ExamPart, int]:
+    """The number of slots of every part of the exam, including parts without slots.
+
+    `weights` replace those of the exam. `prefixes` select schemas. Raises ConfigError when no schema or no difficulty has a share,
+    and for an invalid weight or a weight of a difficulty that the exam does not have.
+    """
+    allowed = chosen(exam.schemas, exam.config.schema_prefixes)
+    schemas = {
+        one: exam.config.schema_weights.get(one, 1.0) for one in chosen(allowed, tuple(prefixes or ()))
+    }
+    difficulties = {one: said.weight for one, said in exam.config.difficulties.items()}
+    for one, weight in (weights or {}).items():
+        if one not in difficulties:
+            raise ConfigError(f"exam {exam.key} has no {one.value} items to give a weight to")
+        if not 0 <= weight < math.inf:
+            raise ConfigError(f"the weight of {one.value} items must be a number of at least 0, not {weight}")
+        difficulties[one] = weight
+    for name, shares in (("schema", schemas.values()), ("difficulty", difficulties.values())):
+        if not any(shares):
+            raise ConfigError(f"no selected {name} of exam {exam.key} has a weight above 0")
+    by_schema = _deal(tuple(schemas.items()), seed, items)
+    by_difficulty = _deal(tuple((one.value, weight) for one, weight in difficulties.items()), seed, items)
+    dealt = Counter(zip(by_schema, by_difficulty, strict=True))
+    return {part: dealt[part.schema_id, part.difficulty.value] for part in exam.parts()}
+
+
+@lru_cache(maxsize=16)  # called for every part of an exam with the same arguments
+def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tuple[str, ...]:
+    """The name that is furthest below its share, for each item. The seed breaks ties."""
+    whole = sum(weight for _, weight in weights)
+    shares = {key: weight / whole for key, weight in weights if weight > 0}
+    had = dict.fromkeys(shares, 0)
+    order: list[str] = []
+    for dealt in range(1, items + 1):
+        lag = {key: round(share * dealt - had[key], 9) for key, share in shares.items()}
+        last = max(lag.values())
+        key = min(
+            (one for one in lag if lag[one] == last), key=lambda one: digest(str(seed), str(dealt), one)
+        )
+        had[key] += 1
+        order.append(key)
+    return tuple(order)
+
+
+EXAM_VERSION = "2"  # increase when the same responses would give another result
+
+
+def exam_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
+    """The model of every role. Raises ConfigError, which names the roles without one."""
+    found = {role: profile.exam_spec(role) for role in EXAM_ROLES}
+    missing = [role.value for role, spec in found.items() if spec is None]
+    if missing:
+        raise ConfigError(f"profile {name} binds no model to {', '.join(missing)}")
+    return {role: spec for role, spec in found.items() if spec is not None}
+
+
+def exam_prompt_hashes() -> dict[str, str]:
+    """The hashes of the prompts of all four roles, by name."""
+    return {prompt.name: prompt.hash for prompt in prompts()}
+
+
+def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, seed: int) -> str:
+    """What the journal of a slot depends on. Limits and thresholds are left out, so a run with others resumes the same journal."""
+    config = exam.config
+    models = {role.value: spec.identity() for role, spec in specs.items()}
+    return fingerprint(
+        [
+            EXAM_VERSION,
+            json.dumps(models, sort_keys=True),
+            json.dumps(exam_prompt_hashes(), sort_keys=True),
+            config.name,
+            config.candidate_profile,
+            json.dumps(config.style_notes),
+            config.difficulties[part.difficulty].meaning,
+            exam.schema(part.schema_id).text,
+            str(seed),
+        ]
+    )
+
+
+Examiner = Callable[[QuestionPackage], Examination]
+
+
+@dataclass(frozen=True)
+class ExamModels:
+    """The models of one part."""
+
+    designer: Model
+    implementer: Model
+    verifier: Model
+    style_judge: Model
+
+    def metered(self, meter: Meter) -> ExamModels:
+        """The same models, whose calls `meter` checks and records."""
+        return replace(
+            self,
+            designer=metered(self.designer, meter),
+            implementer=metered(self.implementer, meter),
+            verifier=metered(self.verifier, meter),
+            style_judge=metered(self.style_judge, meter),
+        )
+
+    @property
+    def names(self) -> dict[str, str]:
+        """`provider:model` by role."""
+        return {
+            Role.DESIGNER.value: self.designer.spec.name,
+            Role.IMPLEMENTER.value: self.implementer.spec.name,
+            Role.VERIFIER.value: self.verifier.spec.name,
+            Role.STYLE_JUDGE.value: self.style_judge.spec.name,
+        }
+
+
+@dataclass(frozen=True)
+class ItemWork:
+    """One slot, with everything that decides its result."""
+
+    part: ExamPart
+    slot: int  # counts from 1
+    context: ExamContext
+    limits: ItemLimits
+    models: ExamModels
+    examine: Examiner = code_checks.examine
+
 
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
 

@@ -1,39 +1,54 @@
-"""Works one exam item to its end: performs each step of its state machine and stores it in the journal before the next."""
+"""Works one exam item to its end, and derives its result. Each step is stored in the journal before the next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from qagen_dagster.agents.exams import designer, implementer, style_judge, verifier
+from qagen_dagster.agents import exams
+from qagen_dagster.agents.exams import Reply
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.exams.events import (
-    Designed,
-    ExamEvent,
-    Examined,
-    Implemented,
-    Solved,
-    Styled,
-    Verified,
-)
-from qagen_dagster.loop.exams.inputs import ItemWork
+from qagen_dagster.loop.exams.plan import ItemWork
 from qagen_dagster.loop.exams.state_machine import (
     Accepted,
     Design,
+    Designed,
+    ExamEvent,
     Examine,
+    Examined,
     GivenUp,
     Implement,
+    Implemented,
     ItemState,
     JudgeStyle,
     Solve,
+    Solved,
     Step,
+    Styled,
+    Verified,
     Verify,
+    finding_of,
     next_step,
     replay,
     transition,
 )
 from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.records.exams.bank import (
+    Attempt,
+    ExamItem,
+    Proof,
+    RejectedItem,
+    SlotEnd,
+    SlotPlan,
+    SlotResult,
+    Stage,
+    StageLog,
+    item_id,
+)
+from qagen_dagster.records.exams.config import StyleThresholds
+from qagen_dagster.records.exams.item import ExamPart
 
 
 @dataclass(frozen=True)
@@ -83,38 +98,33 @@ def _perform(
     context, models, attempt = work.context, work.models, len(state.attempts)
     match step:
         case Design():
-            idea = designer.design(context, models.designer, ideas, step.failures)
-            return Designed(plan=idea.result, failure=idea.failure, raw=idea.raw, calls=idea.calls, at=_now())
+            idea = exams.design(context, models.designer, ideas, step.failures)
+            return Designed(plan=idea.result, **_about(idea))
         case Implement():
-            made = implementer.implement(context, models.implementer, step.plan, step.number, _failed(step))
-            return Implemented(
-                package=made.result, failure=made.failure, raw=made.raw, calls=made.calls, at=_now()
-            )
+            question = exams.implement(context, models.implementer, step.plan, step.number, _failed(step))
+            return Implemented(package=question.result, **_about(question))
         case Examine():
             return Examined(examination=work.examine(step.package), at=_now())
         case Solve():
-            own = verifier.solve(context, models.verifier, step.package.question, attempt)
-            return Solved(blind=own.result, failure=own.failure, raw=own.raw, calls=own.calls, at=_now())
+            solution = exams.solve(context, models.verifier, step.package.question, attempt)
+            return Solved(blind=solution.result, **_about(solution))
         case Verify():
-            found = verifier.verify(context, models.verifier, step.package, step.blind, attempt)
-            return Verified(
-                report=found.result, failure=found.failure, raw=found.raw, calls=found.calls, at=_now()
-            )
+            verdict = exams.verify(context, models.verifier, step.package, step.blind, attempt)
+            return Verified(report=verdict.result, **_about(verdict))
         case JudgeStyle():
-            judged = style_judge.judge(context, models.style_judge, step.package, step.report, attempt)
-            return Styled(
-                report=judged.result,
-                failure=judged.failure,
-                raw=judged.raw,
-                calls=judged.calls,
-                at=_now(),
-            )
+            style = exams.judge_style(context, models.style_judge, step.package, step.report, attempt)
+            return Styled(report=style.result, **_about(style))
 
 
-def _failed(step: Implement) -> implementer.Failed | None:
+def _about(reply: Reply[Any]) -> dict[str, Any]:
+    """The fields that every event about a model's reply has."""
+    return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
+
+
+def _failed(step: Implement) -> exams.Failed | None:
     if step.failed is None or step.finding is None:
         return None
-    return implementer.Failed(
+    return exams.Failed(
         package=step.failed.package,
         caught_by=step.finding.stage.value,
         detail=f"{step.finding.name}: {step.finding.detail}",
@@ -126,3 +136,117 @@ def _failed(step: Implement) -> implementer.Failed | None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat()
+
+
+def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> SlotResult:
+    """The result of a slot. The caller adds the run and the time."""
+    step = worked.step
+    item = _item(work, step, worked.events) if isinstance(step, Accepted) else None
+    rejected = _rejected(work, worked, step) if isinstance(step, GivenUp) else None
+    end = SlotEnd.ACCEPTED if item else SlotEnd.REJECTED if rejected else SlotEnd.BUDGET_EXHAUSTED
+    return SlotResult(
+        part=work.part,
+        slot=work.slot,
+        end=end,
+        end_detail=step.finding.detail if isinstance(step, GivenUp) else worked.stopped,
+        plan=worked.state.plan,
+        attempts=worked.state.attempts,
+        item=item,
+        rejected=rejected,
+        log=tuple(_log(worked.events, work.limits.thresholds)),
+        calls=tuple(call for event in worked.events for call in event.calls),
+        fingerprint=fingerprint,
+    )
+
+
+def slot_plan(part: ExamPart, slot: int, state: ItemState, events: tuple[ExamEvent, ...]) -> SlotPlan:
+    """The state of the design."""
+    return SlotPlan(
+        part=part,
+        slot=slot,
+        plan=state.plan,
+        failures=state.design_failures,
+        calls=tuple(call for event in events if isinstance(event, Designed) for call in event.calls),
+    )
+
+
+def _item(work: ItemWork, step: Accepted, events: tuple[ExamEvent, ...]) -> ExamItem:
+    examination = step.attempt.examination
+    if step.attempt.blind is None:
+        raise ValueError("an accepted question was solved blind")
+    return ExamItem(
+        id=item_id(work.part.schema_id, work.part.difficulty, step.package.question),
+        exam=work.part.exam,
+        schema_id=work.part.schema_id,
+        schema_title=work.context.schema.title,
+        difficulty=work.part.difficulty,
+        idea_plan=step.plan,
+        question_package=step.package,
+        blind_solution=step.attempt.blind,
+        verifier_report=step.report,
+        style_report=step.style,
+        proof=examination.proof if examination is not None else Proof(),
+        models=work.models.names,
+        attempts=step.attempt.number,
+        timestamp=events[-1].at,
+    )
+
+
+def _rejected(work: ItemWork, worked: Worked, step: GivenUp) -> RejectedItem:
+    last = worked.state.last or Attempt(number=0)
+    return RejectedItem(
+        exam=work.part.exam,
+        schema_id=work.part.schema_id,
+        schema_title=work.context.schema.title,
+        difficulty=work.part.difficulty,
+        slot=work.slot,
+        stage=step.finding.stage.value,
+        failure_type=step.finding.name,
+        severity=step.finding.severity,
+        reasons=(step.finding.detail,),
+        idea_plan=worked.state.plan,
+        question_package=last.package,
+        blind_solution=last.blind,
+        verifier_report=last.report,
+        style_report=last.style,
+        models=work.models.names,
+        attempts=last.number,
+        timestamp=worked.events[-1].at,
+    )
+
+
+def _log(events: tuple[ExamEvent, ...], thresholds: StyleThresholds) -> Iterator[StageLog]:
+    state = ItemState()
+    for event in events:
+        state = transition(state, event)
+        stage, raw = _stage_of(event), "" if isinstance(event, Examined) else event.raw
+        if isinstance(event, Designed):
+            attempt, detail = len(state.design_failures) + (event.plan is not None), event.failure
+        else:
+            attempt, detail = len(state.attempts), _detail(state, event, thresholds)
+        ok = event.plan is not None if isinstance(event, Designed) else not detail
+        if ok and isinstance(event, Examined):
+            detail = f"proof: {event.examination.proof.status.value}"
+        yield StageLog(stage=stage, attempt=attempt, ok=ok, detail=detail, raw_text=raw, at=event.at)
+
+
+def _detail(state: ItemState, event: ExamEvent, thresholds: StyleThresholds) -> str:
+    """What is wrong after `event`; empty when nothing is wrong."""
+    finding = finding_of(state.attempts[-1], thresholds)
+    return "" if finding is None else f"{finding.name} ({finding.severity.value}): {finding.detail}"
+
+
+def _stage_of(event: ExamEvent) -> Stage:
+    match event:
+        case Designed():
+            return Stage.DESIGNER
+        case Implemented():
+            return Stage.IMPLEMENTER
+        case Examined():
+            return Stage.GATES
+        case Solved():
+            return Stage.BLIND_SOLUTION
+        case Verified():
+            return Stage.VERIFIER
+        case _:
+            return Stage.STYLE_JUDGE

@@ -14,17 +14,14 @@ from functools import cached_property
 
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.calls import total_spent
-from qagen_dagster.loop.exams.events import ExamEvent
-from qagen_dagster.loop.exams.inputs import ExamModels
-from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
-from qagen_dagster.loop.exams.result import slot_plan, slot_result
-from qagen_dagster.loop.exams.run_item import Worked, work_item
-from qagen_dagster.loop.exams.state_machine import Accepted, replay
+from qagen_dagster.loop.exams.plan import ExamModels, PartPlan, finished_slot
+from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
+from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.exams.bank import SlotPlan, SlotResult
 from qagen_dagster.records.exams.item import IdeaPlan
-from qagen_dagster.records.exams.result import SlotPlan, SlotResult
 
 STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a part early
 Progress = Callable[[int, int, str], None]

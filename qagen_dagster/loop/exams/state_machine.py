@@ -1,35 +1,164 @@
-"""The state machine of one exam item: design, then implement and check it until it passes or is given up.
-
-Order, severities and limits follow "ESAT Question Generator - Project Structure Documentation", section Retry Logic.
-Only `next_step` uses the limits. `transition` accepts an event in every state that it fits, so a journal can be resumed with
-other limits. The code is pure.
-"""
+"""The state machine of one exam item: its events, why an attempt fails, and the next step. Code decides, whatever a model called its verdict."""
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import Field
 
-from qagen_dagster.loop.exams.events import (
-    Designed,
-    ExamEvent,
-    Examined,
-    Implemented,
-    Solved,
-    Styled,
-    Verified,
-)
-from qagen_dagster.loop.exams.findings import finding_of
+from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stage
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.item import (
     BlindSolution,
+    ExamQuestion,
     IdeaPlan,
     QuestionPackage,
     Severity,
     StyleReport,
+    Verdict,
     VerifierReport,
 )
-from qagen_dagster.records.exams.result import Attempt, Finding, Stage
+from qagen_dagster.records.run import CallSummary
+
+
+class _ReplyEvent(Record):
+    """A model was asked. `raw` is its text. `failure` says why there is no result."""
+
+    failure: str = ""
+    raw: str = ""
+    calls: tuple[CallSummary, ...] = ()
+    at: str = ""  # ISO 8601, UTC
+
+
+class Designed(_ReplyEvent):
+    kind: Literal["designed"] = "designed"
+    plan: IdeaPlan | None = None
+
+
+class Implemented(_ReplyEvent):
+    kind: Literal["implemented"] = "implemented"
+    package: QuestionPackage | None = None
+
+
+class Examined(Record):
+    """Code checked the question and computed its form."""
+
+    kind: Literal["examined"] = "examined"
+    examination: Examination
+    calls: tuple[CallSummary, ...] = ()  # always empty; every event has this field
+    at: str = ""
+
+
+class Solved(_ReplyEvent):
+    """The verifier's own solution, made without the key."""
+
+    kind: Literal["solved"] = "solved"
+    blind: BlindSolution | None = None
+
+
+class Verified(_ReplyEvent):
+    kind: Literal["verified"] = "verified"
+    report: VerifierReport | None = None
+
+
+class Styled(_ReplyEvent):
+    kind: Literal["styled"] = "styled"
+    report: StyleReport | None = None
+
+
+ExamEvent = Annotated[
+    Designed | Implemented | Examined | Solved | Verified | Styled, Field(discriminator="kind")
+]
+
+
+class ExamJournal(Journal[ExamEvent]):
+    """The journal of one exam item."""
+
+
+KEY_NOT_REACHED = "key_not_reached"
+SEVERAL_RIGHT = "several_right_options"
+NONE_RIGHT = "no_right_option"
+_SEVERITY_ORDER = (Severity.STRUCTURAL, Severity.UNKNOWN, Severity.FIXABLE)
+
+
+def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
+    """The finding about an attempt so far; None when nothing is wrong."""
+    if attempt.broken is not None:
+        return attempt.broken
+    found: Finding | None = None
+    if attempt.examination is not None:
+        found = _of_code_checks(attempt.examination)
+    if found is None and attempt.blind is not None and attempt.package is not None:
+        found = _of_blind(attempt.blind, attempt.package.question)
+    if found is None and attempt.report is not None:
+        found = _of_report(attempt.report)
+    if found is None and attempt.style is not None:
+        found = _of_style(attempt.style, thresholds)
+    return found
+
+
+def _of_code_checks(examination: Examination) -> Finding | None:
+    if not examination.faults:
+        return None
+    worst = min(examination.faults, key=lambda one: _SEVERITY_ORDER.index(one.severity))
+    return Finding(
+        stage=Stage.GATES,
+        name=worst.name,
+        severity=worst.severity,
+        detail="; ".join(f"{one.name}: {one.detail}" for one in examination.faults),
+    )
+
+
+def _of_blind(blind: BlindSolution, question: ExamQuestion) -> Finding | None:
+    """The answer of the verifier must be the key and nothing else."""
+    key = question.correct_option
+    right = blind.right
+    if right == (key,):
+        return None
+    if len(right) > 1:
+        name, said = SEVERAL_RIGHT, f"found {', '.join(right)} all right"
+    elif not right:
+        name, said = NONE_RIGHT, "found no option right"
+    else:
+        name, said = KEY_NOT_REACHED, f"chose {right[0]}"
+    return Finding(
+        stage=Stage.BLIND_SOLUTION,
+        name=name,
+        severity=Severity.FIXABLE,
+        detail=f"solving without the key, the verifier {said}, not {key}; its value: {blind.value}",
+        instructions=(
+            f"The key is {key}, but an examiner who did not know it {said}. Find out which of the two is mistaken, "
+            f"and leave no room for it in the new question. The examiner's steps: {blind.reasoning}"
+        ),
+    )
+
+
+def _of_report(report: VerifierReport) -> Finding | None:
+    if report.verdict is Verdict.PASSED:
+        return None
+    return Finding(
+        stage=Stage.VERIFIER,
+        name=report.failure_type or "unspecified",
+        severity=report.severity or Severity.UNKNOWN,
+        detail="; ".join(report.reasons) or "no reasons given",
+        instructions=report.regen_instructions,
+    )
+
+
+def _of_style(style: StyleReport, thresholds: StyleThresholds) -> Finding | None:
+    if thresholds.accepts(style.scores):
+        return None
+    scores = ", ".join(f"{name} {value}" for name, value in style.scores.model_dump().items())
+    return Finding(
+        stage=Stage.STYLE_JUDGE,
+        name=style.failure_type or "below_thresholds",
+        severity=style.severity or Severity.UNKNOWN,
+        detail=f"{scores}; needed: each at least {thresholds.least_score}, mean at least {thresholds.least_mean:g}",
+        instructions=style.regen_instructions,
+    )
+
 
 UNUSABLE = "unusable_output"
 

@@ -1,7 +1,7 @@
-"""Grades a file of answers of another system: reads its rows, finds the documents that they name, and makes one report.
+"""Grades a file of answers of another system: its rows, the documents that they name, and one report.
 
-Rows are read twice, so that a long file is never in memory: once for the documents, and once for the answers of each document. Only one document
-at a time is in memory. Documents are found by id or file name, and nothing of them is stored.
+Rows are read twice, so that a long file is never in memory: once for the documents, and once for the answers of each
+document. Only one document at a time is in memory. Documents are found by id or file name, and are not stored.
 """
 
 from __future__ import annotations

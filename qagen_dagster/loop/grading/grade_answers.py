@@ -1,7 +1,8 @@
 """Grades many answers in parallel. The text of each document is read once.
 
-What belongs here: the answers of one document, the judge of a command that runs outside the asset graph, and the lines that say how much was
-decided, by whom, and how often such decisions were right. What does not: where answers and documents come from.
+What belongs here: the answers of one document, the judge of a command that runs outside the asset graph, and the
+lines that say how much was decided, by whom, and how often such decisions were right. What does not: where answers
+and documents come from.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]
 
 
 def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) -> None:
-    """Grade every answer. A worker thread calls `done(index of the document, its answers)` when all answers of a document are graded.
+    """Grade every answer. When all answers of a document are graded, a worker thread calls `done(index of document, answers)`.
 
     For a document that cannot be read, `done` gets the error. Other errors end the work and are raised.
     """
@@ -122,7 +123,7 @@ def in_picture(answer: GradedAnswer) -> bool:
 
 
 def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
-    """A sentence without support in the text may be supported by the picture, which is not read, so it is not ungrounded."""
+    """The grade of an answer about a picture. The picture is not read, and may support what the text does not: that is not measured."""
     if found.is_grounded is not False:
         return found
     reason = f"{_NOT_IN_TEXT}; {picture} may, and is not read"

@@ -1,7 +1,8 @@
 """Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are used again.
 
-The plan names the answers and the key of the grades of each document. The key covers the result of the document, its text, the kept questions,
-method, detector and judge. Grades that are stored under it are valid and never computed again.
+The plan names the answers and the key of the grades of each document. The key covers the result of the document, its
+text, the kept questions, method, detector and judge. Grades that are stored under it are valid and never computed
+again.
 """
 
 from __future__ import annotations

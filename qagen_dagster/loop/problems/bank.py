@@ -1,7 +1,4 @@
-"""Builds the bank of a problem set from the results of its tasks: items, files and exports.
-
-The bank can be rebuilt from the results at any time, at no cost.
-"""
+"""Builds the bank of a problem set from the results of its tasks: items, combinations of problems, files, exports, and small pictures for people."""
 
 from __future__ import annotations
 
@@ -9,31 +6,127 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
-from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.latex.answers import final_answer
-from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
+from qagen_dagster.errors import ConfigError, DocumentError, StoreError
+from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.image import trimmed
+from qagen_dagster.latex.content import final_answer
+from qagen_dagster.latex.engine import (
+    USUAL_LIBRARIES,
+    compile_item,
+    find_engine,
+    packages_of,
+    sign_declarations,
+)
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
-from qagen_dagster.loop.problems.combine import Combined, combined, whole_item
-from qagen_dagster.loop.problems.output_properties import (
+from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
+from qagen_dagster.loop.problems.properties import (
     alternate_breaches,
     conversion_breaches,
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
-from qagen_dagster.loop.problems.record import pipeline_result
-from qagen_dagster.loop.problems.run_set import gather_bank, gather_record
+from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL
-from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.review import rejections_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
-from qagen_dagster.records.problems.export import ORIGINAL, BankExport, BankItem, BankOption
-from qagen_dagster.records.problems.item import Breach, Format, Problem, VariantKind
-from qagen_dagster.records.problems.result import ProblemBank, ProblemRecord
-from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
+from qagen_dagster.publishing.problems.tex_check import own_of, refused
+from qagen_dagster.publishing.problems.tex_project import allowed_definitions
+from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind
+from qagen_dagster.records.problems.result import (
+    ORIGINAL,
+    BankExport,
+    BankItem,
+    BankOption,
+    ProblemBank,
+    ProblemRecord,
+    ProblemSources,
+    Stage,
+)
 from qagen_dagster.records.review import problem_set_key
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The problems that can be combined, and one line for each that cannot."""
+
+    problems: tuple[Problem, ...]
+    missing: tuple[str, ...]
+
+
+def whole_item(record: ProblemRecord) -> str:
+    """The item with its diagram."""
+    return with_diagram(record.latex, record.tikz.tikz_code if record.tikz is not None else "")
+
+
+def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, ProblemRecord]) -> Combined:
+    """One problem for each group of ids, `multi-1` and so on, if all parts are scanned and drawn."""
+    problems: list[Problem] = []
+    missing: list[str] = []
+    for number, group in enumerate(groups, 1):
+        lacking = [one for one in group if one not in records or not _whole(records[one])]
+        if lacking:
+            missing.append(f"multi-{number}: there is no finished item of {', '.join(lacking)}")
+            continue
+        problems.append(
+            Problem(
+                id=f"multi-{number}",
+                input=ProblemInput.COMBINED,
+                source_path=" + ".join(group),
+                index=number,
+                parts=tuple(whole_item(records[one]) for one in group),
+                preamble=next((records[one].problem.preamble for one in group), ""),
+                style=style,
+            )
+        )
+    return Combined(tuple(problems), tuple(missing))
+
+
+def _whole(record: ProblemRecord) -> bool:
+    """Whether the item is complete, with its diagram if it has one. A rejected item is not."""
+    done = {one.task.stage for one in record.tasks if one.end.ok}
+    return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())
+
+
+_SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
+_QUIET = ParseOptions(ocr=False)
+Shown = tuple[str, bytes]  # media type and bytes
+
+
+def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
+    """The picture of a problem as a thumbnail; None when it has none."""
+    if problem.picture is None:
+        return None
+    name = "picture.png" if problem.picture.media_type == "image/png" else "picture.jpg"
+    return _drawn(space, Source(name, space.store.read_bytes(picture_key(problem.picture))))
+
+
+def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> Shown | None:
+    """The first page of `latex`, compiled by the TeX engine; None without an engine, or if it is not allowed or does not compile."""
+    engine = find_engine()
+    barred = refused(latex, own_of(allowed_definitions([preamble])))
+    pdf = None if engine is None or barred else compile_item(engine, latex, preamble, libraries).pdf
+    if pdf is None:
+        return None
+    try:
+        page = space.parsers().render(Source("item.pdf", pdf), 1, _QUIET, RenderOptions())
+    except DocumentError:
+        return None
+    if page is None:
+        return None
+    drawn = trimmed(page, _SMALL)
+    return drawn.media_type, drawn.data
+
+
+def _drawn(space: Workspace, source: Source) -> Shown | None:
+    try:
+        image = space.parsers().render(source, 1, _QUIET, _SMALL)
+    except DocumentError:
+        return None
+    return None if image is None else (image.media_type, image.data)
+
 
 SOURCES = "sources.json"
 FILES = ("bank.json", "results.jsonl")

@@ -1,19 +1,40 @@
-r"""Finds the faults of one text, in words that a model can act on: items, options, solutions, drawings, copies."""
+"""Finds the faults of one text, in words that a model can act on, and what a variant or a conversion has to keep and does not."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
-from qagen_dagster.latex.answers import bare_answer, final_answer, named_options
-from qagen_dagster.latex.code import plain_of
-from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
-from qagen_dagster.latex.layout import without_pictures
-from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
-from qagen_dagster.latex.structure import environments, item_faults, options_of, solution_of
-from qagen_dagster.mathematics.reading import read_value
-from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import equal, value_of
+from qagen_dagster.latex.content import (
+    CLOSE,
+    amounts_of,
+    bare_answer,
+    final_answer,
+    named_options,
+    numbers_of,
+    same_answer,
+    same_numbers,
+    same_words,
+    without_layout,
+    without_pictures,
+    words_of,
+)
+from qagen_dagster.latex.structure import (
+    environments,
+    item_faults,
+    options_of,
+    plain_of,
+    question_of,
+    solution_of,
+    statement_of,
+)
+from qagen_dagster.mathematics.reading import read_unit, read_value
+from qagen_dagster.mathematics.units import BASES, ONE, Unit
+from qagen_dagster.mathematics.values import Quantity, close, equal, rounds_to, value_of
+from qagen_dagster.records.problems.item import Format
 
 LEAST_WORDS = 8  # of a solution without a relation
 _STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")
@@ -140,3 +161,305 @@ def is_number(answer: str) -> bool:
         return not read_value(answer).symbols
     except ValueError:
         return False
+
+
+_DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
+_NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
+_RAISED = r"(?:\$?\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d)\s*\$?)?"
+_PROSE = re.compile(rf"[\s{{}}$-]{{0,4}}({_DEGREE}|{_NAME}{_RAISED}(?:\s*(?:/|\bper\b)\s*{_NAME}{_RAISED})?)")
+_END = re.compile(r"\$|\\[)\]]|[,;=<>+&]|(?<![{^]) - |\\(?:leq?|geq?|approx|text(?:rm)?\s*\{\s+)(?![A-Za-z])")
+_ROMAN = re.compile(r"\\(?:mathrm|text|textrm|rm)\s*\{([^{}]{0,40}(?:\{[^{}]{0,20}\}[^{}]{0,20}){0,4})\}")
+_LOOSE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]")
+_Scale = tuple[Fraction, int]
+
+_DISPLAY = re.compile(r"\\(?:begin|end)[ \t]*\{(?:equation|align|gather|displaymath|multline)\*?\}")
+_FORMULA = re.compile(
+    r"\$\$?([^$]{1,400})\$|\\\(((?:[^\\]|\\[^)]){1,400})\\\)|\\\[((?:[^\\]|\\[^\]]){1,400})\\\]"
+)
+_SIDE = re.compile(r"=|\\(?:approx|simeq|equiv|propto|quad|to)(?![A-Za-z])|[,;:&]")
+_DROPPED = re.compile(
+    r"\\(?:vec|hat|bar|dot|ddot|tilde|overrightarrow|mathbf|boldsymbol|bm|mathit|cdot|times)(?![A-Za-z])|_\s*(?:\{[^{}]{0,60}\}|\\[A-Za-z]+|\S)|[{}\s~*]"
+)
+_PIECE = re.compile(
+    r"(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<more>\\(?:geq?|geqslant)(?![A-Za-z])|>)|(?P<less>\\(?:leq?|leqslant)(?![A-Za-z])|<)"
+    r"|(?P<kept>\\(?:d?frac|sqrt|sin|cos|tan|log|ln|exp|int|sum|pm|mp)(?![A-Za-z]))|(?P<symbol>\\[A-Za-z]+|[^\W\d_])|(?P<other>\S)"
+)
+_SUBSCRIPT = r"\{?(?:\\(?:mathrm|text|rm)\s*\{?\s*)?"
+_CONSTANT = re.compile(
+    r"\s*(?P<symbol>g|G|c|h|e|k|R|\\hbar|\\sigma"
+    rf"|(?:[gck]|\\(?:var)?epsilon|\\mu)_{_SUBSCRIPT}[0eB][\s}}]*|N_{_SUBSCRIPT}A[\s}}]*|m_{_SUBSCRIPT}[epn][\s}}]*)"
+    r"\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z]))(?P<value>.+)",
+    re.DOTALL,
+)
+_OTHER = {"+": "-", "-": "+", "<": ">", ">": "<"}
+
+
+def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
+    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that a variant names and that only the solution of its source has."""
+    told, worked = dict(_constants(source)), dict(_constants(solution))
+    only_worked = set(numbers_of(solution)) - set(numbers_of(source))
+    for symbol, value in dict(_constants(variant)).items():
+        if symbol not in told and (worked.get(symbol) == value or value in only_worked):
+            yield value
+
+
+def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
+    """Symbols of constants with the values in formulas."""
+    for formula in _FORMULA.finditer(without_layout(latex)):
+        for side in re.split(r"[,;]", next(filter(None, formula.groups()))):
+            found = _CONSTANT.fullmatch(side)
+            values = numbers_of(f"${found.group('value')}$") if found else ()
+            if found and len(values) == 1:
+                yield re.sub(r"[\s{}]|\\(?:mathrm|text|rm)(?![A-Za-z])", "", found.group("symbol")), values[0]
+
+
+def given_faults(source: str, variant: str) -> Iterator[str]:
+    """Values with a unit of another scale than in the source, and relations with another sign."""
+    yield from _scales(source, variant)
+    old, new = _relations(source), _relations(variant)
+    before = Counter({side: len(written) for side, written in old.items()})
+    after = Counter({side: len(written) for side, written in new.items()})
+    lost, come = before - after, after - before
+    for pieces in come:
+        for one in lost:
+            if _turned(one, pieces):
+                yield f"a given relation has another sign: {old[one][0]} became {new[pieces][0]}"
+                return
+
+
+def _scales(source: str, variant: str) -> Iterator[str]:
+    before, after = _units(source), _units(variant)
+    for value, mine in before.items():
+        theirs = after.get(value, [])
+        if len(mine) != len(theirs):
+            continue
+        for one in mine:
+            same_kind = [
+                unit for unit in theirs if unit is not None and one is not None and unit.comparable(one)
+            ]
+            if one is not None and same_kind and _lost(one, mine, theirs):
+                yield f"the value {value} is in {one.text} in the source; here it is in {same_kind[0].text}"
+                return
+
+
+def _lost(unit: Unit, before: Sequence[Unit | None], after: Sequence[Unit | None]) -> bool:
+    """Whether the values cannot be the same, even if each value with an unreadable unit is right."""
+    old, new = _kind(unit, before), _kind(unit, after)
+    more, fewer = sum((old - new).values()), sum((new - old).values())
+    return more > len(after) - sum(new.values()) or fewer > len(before) - sum(old.values())
+
+
+def _kind(unit: Unit, units: Sequence[Unit | None]) -> Counter[_Scale]:
+    return Counter((one.factor, one.pis) for one in units if one is not None and one.comparable(unit))
+
+
+def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
+    """The units of each value; None for an unreadable unit."""
+    found: dict[Fraction, list[Unit | None]] = {}
+    for value, behind, inside in amounts_of(latex):
+        found.setdefault(value, []).append(_unit(behind, inside=inside))
+    return found
+
+
+def _unit(behind: str, *, inside: bool) -> Unit | None:
+    """The unit at the beginning of a text. In a formula a unit is upright: m in italics is a symbol."""
+    text = behind.replace(r"\per ", "/")
+    if inside:
+        end = _END.search(text)
+        formula = text[: end.start() if end else len(text)]
+        if formula.strip(" }"):
+            return _upright(formula) if end else None
+        if end is None or end.group() not in ("$", r"\)"):
+            return None
+        text = text[end.end() :]
+    found = _PROSE.match(text)
+    return _read(found.group(1)) if found else None
+
+
+def _upright(formula: str) -> Unit | None:
+    if _LOOSE.search(re.sub(r"\\[A-Za-z]+", "", _ROMAN.sub("", formula.replace(r"\degree C", "")))):
+        return None
+    return _read(_ROMAN.sub(lambda one: f" {one.group(1)} ", formula))
+
+
+def _read(text: str) -> Unit | None:
+    plain = text.replace("$", "").replace(r"\degree", "\u00b0").replace(r"\%", "%")
+    try:
+        unit = read_unit(
+            re.sub(r"\\(?:mathrm|text)\s*", "", plain).strip(" {}") if "^" not in plain else plain
+        )
+    except ValueError:
+        return None
+    return None if unit == ONE else unit.named(" ".join(text.replace("$", "").split()))
+
+
+def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
+    """The sides of formulas that contain a number and a sign between two terms, with normalized symbols, each with its text."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for formula in _FORMULA.finditer(without_layout(_DISPLAY.sub("$$", latex))):
+        for side in _SIDE.split(next(filter(None, formula.groups()))):
+            pieces = tuple(_pieces(side))
+            if any(one[0].isdigit() for one in pieces) and any(_signs(pieces)):
+                found.setdefault(pieces, []).append(" ".join(side.split()))
+    return found
+
+
+def _pieces(side: str) -> Iterator[str]:
+    last = ""
+    for piece in _PIECE.finditer(_DROPPED.sub(" ", _ROMAN.sub(" ", side))):
+        kind, text = piece.lastgroup, piece.group()
+        shown = {"more": ">", "less": "<", "symbol": "x"}.get(kind or "", text)
+        if kind == "number":
+            shown = str(Fraction(text))
+        if shown != "x" or last != "x":
+            yield shown
+        last = shown
+
+
+def _signs(pieces: Sequence[str]) -> Iterator[int]:
+    """The positions of signs between two terms."""
+    for place, one in enumerate(pieces[1:-1], 1):
+        if one in _OTHER and (
+            pieces[place - 1] == "x" or pieces[place - 1][0].isdigit() or pieces[place - 1] in ")]|'"
+        ):
+            yield place
+
+
+def _turned(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether the two differ only in signs between terms."""
+    if len(before) != len(after):
+        return False
+    places = set(_signs(before)) & set(_signs(after))
+    differ = [place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    return bool(differ) and all(place in places and _OTHER[before[place]] == after[place] for place in differ)
+
+
+_ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.?!])(?=\s|$)|\n\s*\n")
+_IN = re.compile(r"\b(?:in|number of)\s+(?:(?:units|multiples) of\s+)?(?=([^.,;?!]{1,80}))", re.IGNORECASE)
+_TEN = re.compile(r"\$?\s*10\s*\^\s*(?:\{\s*(-?\d{1,2})\s*\}|(\d))")
+_SPACES = re.compile(r"\\[,;:! ]|~")
+_MOST_WORDS = 4  # of a unit: "metres per second squared"
+_PART = re.compile(
+    r"\bform\b|\\(?:sqrt|pi|times)(?![A-Za-z])|\bsquare (?:of|root)\b|\breciprocal\b|\bratio\b"
+)
+_ROUNDED = re.compile(r"\b(?:significant|nearest|round(?:ed)?)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\\(?:approx|simeq|approxeq|sim)(?![A-Za-z])|\u2248|\babout\b|\bnearly\b")
+_SIZE = re.compile(r"\b(?:magnitude|modulus|absolute|size)\b", re.IGNORECASE)
+_CELSIUS = BASES.index("degC")
+
+
+def answer_of(item: str) -> str | None:
+    """The final answer of an item as LaTeX: of its only right option, else of its solution. None if it has none."""
+    right = [one.text for one in options_of(item) if one.right]
+    if len(right) == 1:
+        return right[0]
+    return None if right else final_answer(solution_of(item))
+
+
+def asks_number(converted: str) -> Iterator[str]:
+    """Faults that keep a conversion from asking for a number and ending with one."""
+    if not _ASKS_NUMBER.search(statement_of(converted)):
+        yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
+    answer = answer_of(converted)
+    if answer is None or not numbers_of(answer) or (is_value(answer) and not is_number(answer)):
+        yield r"the solution must end at a number in \boxed{...}"
+
+
+def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
+    """Faults when the answer differs from that of the source. Several statements are not compared."""
+    old, new = answer_of(source), answer_of(converted)
+    if target is Format.MCQ_MC or old is None or not numbers_of(old):
+        return
+    if target is Format.INTEGER:
+        same = (
+            new is None
+            or not (is_number(old) and is_number(new))
+            or _same_number(source, converted, old, new)
+        )
+    elif new is None and is_value(old):
+        yield rf"the answer {old} is not found in the solution: put it into \boxed"
+        return
+    else:
+        same = new is None or same_answer(old, new) is not False
+    if not same:
+        yield f"the answer must stay {old}; here it is {new}"
+
+
+def _same_number(source: str, converted: str, old: str, new: str) -> bool:
+    """Whether the number asked for is the source's answer in the unit asked for. True when it cannot be decided."""
+    mine, theirs = value_of(bare_answer(old)), value_of(bare_answer(new))
+    asked = question_of(converted)
+    if len(_PART.findall(asked)) > len(_PART.findall(question_of(source))):
+        return True
+    about = _ABOUT.search(solution_of(source)) is not None
+    if mine.unit != ONE and theirs.unit == ONE:
+        counted = [one for one in _units_of(asked) if one.comparable(mine.unit)]
+        if counted:
+            return any(_kept(mine, replace(theirs, unit=one), asked, about=about) for one in counted)
+    if mine.unit == ONE or theirs.unit == ONE:
+        same_unit = theirs.unit == ONE and _only_asks(question_of(source), asked)
+        return not same_unit or _kept(mine, theirs, asked, about=about)
+    if not mine.unit.comparable(theirs.unit):
+        return any(one.unit.dimensions[_CELSIUS] for one in (mine, theirs))
+    return _kept(mine, theirs, asked, about=about)
+
+
+def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
+    """Whether both values are equal, or one is the other rounded as the question asks."""
+    turned = tuple(one and (one[1:] if one.startswith("-") else f"-{one}") for one in theirs.numbers)
+    signs = [theirs, replace(theirs, numbers=turned)]
+    rounded = [replace(one, last_place=_step(one, asked)) for one in signs]
+    loose = replace(mine, last_place=Fraction(1)) if about and _whole(mine) is not None else mine
+    return any(
+        equal(mine, one) or rounds_to(mine, one) or rounds_to(one, loose) or close(mine, one, CLOSE)
+        for one in rounded[: 2 if _SIZE.search(asked) else 1]
+    )
+
+
+def _step(shown: Quantity, asked: str) -> Fraction | None:
+    """The value of the last digit of a number; of an integer that is asked for rounded, the value of its last non-zero digit."""
+    whole = _whole(shown)
+    if whole is None:
+        return shown.last_place
+    digits = str(abs(whole))
+    zeros = len(digits) - len(digits.rstrip("0")) if whole and _ROUNDED.search(asked) else 0
+    return Fraction(10**zeros)
+
+
+def _whole(one: Quantity) -> int | None:
+    number = Fraction(one.numbers[0] or "1/2")
+    return int(number) if number.denominator == 1 else None
+
+
+def _units_of(asked: str) -> Iterator[Unit]:
+    """The units in which the questions and requests want the answer: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
+    for sentence in _SENTENCE.split(_SPACES.sub(" ", asked)):
+        if not (sentence.rstrip().endswith("?") or _ASKS_NUMBER.search(sentence)):
+            continue
+        for found in _IN.finditer(sentence):
+            unit = _unit_of_answer(found.group(1))
+            if unit is not None:
+                yield unit
+
+
+def _unit_of_answer(text: str) -> Unit | None:
+    """The unit at the beginning of a text, multiplied by the power of ten before it."""
+    power = _TEN.match(text)
+    words = text[power.end() if power else 0 :].strip(" $").split()
+    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
+        try:
+            unit = read_unit(" ".join(words[:count]).strip("$"))
+        except ValueError:
+            continue
+        if unit != ONE:
+            scale = Fraction(10) ** int(power.group(1) or power.group(2)) if power else 1
+            return replace(unit, factor=unit.factor * scale)
+    return None
+
+
+def _only_asks(source: str, asked: str) -> bool:
+    """Whether a question is its source's with one additional sentence that names no unit and has no formula."""
+    *before, last = [one for one in _SENTENCE.split(asked) if one.strip()] or [""]
+    plain = not ("$" in last or "\\" in last or _IN.search(last) or numbers_of(last))
+    return plain and same_words("".join(before), source)

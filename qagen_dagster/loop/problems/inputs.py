@@ -1,17 +1,40 @@
-"""The work on one problem as a value: the problem, its models, its tools."""
+"""What a task of a problem works on: its models and tools, the LaTeX of its item, and the fingerprint of all that its result depends on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
 
+from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
+from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.index.references import ReferenceStore, read_references
+from qagen_dagster.latex.engine import Engine, compile_item, find_engine
+from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
+from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
 from qagen_dagster.loop.shared_budget import metered
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.messages import Image
-from qagen_dagster.records.problems.item import Picture, Problem
+from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
+from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.problems.item import (
+    DIAGRAM_MARK,
+    Format,
+    Picture,
+    Problem,
+    ProblemInput,
+    QuestionKind,
+    VariantKind,
+)
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
+from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 from qagen_dagster.toolkit.tool import Tool
 
 ROLE_OF = {
@@ -66,3 +89,167 @@ class ProblemWork:
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work, whose calls `meter` checks and records."""
         return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})
+
+
+_OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
+_ASKS_INTEGER = re.compile(
+    r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",
+    re.IGNORECASE,
+)
+_BEFORE = (r"\begin{tasks}", r"\begin{solution}")
+
+
+def with_diagram(latex: str, tikz_code: str) -> str:
+    """`latex` with the diagram at its mark, else before the options, else before the solution; unchanged if it has a diagram."""
+    if not tikz_code.strip() or tikz_pictures(latex):
+        return latex
+    shown = _centred(tikz_code)
+    lines = latex.split("\n")
+    for place in _marks(lines)[:1]:
+        return "\n".join((*lines[:place], shown, *lines[place + 1 :]))
+    for mark in _BEFORE:
+        place = latex.find(mark)
+        if place >= 0:
+            return f"{latex[:place].rstrip()}\n{shown}\n{latex[place:]}"
+    return f"{latex.rstrip()}\n{shown}"
+
+
+def with_figure_of(latex: str, source: str) -> str:
+    """`latex` with the drawings of its source at its marks, if it has none of its own: one at each mark, or all at the first."""
+    drawings = tikz_pictures(source)
+    lines = latex.split("\n")
+    marks = _marks(lines)
+    if not drawings or tikz_pictures(latex):
+        return latex
+    shares = drawings if len(drawings) == len(marks) else ["\n".join(drawings)]
+    for place, drawing in zip(marks, shares, strict=False):
+        inside = place > 0 and lines[place - 1].strip() == r"\begin{center}"
+        lines[place] = drawing.strip() if inside else _centred(drawing)
+    return "\n".join(lines)
+
+
+def _marks(lines: Sequence[str]) -> list[int]:
+    return [place for place, line in enumerate(lines) if line.strip().lower() == DIAGRAM_MARK]
+
+
+def _centred(drawing: str) -> str:
+    return f"\\begin{{center}}\n{drawing.strip()}\n\\end{{center}}"
+
+
+def item_of(problem: Problem, state: ProblemState) -> str:
+    """The item as later tasks use it, with its diagram."""
+    scanned = state.first(Stage.SCAN)
+    latex = scanned.scan.latex if scanned is not None and scanned.scan is not None else problem.tex.strip()
+    if problem.input is ProblemInput.DESCRIPTION:
+        return ""
+    drawn = state.first(Stage.DIAGRAM)
+    code = drawn.tikz.tikz_code if drawn is not None and drawn.end.ok and drawn.tikz is not None else ""
+    return with_diagram(latex, code)
+
+
+def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
+    """The kind that a person gave, else the classifier's; None if nobody gave one."""
+    if problem.kind is not None:
+        return problem.kind
+    known = problem.classification
+    found = state.first(Stage.CLASSIFY)
+    if found is not None and found.classification is not None:
+        known = found.classification
+    return known.question_type if known is not None else None
+
+
+def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
+    """The kind whose prompt the scanner uses: the known one, else the one that loose TeX looks like, else mcq_sc."""
+    known = kind_of(problem, state)
+    if known is not None:
+        return known
+    loose = problem.input is ProblemInput.TEX and not _OPTIONS.search(problem.tex)
+    return QuestionKind.SUBJECTIVE if loose else QuestionKind.MCQ_SC
+
+
+def format_of(problem: Problem, state: ProblemState) -> Format:
+    """The format to convert from: the one that a person gave, else the one that its structure and its words show."""
+    if problem.source_format is not None:
+        return problem.source_format
+    item = item_of(problem, state)
+    if not has_environment(item, "tasks"):
+        return Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else Format.SUBJECTIVE
+    several = sum(option.right for option in options_of(item)) > 1
+    return Format.MCQ_MC if several or kind_of(problem, state) is QuestionKind.MCQ_MC else Format.MCQ_SC
+
+
+PROBLEM_VERSION = "3"  # increase when the same responses would give another result
+
+
+def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
+    """The prompt of a task."""
+    if task.stage is Stage.SCAN:
+        return scan_prompt(scanned_as(work.problem, state).value)
+    if task.stage is Stage.VARIANT:
+        return variant_prompt(task.variant or VariantKind.NUMERICAL)
+    return role_prompt(ROLE_OF[task.stage])
+
+
+def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
+    """Changes with everything that can change the result of a task: model, prompt, problem, and earlier results."""
+    told = [
+        one.result.model_dump_json()
+        for one in state.results
+        if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
+        and one.result is not None
+    ]
+    told += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
+    return fingerprint(
+        [
+            PROBLEM_VERSION,
+            task.model_dump_json(),
+            json.dumps(work.models[ROLE_OF[task.stage]].spec.identity(), sort_keys=True),
+            prompt_of(task, work, state).hash,
+            work.problem.fingerprint,
+            item_of(work.problem, state),
+            format_of(work.problem, state).value if task.stage is Stage.CONVERT else "",
+            work.references.version if task.stage is Stage.DIAGRAM else "",
+            work.compiler.name,
+            str(work.seed),
+            *told,
+        ]
+    )
+
+
+def engine_compiler() -> Compiler:
+    """The TeX engine of this machine. Without one only the structure is checked."""
+    engine = find_engine()
+    return NO_ENGINE if engine is None else _compiler(engine)
+
+
+def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
+    """The references for the role that draws, and one line for each folder or file that was left out because it is missing or unreadable."""
+    if not folders:
+        return References(), ()
+    store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
+    tools = {TIKZ_TOOL: search_tikz_reference_tool(store.search)} if store.passages else {}
+    return References(tools, store.version), store.skipped
+
+
+@lru_cache(maxsize=4)
+def _references(folders: tuple[Path, ...], signature: str, threads: int) -> ReferenceStore:
+    """Cached until a file changes (`signature`). The embedder is the local one, which needs no API key."""
+    del signature
+    return read_references(folders, LocalEmbedder(EmbedderSpec(), threads))
+
+
+def _signature(folders: Sequence[Path]) -> str:
+    """Changes with the names, sizes and times of the files in the folders."""
+    told: list[str] = []
+    for path in sorted(path for folder in folders for path in folder.rglob("*")):
+        with contextlib.suppress(OSError):  # deleted since it was listed
+            found = path.stat()
+            told.append(f"{path} {found.st_size} {found.st_mtime_ns}")
+    return fingerprint(told)
+
+
+def _compiler(engine: Engine) -> Compiler:
+    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
+        return compile_item(engine, latex, preamble, libraries).compiled
+
+    return Compiler(engine.identity, compiled)

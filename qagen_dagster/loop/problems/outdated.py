@@ -6,14 +6,17 @@ from functools import lru_cache
 
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
-from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources, reviewed
-from qagen_dagster.loop.problems.fingerprint import PROBLEM_VERSION
-from qagen_dagster.loop.problems.inputs import ROLE_OF
-from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashes
+from qagen_dagster.loop.problems.bank import (
+    FILES,
+    plan_problem_set,
+    read_sources,
+    reviewed,
+)
+from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, problem_specs
+from qagen_dagster.loop.problems.properties import problem_prompt_hashes
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.sources import TEX, read_set
-from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import content_hash, fingerprint
 from qagen_dagster.records.problems.item import Problem

@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from qagen_dagster.agents.problems.roles import prompts
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.inputs import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
-from qagen_dagster.loop.problems.pipeline_properties import prompts
-from qagen_dagster.loop.problems.run_problem import TaskResults
-from qagen_dagster.loop.problems.run_task import BLIND
+from qagen_dagster.loop.problems.inputs import (
+    NO_ENGINE,
+    ROLE_OF,
+    Compiler,
+    ProblemWork,
+    References,
+)
+from qagen_dagster.loop.problems.run_problem import BLIND, TaskResults
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace

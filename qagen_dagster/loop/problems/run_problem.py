@@ -1,21 +1,365 @@
 """Works one physics problem: performs each task of its state machine and stores its result before the next. Stored results are reused.
 
-The key of a result names everything that it depends on, so the stored results replace a journal. Several processes can work on
-different branches.
+A task uses what code can provide, else it asks the role and checks its output. The key of a result names everything that it depends on,
+so the stored results replace a journal. Several processes can work on different branches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
 
+from qagen_dagster.agents.problems import roles
+from qagen_dagster.agents.problems.task import Asking, Reply
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.problems.fingerprint import task_fingerprint
-from qagen_dagster.loop.problems.inputs import ProblemWork
-from qagen_dagster.loop.problems.run_task import perform
-from qagen_dagster.loop.problems.state_machine import Absent, Ended, ProblemState, Step, next_step, transition
-from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskResult
+from qagen_dagster.latex.content import numbers_of
+from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
+from qagen_dagster.loop.problems.inputs import (
+    ROLE_OF,
+    ProblemWork,
+    format_of,
+    item_of,
+    kind_of,
+    prompt_of,
+    scanned_as,
+    task_fingerprint,
+    with_figure_of,
+)
+from qagen_dagster.loop.problems.properties import (
+    alternate_breaches,
+    combined_breaches,
+    conversion_breaches,
+    diagram_breaches,
+    idea_breaches,
+    prompt_breaches,
+    scan_breaches,
+    variant_breaches,
+)
+from qagen_dagster.loop.problems.state_machine import (
+    Absent,
+    Ended,
+    ProblemState,
+    Step,
+    earlier,
+    next_step,
+    transition,
+)
+from qagen_dagster.models.messages import Image
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.problems.item import (
+    DIAGRAM_MARK,
+    AlternateResult,
+    Breach,
+    ClassificationResult,
+    ConversionResult,
+    DiagramKind,
+    Format,
+    IdeaResult,
+    ProblemInput,
+    ScanResult,
+    TikzResult,
+    VariantKind,
+    VariantResult,
+)
+from qagen_dagster.records.problems.result import (
+    Compiled,
+    CompileOutcome,
+    ProblemEnd,
+    Stage,
+    Task,
+    TaskEnd,
+    TaskResult,
+)
 from qagen_dagster.store import Store
+
+ResultT = TypeVar("ResultT", bound=Record)
+BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
+_SHAPES = {
+    Stage.CLASSIFY: 1,
+    Stage.SCAN: 3,
+    Stage.DIAGRAM: 4,
+    Stage.IDEA: 5,
+    Stage.ALTERNATE: 6,
+    Stage.VARIANT: 9,
+    Stage.CONVERT: 11,
+}
+_FIELDS = {
+    Stage.CLASSIFY: "classification",
+    Stage.SCAN: "scan",
+    Stage.DIAGRAM: "tikz",
+    Stage.IDEA: "ideas",
+    Stage.ALTERNATE: "alternate",
+    Stage.VARIANT: "variant",
+    Stage.CONVERT: "conversion",
+}
+
+
+def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
+    """Do `task`. Raises ModelError when the model is not available; then nothing of the task is kept."""
+    found = _TaskRun(task, work, state).do()
+    return found.model_copy(
+        update={"warnings": _warnings(found), "at": datetime.now(UTC).isoformat(timespec="seconds")}
+    )
+
+
+@dataclass(frozen=True)
+class _TaskRun:
+    task: Task
+    work: ProblemWork
+    state: ProblemState
+
+    def do(self) -> TaskResult:
+        match self.task.stage:
+            case Stage.CLASSIFY:
+                return self._classify()
+            case Stage.SCAN:
+                return self._scan()
+            case Stage.DIAGRAM:
+                return self._draw()
+            case Stage.IDEA:
+                return self._read_ideas()
+            case Stage.ALTERNATE:
+                return self._solve_again()
+            case Stage.VARIANT:
+                return self._vary()
+            case Stage.CONVERT:
+                return self._convert()
+
+    def _classify(self) -> TaskResult:
+        problem = self.work.problem
+        if problem.classification is not None:
+            return self._taken(problem.classification)
+        if self._is_blind():
+            return self._blind()
+        said = roles.classify(self._asking(_nothing), problem.tex)
+        found = self._result(said)
+        if problem.kind is None or found.classification is None:
+            return found
+        right = found.classification.model_copy(update={"question_type": problem.kind})
+        return found.model_copy(update={"classification": right})
+
+    def _scan(self) -> TaskResult:
+        problem, kind = self.work.problem, kind_of(self.work.problem, self.state)
+        known = self._classification()
+        drawn = known.has_diagram if known is not None else None
+        text = problem.tex.strip()
+        if problem.input is ProblemInput.TEX and not scan_breaches(text, kind, strict=False):
+            return self._taken(ScanResult(latex=text, has_diagram=bool(drawn)), text)
+        if self._is_blind():
+            return self._blind()
+        prompt = prompt_of(self.task, self.work, self.state)
+        word = scanned_as(problem, self.state).value
+        broken = prompt_breaches(word, prompt.name)
+        if broken:
+            return TaskResult(
+                task=self.task,
+                end=TaskEnd.REJECTED,
+                breaches=broken,
+                detail=str(broken[0]),
+                prompt=prompt.name,
+            )
+        asking = self._asking(lambda one: scan_breaches(one.latex, kind), _latex_of_scan)
+        said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
+        found = self._result(said)
+        if found.scan is None:
+            return found
+        shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
+        return found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
+
+    def _draw(self) -> TaskResult:
+        known, problem = self._classification(), self.work.problem
+        item = item_of(problem, self.state)
+        there = tikz_pictures(item)
+        if there:
+            return self._taken(TikzResult(tikz_code="\n".join(there)))
+        if known is not None and not known.has_diagram:
+            return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail="the problem has no diagram")
+        described = self._description()
+        if self._is_blind() and not (described or statement_of(item).strip()):
+            return self._blind()
+        asking: Asking[TikzResult] = self._asking(
+            lambda one: diagram_breaches(known, one.tikz_code), lambda one: (one.tikz_code, one.libraries)
+        )
+        kind = known.diagram_type if known is not None else DiagramKind.NONE
+        found = self._result(roles.draw(asking, kind, _to_draw(item) if item else "", described))
+        if found.end is TaskEnd.DECLINED:
+            return found.model_copy(update={"breaches": (Breach(property=4, detail=found.detail),)})
+        return found
+
+    def _read_ideas(self) -> TaskResult:
+        if self.work.problem.ideas is not None:
+            return self._taken(self.work.problem.ideas)
+        item = item_of(self.work.problem, self.state)
+        return self._result(
+            roles.extract_ideas(self._asking(idea_breaches), statement_of(item), solution_of(item))
+        )
+
+    def _solve_again(self) -> TaskResult:
+        item = item_of(self.work.problem, self.state)
+        before = [one.alternate for one in earlier(self.state, self.task) if one.alternate is not None]
+        known = [one.solution for one in before]
+        asking: Asking[AlternateResult] = self._asking(
+            lambda one: alternate_breaches(item, one, known), lambda one: (one.solution, ())
+        )
+        said = roles.solve_again(
+            asking, self.task.number, statement_of(item), solution_of(item), self._ideas(), before
+        )
+        return self._result(said)
+
+    def _vary(self) -> TaskResult:
+        kind, problem = self.task.variant or VariantKind.NUMERICAL, self.work.problem
+        before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
+        if kind is VariantKind.MULTI:
+            asking = self._asking(
+                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of_variant
+            )
+            return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
+        item = item_of(problem, self.state)
+        if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
+            # Every variant would break property 7, so no model is asked and nothing is paid.
+            return TaskResult(
+                task=self.task,
+                end=TaskEnd.DECLINED,
+                detail="there is no number in it that could be another one",
+            )
+        asking = self._asking(
+            lambda one: variant_breaches(kind, item, one.latex, before),
+            _latex_of_variant,
+            lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
+        )
+        return self._result(roles.vary(asking, kind, self.task.number, item, self._ideas(), before))
+
+    def _convert(self) -> TaskResult:
+        item, source = item_of(self.work.problem, self.state), format_of(self.work.problem, self.state)
+        target = self.task.target or Format.SUBJECTIVE
+        if source is target:
+            return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail=f"it is {target.value} already")
+        asking: Asking[ConversionResult] = self._asking(
+            lambda one: conversion_breaches(item, target, one.latex),
+            lambda one: (one.latex, ()),
+            lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
+        )
+        return self._result(roles.convert(asking, item, source, target))
+
+    def _asking(
+        self,
+        judge: Callable[[ResultT], tuple[Breach, ...]],
+        latex: Callable[[ResultT], tuple[str, tuple[str, ...]]] | None = None,
+        settle: Callable[[ResultT], ResultT] = lambda result: result,
+    ) -> Asking[ResultT]:
+        stage, work = self.task.stage, self.work
+
+        def compiled(result: ResultT) -> Compiled | None:
+            if latex is None:
+                return None
+            code, libraries = latex(result)
+            return work.compiler.compile(code, work.problem.preamble, (*self._libraries(), *libraries))
+
+        return Asking(
+            model=work.models[ROLE_OF[stage]],
+            account=work.problem.id,
+            shape=_SHAPES[stage],
+            judge=judge,
+            compile=compiled,
+            settle=settle,
+            pictures=self._pictures(),
+            tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
+            sample=work.seed,
+        )
+
+    def _result(self, said: Reply[ResultT]) -> TaskResult:
+        return TaskResult(
+            task=self.task,
+            end=said.end,
+            detail=said.detail,
+            breaches=said.breaches,
+            repaired=said.repaired,
+            compiled=said.compiled,
+            prompt=said.prompt,
+            model=self.work.models[ROLE_OF[self.task.stage]].spec.name,
+            raw=said.raw,
+            calls=said.calls,
+        ).model_copy(update={_FIELDS[self.task.stage]: said.result})
+
+    def _taken(self, result: Record, latex: str = "") -> TaskResult:
+        """The result of code, without a model."""
+        preamble = self.work.problem.preamble
+        compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
+        taken = TaskResult(task=self.task, end=TaskEnd.GIVEN, compiled=compiled)
+        return taken.model_copy(update={_FIELDS[self.task.stage]: result})
+
+    def _pictures(self) -> tuple[Image, ...]:
+        """The pictures for the role: only roles that read pictures and models that accept them get any."""
+        picture = self.work.problem.picture
+        reads = self.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
+        if picture is None or not reads or not self.work.models[ROLE_OF[self.task.stage]].spec.images:
+            return ()
+        return (self.work.see(picture),)
+
+    def _is_blind(self) -> bool:
+        """Whether the problem is only a picture and the model does not accept pictures."""
+        return not self.work.problem.tex.strip() and not self._pictures()
+
+    def _blind(self) -> TaskResult:
+        role = ROLE_OF[self.task.stage]
+        spec = self.work.models[role].spec
+        said = BLIND.format(name=spec.name, role=role.value)
+        return TaskResult(task=self.task, end=TaskEnd.DECLINED, detail=said, model=spec.name)
+
+    def _classification(self) -> ClassificationResult | None:
+        found = self.state.first(Stage.CLASSIFY)
+        return self.work.problem.classification if found is None else found.classification
+
+    def _ideas(self) -> IdeaResult | None:
+        found = self.state.first(Stage.IDEA)
+        return found.ideas if found is not None and found.end.ok else self.work.problem.ideas
+
+    def _libraries(self) -> tuple[str, ...]:
+        """The TikZ libraries of the problem's diagram, which variants and conversions contain, too."""
+        drawn = self.state.first(Stage.DIAGRAM)
+        return drawn.tikz.libraries if drawn is not None and drawn.tikz is not None else ()
+
+    def _description(self) -> str:
+        problem, scanned = self.work.problem, self.state.first(Stage.SCAN)
+        if problem.input is ProblemInput.DESCRIPTION:
+            return problem.tex.strip()
+        said = (
+            scanned.scan.raw_diagram_description if scanned is not None and scanned.scan is not None else None
+        )
+        return said or ""
+
+
+def _nothing(_result: ClassificationResult) -> tuple[Breach, ...]:
+    """Property 1 is the schema of the result."""
+    return ()
+
+
+def _latex_of_scan(result: ScanResult) -> tuple[str, tuple[str, ...]]:
+    return result.latex, ()
+
+
+def _latex_of_variant(result: VariantResult) -> tuple[str, tuple[str, ...]]:
+    return result.latex, ()
+
+
+def _warnings(found: TaskResult) -> tuple[str, ...]:
+    rows: list[str] = []
+    if found.classification is not None and found.classification.flagged:
+        rows.append(f"the classification is unsure (confidence {found.classification.confidence:g})")
+    if found.scan is not None and found.scan.missing_sections:
+        rows.append(f"could not be read: {', '.join(found.scan.missing_sections)}")
+    if found.compiled is not None and found.compiled.outcome is CompileOutcome.FAILED:
+        rows.append(f"does not compile: {' '.join(found.compiled.message.split())[:300]}")
+    return tuple(rows)
+
+
+def _to_draw(item: str) -> str:
+    """The text for the role that draws: the question, with its options only if one of them has a figure."""
+    stated = statement_of(item)
+    pictured = any(DIAGRAM_MARK in one.text for one in options_of(item))
+    return stated if pictured else question_of(item)
 
 
 @dataclass(frozen=True)

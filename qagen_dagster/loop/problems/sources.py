@@ -13,21 +13,16 @@ from pathlib import Path
 from qagen_dagster import local_file
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
-from qagen_dagster.formats.base import (
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-)
+from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.sandbox import FileSource
-from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.loop.problems.pipeline_properties import select_range
+from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.problems.plan import keep_picture
+from qagen_dagster.loop.problems.properties import select_range
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.config import IMAGES
 from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind
-from qagen_dagster.records.problems.source import ProblemSources, SourceReport
+from qagen_dagster.records.problems.result import ProblemSources, SourceReport
 
 TEX, PDF = ".tex", ".pdf"
 MOST_TEX_BYTES = 20_000_000

@@ -32,11 +32,7 @@ from qagen_dagster.loop.questions.state import (
     Step,
     Validate,
 )
-from qagen_dagster.records.questions.results import (
-    Candidate,
-    DocumentEnd,
-    RejectionReason,
-)
+from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from qagen_dagster.configuration.exams.loading import find_exam
+from qagen_dagster.configuration.exams import find_exam
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.ingest import parsing
 from qagen_dagster.loop.catalog import catalog_knows, runs_to_add

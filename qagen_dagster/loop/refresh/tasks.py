@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
-from qagen_dagster.configuration.exams.loading import load_exams
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.combination import RunOptions

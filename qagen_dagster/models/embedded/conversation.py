@@ -1,4 +1,4 @@
-"""A model request as plain values for the embedded models: the prompt's words, the tool calls and their results."""
+"""A model request as plain values for the embedded models: the prompt's words, the document that it names, the tool calls and their results."""
 
 from __future__ import annotations
 
@@ -155,3 +155,20 @@ def card(prompt: str) -> Card:
         headings,
         int(lines.group(1)) if lines else 0,
     )
+
+
+_FRAME = re.compile(
+    r"(?:According to|In) (?:[^\"]{1,300}?|[^\"]{0,120}(?:\"[^\"]{1,400}\"[^\"]{0,250}?)+?), "
+    r"(?=(?:what|which|who|when|where|why|how|by whom|for how long)\b)"
+)
+
+
+def quoted(title: str) -> str:
+    """A title in double quotes; the quotes inside it become single ones."""
+    return '"' + re.sub(r"[\"“”]", "'", title) + '"'
+
+
+def split_frame(question: str) -> tuple[str, str]:
+    """The frame, or an empty text, and the question without it."""
+    found = _FRAME.match(question)
+    return (question[: found.end()], question[found.end() :]) if found else ("", question)

@@ -1,15 +1,9 @@
-"""The `anthropic` SDK for the wire and the batch endpoint of Anthropic.
+"""Anthropic's wire: the Messages API and its batches.
 
-Anthropic's wire, the Messages API.
-
-All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go
-back unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of a text that many
-conversations begin with.
-
-Anthropic's message batches: one body with all requests, a batch at the server, one file of results.
-
-What belongs here: the endpoint and the format of its lines. What does not: the meaning of a request or a response
-(`wires/anthropic.py`), waiting (`batcher.py`).
+All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go back
+unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of
+a text that many conversations begin with. A batch is one body with all requests, and one file of results. What does not
+belong here: collecting requests and waiting (`batcher.py`).
 """
 
 from __future__ import annotations

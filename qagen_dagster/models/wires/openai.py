@@ -1,14 +1,8 @@
-"""The `openai` SDK for both OpenAI wires, OpenAI's batch endpoint and embeddings.
+"""OpenAI's own wire: the Responses API, its batches, and the SDK's client that other servers with OpenAI's API share.
 
-OpenAI's own wire, the Responses API.
-
-The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them
-back. Pictures are part of `function_call_output`.
-
-OpenAI's batches: a file of requests for the Responses API, a batch over it, two files of results.
-
-What belongs here: the two endpoints (`files`, `batches`) and the format of their lines. What does not: the meaning
-of a request or a response (`wires/openai.py`), waiting (`batcher.py`).
+The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them back. Pictures
+are part of `function_call_output`. A batch is a file of requests, a job over it, and two files of results. What does not
+belong here: collecting requests and waiting (`batcher.py`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""A model that follows a script: for tests, dry runs, and measuring the time that the engine itself takes.
+"""A model that follows a script: for tests, and for measuring the time that the engine itself takes.
 
-A script is a function of the request, so a scripted model is deterministic and needs no ledger.
-The spec's `model` chooses a named script.
+A script is a function of the request, so a scripted model is deterministic and needs no ledger. The spec's `model` names
+a script of the module that `QAGEN_SCRIPTS` names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,28 +15,18 @@ from pydantic import ValidationError
 from qagen_dagster.errors import ConfigError, MalformedResponseError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, Usage
-from qagen_dagster.models.wires.cloze import cloze
+from qagen_dagster.settings import scripts
 
 Script = Callable[[Request], AssistantMessage]
-
-# One script under three names, because a validator and its generator must have different names.
-SCRIPTS: dict[str, Script] = {"cloze": cloze, "cloze-check": cloze, "cloze-compare": cloze}
 
 _CHARACTERS_PER_TOKEN = 4
 
 
 class ScriptedProvider:
-    """Answers with `script`, or with the built-in script named `spec.model`.
-
-    Raises ConfigError for an unknown name.
-    """
+    """Answers with `script`, or with the script named `spec.model`. Raises ConfigError for an unknown name."""
 
     def __init__(self, spec: ModelSpec, script: Script | None = None) -> None:
-        if script is None and spec.model not in SCRIPTS:
-            raise ConfigError(
-                f"there is no script {spec.model!r}; choose one of {', '.join(SCRIPTS)}", key="model"
-            )
-        self._spec, self._script = spec, script or SCRIPTS[spec.model]
+        self._spec, self._script = spec, script or _named(spec.model)
 
     @property
     def spec(self) -> ModelSpec:
@@ -57,3 +48,13 @@ class ScriptedProvider:
             raise MalformedResponseError("the stored body is not one of a scripted model") from None
         stop = Stop.TOOLS if message.tool_calls else Stop.END
         return Response(message=message, stop=stop, usage=usage, model=self._spec.model)
+
+
+def _named(name: str) -> Script:
+    module = scripts()
+    known: Mapping[str, Script] = {} if module is None else import_module(module).SCRIPTS
+    if name not in known:
+        raise ConfigError(
+            f"there is no script {name!r}; choose one of {', '.join(known) or 'none'}", key="model"
+        )
+    return known[name]

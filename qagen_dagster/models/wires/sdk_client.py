@@ -1,17 +1,19 @@
 """A provider's SDK as the wires use it: one call gives the body, or the ModelError that the failure means.
 
-What belongs here: the errors that HTTP statuses and error bodies mean, the size of a body, and reading a body into the shape that a wire expects.
-No type of an SDK appears here, so the rules are the same for every wire. Texts of errors contain no header, no API key and at most `MAX_TEXT`
-characters. What does not: retries, which `models/retry.py` decides, and the meaning of a body.
+What belongs here: the errors that HTTP statuses and error bodies mean, the size of a body, and reading a body into
+the shape that a wire expects. What does not: retries, which `models/retry.py` decides, and the meaning of a body. No
+type of an SDK appears here, so the rules are the same for every wire. Texts of errors contain no header, no API key
+and at most `MAX_TEXT` characters.
 
-A compressed body of a few hundred bytes can decode to gigabytes, and several encodings multiply. So clients ask for bodies without encoding,
-accept one layer of gzip or deflate at most, and decode it in pieces up to a limit.
+A compressed body of a few hundred bytes can decode to gigabytes, and several encodings multiply. So clients ask for
+bodies without encoding, accept one layer of gzip or deflate at most, and decode it in pieces up to a limit.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import ssl
 import sys
 import weakref
 import zlib
@@ -197,9 +199,9 @@ _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 
 
 def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
-    """Make an SDK's `client` keep to the deadline of its attempt and to `limit` bytes of a body.
+    """Make an SDK's `client` stop at the deadline of its attempt, and refuse bodies of more than `limit` bytes.
 
-    The SDKs have no public place for this that keeps the proxies of the environment.
+    This uses private attributes: the public option for a transport would ignore the proxies of the environment.
     """
     retry.stop_at_deadline(client)
     http: Any = getattr(client, "_client", None)
@@ -239,7 +241,7 @@ class LimitedTransport(httpx.BaseTransport):
 
 
 class _LimitedStream:
-    """A body as its client reads it: decoded, and within the limit and the deadline."""
+    """The decoded body of a response. Reading it raises beyond the limit and after the deadline."""
 
     def __init__(self, stream: Any, limit: int, packed: bool, error: type[Exception]) -> None:
         self._stream, self._limit, self._packed, self._error = stream, limit, packed, error
@@ -271,7 +273,7 @@ class _LimitedStream:
 
 @cache
 def _stream_of(base: type) -> type[_LimitedStream]:
-    """The stream as a class of the HTTP library that reads it."""
+    """A class of streams that the HTTP library of `base` accepts."""
     return type("LimitedStream", (_LimitedStream, base), {})
 
 
@@ -304,6 +306,7 @@ class SdkClient(Generic[C]):
             base_url=check_url(url if spec.base_url is None else spec.base_url),
             timeout=spec.timeout_seconds,
             max_retries=0,
+            http_client=_http_client(make),
         )
         weakref.finalize(self, self.client.close)  # closes the connections with this object, not later
         limit_bodies(self.client)
@@ -377,3 +380,15 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
     if failure is not None and not found:
         raise failure
     return found
+
+
+def _http_client(make: Callable[..., object]) -> object:
+    """The HTTP client that the SDK of `make` would make for itself, with certificates that all clients share."""
+    http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
+    return http_client(verify=_certificates(sys.modules[http_client.__base__.__module__.partition(".")[0]]))
+
+
+@cache
+def _certificates(library: Any) -> ssl.SSLContext:
+    """The certificates that an HTTP library trusts. Reading them takes 25 ms, the rest of a client less than one."""
+    return library.create_ssl_context()

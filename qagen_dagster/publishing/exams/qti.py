@@ -8,12 +8,10 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from itertools import groupby
 from typing import TypeAlias
 
 from lxml import etree
 
-from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
 from qagen_dagster.publishing.markup import plain_mathml, split, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
@@ -66,14 +64,14 @@ def _item(item: ExamItem) -> bytes:
     choices = _under(
         body, "choiceInteraction", responseIdentifier="RESPONSE", shuffle="false", maxChoices="1"
     )
-    for letter in letters(item):
+    for letter in item.letters:
         _flow(_under(choices, "simpleChoice", identifier=letter), question.options[letter])
     _processing(root)
-    for letter in letters(item):
+    for letter in item.letters:
         shown = _under(
             root, "modalFeedback", outcomeIdentifier="FEEDBACK", identifier=letter, showHide="show"
         )
-        _paragraphs(shown, solution(item) if is_key(item, letter) else feedback(item, letter))
+        _paragraphs(shown, item.solution_text if item.is_key(letter) else item.feedback(letter))
     return _bytes(root)
 
 
@@ -97,7 +95,7 @@ def _test(bank: ItemBank) -> bytes:
     _under(_under(total, "defaultValue"), "value").text = "0"
     part = _under(root, "testPart", identifier="part", navigationMode="nonlinear")
     part.set("submissionMode", "simultaneous")
-    for schema, items in groupby(bank.items, key=lambda item: (item.schema_id, item.schema_title)):
+    for schema, items in bank.sections():
         section = _under(part, "assessmentSection", identifier=_identifier(f"section-{schema[0]}"))
         section.set("title", xml_text(" ".join(schema)))
         section.set("visible", "true")

@@ -1,4 +1,6 @@
-"""The export formats of published question sets, by name, and the formats of evaluation tools: JSON, JSON Lines and YAML."""
+"""The export formats of published question sets, by name, and the formats of evaluation tools: JSON, JSON Lines and
+YAML.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""What a bank of exam items holds: accepted items with everything that led to them, and what was rejected and why.
-
-Pure values. How an item came about slot by slot is `records/exams/result.py`; files of other programs are
-`publishing/exam/`.
-"""
+"""What becomes of an exam item: what code finds on it, the result of its slot, and the bank that the results make up."""
 
 from __future__ import annotations
+
+from enum import StrEnum
+from itertools import groupby
 
 from pydantic import AwareDatetime, Field
 
@@ -14,13 +13,128 @@ from qagen_dagster.records.exams.item import (
     ExamPart,
     ExamQuestion,
     IdeaPlan,
+    Letter,
     QuestionPackage,
     Severity,
     StyleReport,
     VerifierReport,
 )
-from qagen_dagster.records.exams.proof import Proof
 from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
+from qagen_dagster.records.run import CallSummary
+
+
+class Fault(Record):
+    """One thing that is wrong with a question, as code sees it. `detail` is read by the implementer."""
+
+    name: str
+    severity: Severity
+    detail: str
+
+
+class ProofStatus(StrEnum):
+    """What the checkable form says of the key."""
+
+    PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
+    REFUTED = "refuted"  # another option has it, or several, or none
+    UNPROVEN = "unproven"  # the form or the options could not be read as values
+    ABSENT = "absent"  # there is no form
+
+
+class Proof(Record):
+    """The checkable form, computed and compared with every option."""
+
+    status: ProofStatus = ProofStatus.ABSENT
+    value: str = ""  # of the form, as text
+    matching: tuple[Letter, ...] = ()  # options of that value
+    detail: str = ""
+
+
+class Examination(Record):
+    """Everything that code says of one question."""
+
+    faults: tuple[Fault, ...] = ()
+    proof: Proof = Proof()
+
+
+class Stage(StrEnum):
+    """A station of an item's way; the value says who caught what was wrong."""
+
+    DESIGNER = "designer"
+    IMPLEMENTER = "implementer"
+    GATES = "gates"  # code, the proof of the key included
+    BLIND_SOLUTION = "blind_solution"  # the verifier's answer, compared with the key by code
+    VERIFIER = "verifier"
+    STYLE_JUDGE = "style_judge"
+
+
+class Finding(Record):
+    """Why an attempt failed. `instructions` are what the implementer is told to change."""
+
+    stage: Stage
+    name: str
+    severity: Severity
+    detail: str
+    instructions: str = ""
+
+
+class Attempt(Record):
+    """One implementation of an idea, as far as it went. `broken` is a stage that ended without a result, and why."""
+
+    number: int
+    package: QuestionPackage | None = None
+    examination: Examination | None = None
+    blind: BlindSolution | None = None
+    report: VerifierReport | None = None
+    style: StyleReport | None = None
+    broken: Finding | None = None
+
+
+class SlotEnd(StrEnum):
+    """How the work on a slot ended; only the first two are final."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+
+
+class StageLog(Record):
+    """One step as logs.jsonl tells it. `raw_text` is what the model wrote, word for word."""
+
+    stage: Stage
+    attempt: int
+    ok: bool
+    detail: str = ""
+    raw_text: str = ""
+    at: str = ""  # ISO 8601, UTC
+
+
+class SlotResult(Record):
+    """Everything one slot gave."""
+
+    part: ExamPart
+    slot: int  # from 1
+    end: SlotEnd
+    end_detail: str = ""
+    plan: IdeaPlan | None = None
+    attempts: tuple[Attempt, ...] = ()
+    item: ExamItem | None = None
+    rejected: RejectedItem | None = None
+    log: tuple[StageLog, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+    fingerprint: str = ""  # of models, prompts, exam, schema, seed and code
+    run_id: str = ""
+    finished: str = ""  # ISO 8601, UTC
+
+
+class SlotPlan(Record):
+    """How far the design of a slot is."""
+
+    part: ExamPart
+    slot: int
+    plan: IdeaPlan | None = None
+    failures: tuple[str, ...] = ()  # designs that could not be used
+    calls: tuple[CallSummary, ...] = ()
+
 
 DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
 REVIEW_STAGE = "review"  # the stage at which a person rejects an item
@@ -57,6 +171,25 @@ class ExamItem(Record):
     @property
     def question(self) -> ExamQuestion:
         return self.question_package.question
+
+    @property
+    def letters(self) -> list[Letter]:
+        """The letters of the options, in order."""
+        return sorted(self.question.options)
+
+    def is_key(self, letter: Letter) -> bool:
+        return letter == self.question.correct_option
+
+    def feedback(self, letter: Letter) -> str:
+        """For a wrong option, the mistake that leads to it; for the key, what makes the solution short."""
+        package = self.question_package
+        return package.solution.key_insight if self.is_key(letter) else package.distractor_map.get(letter, "")
+
+    @property
+    def solution_text(self) -> str:
+        """The solution as text for people."""
+        solution = self.question_package.solution
+        return f"{solution.key_insight}\n\n{solution.reasoning}"
 
 
 class RejectedItem(Record):
@@ -95,6 +228,11 @@ class ItemBank(Record):
     name: str
     items: tuple[ExamItem, ...]
     timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+
+    def sections(self) -> list[tuple[tuple[str, str], list[ExamItem]]]:
+        """The items by id and title of their schema, in order."""
+        groups = groupby(self.items, key=lambda item: (item.schema_id, item.schema_title))
+        return [(schema, list(items)) for schema, items in groups]
 
     @staticmethod
     def file_key(exam: str, path: str) -> str:

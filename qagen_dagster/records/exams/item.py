@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.base import Difficulty, MathText, Record
 from qagen_dagster.records.ids import Name, store_key
-from qagen_dagster.records.text import MathText
 
 
 def as_letter(value: object) -> object:

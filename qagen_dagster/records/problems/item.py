@@ -1,20 +1,46 @@
-"""Physics problems: what a problem is, and what the seven roles submit about it.
-
-Fields follow the design of the physics question pipeline. Field descriptions are read by models: they are part of the
-prompt. What became of a problem stage by stage is `records/problems/result.py`.
-"""
+"""Physics problems: what a problem is, and what the seven roles submit about it. LaTeX in a submission is mended."""
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from qagen_dagster.records.base import Difficulty, Record, Share
+from qagen_dagster.records.base import Difficulty, MathText, Record, Share
 from qagen_dagster.records.ids import Name, fingerprint
-from qagen_dagster.records.problems.latex_text import LatexText
-from qagen_dagster.records.text import MathText
+
+_LOST: Final = (
+    (re.compile("\f"), r"\\f"),
+    (re.compile("\x08"), r"\\b"),
+    (re.compile("\t(?=(?:imes|heta|an|ext|extbf|extit|ag|au|frac|riangle|o|op|ask|itle)(?![a-z]))"), r"\\t"),
+    (re.compile("\r(?=(?:ho|ight|angle|ightarrow|aisebox|m)(?![a-z]))"), r"\\r"),
+    (re.compile("\n(?=(?:eq|abla|ewline|oindent)(?![a-z]))"), r"\\n"),
+)
+_FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+_DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
+
+
+def mended_latex(value: object) -> object:
+    """LaTeX with its commands whole again, without a fence and without space around it; no text is left as it is."""
+    if not isinstance(value, str):
+        return value
+    fenced = _FENCE.match(value)
+    text = fenced.group(1) if fenced else value
+    for lost, command in _LOST:
+        text = lost.sub(command, text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return text.replace("\\\\", "\\") if _DOUBLED.match(text) else text
+
+
+LatexText = Annotated[
+    str,
+    Field(min_length=1, max_length=60_000),
+    BeforeValidator(mended_latex),
+    WithJsonSchema({"type": "string", "minLength": 1}),
+]
+
 
 LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram

@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.exams.bank import SlotResult
 from tests.cli.conftest import Command
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, store_part, write_exam

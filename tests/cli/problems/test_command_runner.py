@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.loop.problems.output_properties import scan_breaches
+from qagen_dagster.latex.structure import split_items
+from qagen_dagster.loop.problems.properties import scan_breaches
 from tests.cli.conftest import Command, Play
 from tests.support.problems.files import pdf, picture, tex
 from tests.support.problems.play import classified, item, mcq

@@ -17,8 +17,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.proof import Proof, ProofStatus
-from qagen_dagster.records.exams.result import SlotResult, Stage
+from qagen_dagster.records.exams.bank import Proof, ProofStatus, SlotResult, Stage
 from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, hard_item, item, question
 from tests.support.exams.mini import accepted, rejected, schema_block, store_part, write_exam
 from tests.support.graph import GraphRun, checks, metadata, version

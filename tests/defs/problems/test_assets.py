@@ -16,7 +16,7 @@ from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.defs.problems.metadata import card
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.problems.export import BankItem, BankOption
+from qagen_dagster.records.problems.result import BankItem, BankOption
 from tests.support.graph import GraphRun, checks, metadata, version
 from tests.support.problems.board import PROFILE, ProblemBoard
 from tests.support.problems.files import picture, write_set

@@ -11,9 +11,8 @@ import pytest
 from qagen_dagster.errors import StoreError
 from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.catalog import rebuild_catalog
-from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, estimate
-from qagen_dagster.loop.estimate.forecast import Range
-from qagen_dagster.loop.estimate.past_runs import use_of
+from qagen_dagster.loop.estimate.amounts import Amounts, Range, use_of
+from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
@@ -21,7 +20,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import CallSummary, GenerationResult
+from qagen_dagster.records.questions.results import CallSummary, CandidateSet, DocumentEnd, GenerationResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import waterworks
 from tests.support.project import Project
@@ -69,8 +68,8 @@ def work(
     ]
 
 
-def finish(space: Workspace, where: Combination) -> None:
-    collect(space, plan(space, where, RunOptions()), run_id="run", started=NOW, ended=NOW)
+def finish(space: Workspace, where: Combination, options: RunOptions | None = None) -> None:
+    collect(space, plan(space, where, options or RunOptions()), run_id="run", started=NOW, ended=NOW)
     validate_set(space, where, far_apart)
     rebuild_catalog(space.store)
 
@@ -150,7 +149,7 @@ def test_half_a_run_foretells_the_rest_in_calls_tokens_and_money(
     read(space, "water")
     work(space, HERE, ["ridge.txt", "quay.txt", "mill.txt", "weir.txt"])
     found = one(space)
-    assert found.basis == "from past documents: 4 of this combination with the same models"
+    assert found.basis == "from past documents: 4 of this combination"
     assert (found.done, found.to_do, found.begun) == (4, 5, 0)
     calls = work(space, HERE)
     rest = [
@@ -244,28 +243,44 @@ def test_an_unknown_price_is_never_nothing(project: Project, server: WireServer)
     assert (after.total.usd, after.unknown_prices) == (Range(low=0, expected=0, high=0), ())
 
 
-def test_likeness_decides_what_is_gone_by(project: Project, server: WireServer) -> None:
+def test_other_combinations_are_examples_if_their_models_are_of_the_same_kind(
+    project: Project, server: WireServer
+) -> None:
     space = Workspace(project.settings(profile="priced"))
     project.corpus("rail", waterworks.corpus(4), {"lock.txt": waterworks.notes("lock")})
     read(space, "water", "rail")
     work(space, HERE)
     finish(space, HERE)
     rail = Combination.from_key("rail/facts/textual")
-    assert one(space, rail).basis == "from past documents: 9 of other corpora with the same models"
+    assert one(space, rail).basis == "from past documents: 9 of other combinations"
     other = one(space, HERE, RunOptions(profile="unpriced"))
-    assert (other.basis, other.usd) == (
-        "from past documents: 9 of this combination with the same models",
-        None,
-    )
-    rules = one(space, HERE, RunOptions(profile="dry_run"))
-    assert rules.guessed  # a script says nothing of a language model, nor the other way round
+    assert (other.basis, other.usd) == ("from past documents: 9 of this combination", None)
     text = (project.profiles / "priced.yaml").read_text().replace("asker", "another")
     project.profile("another", text)
-    assert one(space, HERE, RunOptions(profile="another")).basis == (
-        "from past documents: 9 of this corpus with other models"
-    )
-    narrow, wide = one(space, rail).calls, one(space, rail, RunOptions(profile="another")).calls
+    assert one(space, HERE, RunOptions(profile="another")).basis == other.basis
+    # Scripted models say nothing about language models, and vice versa.
+    assert one(space, HERE, RunOptions(profile="dry_run")).guessed
+    assert one(space, LOOKED).guessed
+    narrow, wide = one(space, HERE, RunOptions(target_count=6)).calls, one(space, rail).calls
     assert wide.high / wide.low > narrow.high / narrow.low
+
+
+def test_documents_that_ran_out_of_questions_do_not_take_more_for_a_higher_target(
+    project: Project, server: WireServer
+) -> None:
+    space = Workspace(project.settings(profile="priced"))
+    read(space, "water")
+    lower, higher = RunOptions(target_count=1), RunOptions(target_count=3)
+    work(space, HERE, options=lower)
+    finish(space, HERE, lower)
+    candidates = space.store.read(CandidateSet.key(HERE), CandidateSet)
+    dry = tuple(
+        document.model_copy(update={"end": DocumentEnd.EXHAUSTED_REPORTED})
+        for document in candidates.documents
+    )
+    reached = one(space, options=higher).calls.expected
+    space.store.write(CandidateSet.key(HERE), candidates.model_copy(update={"documents": dry}))
+    assert one(space, options=higher).calls.expected < reached / 2
 
 
 def test_finished_steps_are_not_paid_again(project: Project, server: WireServer) -> None:

@@ -1,4 +1,4 @@
-"""Each gate names its fault, and a sound question passes all of them."""
+"""The checks of an exam question that code makes, and the proof of its key."""
 
 from __future__ import annotations
 
@@ -9,9 +9,127 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks as gates
+from qagen_dagster.loop.exams.code_checks import Proving, latex_fault, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
-from qagen_dagster.records.exams.item import QuestionPackage, Severity
-from qagen_dagster.records.exams.proof import Examination, ProofStatus
+from qagen_dagster.records.exams.bank import Examination, ProofStatus
+from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion, QuestionPackage, Severity
+
+WHOLE = [
+    "no mathematics at all",
+    "$x^2$ and $\\frac{1}{2}$",
+    "$$\\int_0^1 x\\,dx$$",
+    "\\(a\\) and \\[b\\]",
+    "it costs \\$5 and 50\\%",
+    "$\\left(\\frac{a}{b}\\right)^{2}$",
+    "$\\begin{cases}1 & x>0\\\\0 & x\\leq 0\\end{cases}$",
+    "$\\{1,2\\}$",
+    "$$\\begin{cases}1 & x>0\\\\[2pt]0 & x\\leq 0\\end{cases}$$",
+    "\\(\\frac{1}{2}\\) beside $x$",
+    "$x \\leftarrow y$ and $a\\rightarrow b$",
+    "",
+]
+BROKEN = {
+    "$x^2": "without its partner",
+    "$\\frac{1}{2$": "without its }",
+    "$\\frac{1}2}$": "without its {",
+    "${x$ and $y}$": "another",
+    "$\\left(x$": "\\\\left and",
+    "$x\\right)$": "\\\\left and",
+    "$\\begin{cases}1$": "without its \\\\end",
+    "$1\\end{cases}$": "without its \\\\begin",
+    "$\\begin{array}1\\end{cases}$": "without its \\\\begin",
+    "\\(x": "do not pair",
+    "$x^$": "breaks off",
+    "$\\frac$": "breaks off",
+    "$x$ and \\frac{1}{2}": "outside",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_whole(text: str) -> None:
+    assert latex_fault(text) == ""
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN.items())
+def test_broken(text: str, said: str) -> None:
+    assert said.replace("\\\\", "\\") in latex_fault(text)
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    with Sandbox() as box:
+        yield box
+
+
+def proving(
+    box: Sandbox, options: list[str], expression: str, unit: str = "", key: str = "A", **givens: str
+) -> Proving:
+    question = ExamQuestion.model_validate(
+        {"stem": "?", "options": dict(zip("ABCDEFGH", options, strict=False)), "correct_option": key}
+    )
+    check = CheckableForm(givens=givens, expression=expression, unit=unit)
+    return prove(question, check, option_values(question.options, box), box)
+
+
+@pytest.mark.parametrize(
+    ("options", "expression", "unit"),
+    [
+        (["9 J", "18 J", "6 J", "3 J"], "2*3**2/2", "J"),
+        (["$0.009$ kJ", "18 J", "6 J", "3 J"], "2*3**2/2", "J"),
+        (["9", "18", "6", "3"], "2*3**2/2", "J"),
+        (["9 J", "18 J", "6 J", "3 J"], "2*3**2/2", ""),
+        ([r"$\frac{\sqrt{3}}{2}$", "1", "0.5", "0.87"], "sin(pi/3)", ""),
+        (["$60^\\circ$", "$30^\\circ$", "$45^\\circ$", "$90^\\circ$"], "acos(1/2)", "rad"),
+        (["$60^\\circ$", "$30^\\circ$", "$45^\\circ$", "$90^\\circ$"], "acos(1/2)*180/pi", "degrees"),
+        (["25%", "20%", "75%", "4%"], "100/4", "%"),
+        (["9", "8", "7", "cannot be determined"], "3*3", ""),
+    ],
+)
+def test_proven(box: Sandbox, options: list[str], expression: str, unit: str) -> None:
+    assert proving(box, options, expression, unit).proof.status is ProofStatus.PROVEN
+
+
+def test_symbols_stay_symbols(box: Sandbox) -> None:
+    options = [r"$\frac{3F}{2}$", "$3F$", r"$\frac{2F}{3}$", "$F$"]
+    assert proving(box, options, "a*F/b", a="3", b="2", F="F").proof.status is ProofStatus.PROVEN
+
+
+@pytest.mark.parametrize(
+    ("options", "matching"),
+    [
+        (["8", "9", "7", "6"], ("B",)),
+        (["9", "9.0", "7", "6"], ("A", "B")),
+        (["32400", "6000", "600", "60000"], ()),
+    ],
+)
+def test_refuted(box: Sandbox, options: list[str], matching: tuple[str, ...]) -> None:
+    proof = proving(box, options, "900*6/10/60").proof
+    assert proof.status is ProofStatus.REFUTED
+    assert proof.matching == matching
+    assert "9" in proof.detail
+
+
+def test_a_rounded_match_is_told(box: Sandbox) -> None:
+    found = proving(box, ["2.65", "2.64", "2.6", "7"], "sqrt(7)")
+    assert found.proof.matching == ("A", "C")
+    assert proving(box, ["2.65", "2.64", "3", "7"], "sqrt(7)").rounded
+
+
+def test_what_cannot_be_compared_is_unproven(box: Sandbox) -> None:
+    words = proving(box, ["it grows", "it shrinks", "it stays", "it ends"], "1")
+    assert (words.proof.status, words.failure) == (ProofStatus.UNPROVEN, None)
+    broken = proving(box, ["9", "8", "7", "6"], "1/0")
+    assert broken.proof.status is ProofStatus.UNPROVEN
+    assert broken.failure is not None
+
+
+def test_the_known_wrong_row_of_a_public_set_is_refuted(box: Sandbox) -> None:
+    """900 kilometres an hour in miles a minute at 0.6 miles a kilometre: 9, and the set's key is 32400."""
+    options = ["32400", "6000", "600", "60000", "10"]
+    found = proving(box, options, "v*f/60", v="900", f="0.6")
+    assert found.proof.status is ProofStatus.REFUTED
+    assert found.proof.value == "9"
+
 
 STEM = "A body of mass $2$ kg moves at $3$ m s$^{-1}$. What is its kinetic energy?"
 OPTIONS = {"A": "$6$ J", "B": "$9$ J", "C": "$18$ J", "D": "$3$ J"}
@@ -21,12 +139,6 @@ PATHS = {
     "D": "Takes the speed for the energy.",
 }
 CHECK = {"givens": {"m": "2", "v": "3"}, "expression": "m*v**2/2", "unit": "J"}
-
-
-@pytest.fixture(scope="module")
-def box() -> Iterator[Sandbox]:
-    with Sandbox() as box:
-        yield box
 
 
 def package(**fields: Any) -> QuestionPackage:

@@ -22,11 +22,12 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.exams.bank import SlotEnd, SlotResult
 from qagen_dagster.records.exams.item import (
     ExamPart,
 )
-from qagen_dagster.records.exams.result import SlotEnd, SlotResult
 from qagen_dagster.settings import Settings
+from tests.support import cloze
 from tests.support.exams.play import ExamPlay, idea, solved
 from tests.support.models import say, told
 
@@ -81,6 +82,7 @@ def space(tmp_path: Path) -> Space:
     (folder / "schemas.md").write_text(SCHEMAS)
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "mine.yaml").write_text(PROFILE)
+    (tmp_path / "profiles" / "dry_run.yaml").write_text(cloze.PROFILE.read_text())
     settings = Settings(
         corpora=tmp_path / "corpora",
         assets=str(tmp_path / "assets"),

@@ -7,31 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.exams.events import (
-    Designed,
-    ExamEvent,
-    Examined,
-    Implemented,
-    Solved,
-    Styled,
-    Verified,
-)
 from qagen_dagster.loop.exams.state_machine import (
     Accepted,
     Design,
+    Designed,
+    ExamEvent,
     Examine,
+    Examined,
     GivenUp,
     Implement,
+    Implemented,
     ItemLimits,
     ItemState,
     JudgeStyle,
     Solve,
+    Solved,
     Step,
+    Styled,
+    Verified,
     Verify,
     next_step,
     replay,
     transition,
 )
+from qagen_dagster.records.exams.bank import Examination, Fault, Stage
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     IdeaPlan,
@@ -40,8 +39,6 @@ from qagen_dagster.records.exams.item import (
     StyleReport,
     VerifierReport,
 )
-from qagen_dagster.records.exams.proof import Examination, Fault
-from qagen_dagster.records.exams.result import Stage
 from tests.support.exams.play import PASS, PASSING, WEAK, idea, made, solved, styled
 
 LIMITS = ItemLimits()

@@ -8,8 +8,8 @@ import pytest
 
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.loop.problems.inputs import ProblemWork
-from qagen_dagster.loop.problems.record import record_of
 from qagen_dagster.loop.problems.run_problem import work_problem
+from qagen_dagster.loop.problems.run_set import record_of
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import Image

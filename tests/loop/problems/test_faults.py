@@ -1,10 +1,12 @@
-r"""Outputs that look right at first sight: comments that draw, units in another case, boxes that contradict the key."""
+"""Faults of outputs, and what variants and conversions have to keep."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from qagen_dagster.loop.problems.output_properties import (
+from qagen_dagster.loop.problems.properties import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,
@@ -13,7 +15,7 @@ from qagen_dagster.loop.problems.output_properties import (
     variant_breaches,
 )
 from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
-from tests.support.problems.play import MERGED, item, mcq
+from tests.support.problems.play import MERGED, integer, item, mcq
 
 ANSWER = r"10\,\mathrm{m\,s^{-1}}"
 NUMERICAL, CONTEXT, CONCEPTUAL = VariantKind.NUMERICAL, VariantKind.CONTEXT, VariantKind.CONCEPTUAL
@@ -287,3 +289,211 @@ def test_an_answer_that_could_be_rounded_to_the_key_is_another_option() -> None:
     assert only(
         scan_breaches(quiz("a", r"$\boxed{1.41\,\mathrm{A}}$", options), QuestionKind.MCQ_SC), 3, "ends at"
     )
+
+
+def context_variant(statement: str) -> str:
+    return f"\\item {statement}\n\\begin{{solution}}\nWith the law of motion $s = \\boxed{{7}}$.\n\\end{{solution}}"
+
+
+def faults_of_variant(source: str, variant: str) -> list[tuple[int, str]]:
+    broken = variant_breaches(
+        VariantKind.CONTEXT,
+        context_variant(f"A cart on a road. {source}"),
+        context_variant(f"A swan in a lake. {variant}"),
+    )
+    return [(one.property, one.detail) for one in broken]
+
+
+@pytest.mark.parametrize(
+    ("source", "variant"),
+    [
+        ("It goes 5 km.", "It swims 5 m."),
+        ("It goes $5$ km.", "It swims $5$~m."),
+        (r"It goes $5\,\mathrm{km}$.", r"It swims $5\,\text{m}$."),
+        (r"It goes \SI{5}{\kilo\metre}.", r"It swims 5 metres."),
+        (r"It goes at $36\,\mathrm{km\,h^{-1}}$.", r"It swims at $36\,\mathrm{m/s}$."),
+        ("It goes at 36 km/h.", r"It swims at $36\,\mathrm{m\,s^{-1}}$."),
+        ("A 2 kg load for 3 minutes.", "A 2 kg fish for 3 seconds."),
+        (r"It turns by $30^\circ$.", r"It turns by $30\,\mathrm{rad}$."),
+    ],
+)
+def test_a_value_in_a_unit_of_another_scale_is_another_value(source: str, variant: str) -> None:
+    ((number, detail),) = faults_of_variant(source, variant)
+    assert number == 8
+    assert "in the source; here it is in" in detail
+
+
+@pytest.mark.parametrize(
+    ("source", "variant"),
+    [
+        ("Its place is $x = 3t + 2t^2$.", "Its place is $y = 3s - 2s^2$."),
+        ("Its place is $x(t) = 5 - 3t$.", "Its height is $h = 5 + 3 \\tau$."),
+        (
+            r"\[ \vec v = 3\hat i + 4\hat j \]",
+            r"\begin{equation} \vec u = 3\hat{i} - 4\hat{j} \end{equation}",
+        ),
+        ("It holds for $t > 4$.", "It holds for $s < 4$."),
+        (r"It holds for $t \leq 4 t_0$.", r"It holds for $\tau \ge 4\tau_0$."),
+    ],
+)
+def test_a_given_relation_keeps_its_signs(source: str, variant: str) -> None:
+    ((number, detail),) = faults_of_variant(source, variant)
+    assert number == 8
+    assert detail.startswith("a given relation has another sign: ")
+
+
+@pytest.mark.parametrize(
+    ("source", "variant"),
+    [
+        ("It goes 5 km.", r"It swims $5\,\mathrm{kilometres}$."),
+        (r"It goes at $36\,\mathrm{m\,s^{-1}}$.", "It swims at 36 m/s, like others."),
+        (r"It goes at 36 m s$^{-1}$.", r"It swims at $36\,\mathrm{m/s}$."),
+        ("A mass of $2m$ and one of 3 kg.", "A mass of $2M$ and one of 3 kg."),
+        ("Loads 3 kg A and 5 g B move.", "Fish 5 g P and 3 kg Q swim."),
+        ("First 5 m, then 5 cm.", "First 5 cm, then 5 m."),
+        (r"A force $F = 5\,\mathrm{N}$.", "A force of 5 newtons."),
+        ("Its place is $x = 3t + 2t^2$.", r"Its place is \( y(s) = 3 s + 2 s^{2} \)."),
+        ("Its place is $x = 3t + 2t^2$.", "Its place is $2s^2+3s$."),
+        ("$x = 3t + 2$ and $y = 3t - 2$.", "$u = 3s - 2$ and $w = 3s + 2$."),
+        ("It holds for $t > 4$.", "It holds for $4 < s$."),
+        ("Charges $+3q$ and $-3q$.", "Charges $-3Q$ and $+3Q$."),
+        (r"Masses $m_1 + m_2$ at $4\,\mathrm{s}$.", r"Masses at $4\,\mathrm{s}$, $M_2 - M_1$ apart."),
+        (r"A field of $10^{-3}\,\mathrm{T}$.", r"A field of $10^{-3}$ T."),
+        (r"It is $20^\circ\mathrm{C}$ warm.", r"It is at $20\,^{\circ}\text{C}$."),
+        (r"A tenth: 10\% of it.", r"A part: $10\,\%$ of it."),
+    ],
+)  # fmt: skip
+def test_the_same_values_and_relations_may_be_written_and_named_otherwise(source: str, variant: str) -> None:
+    assert faults_of_variant(source, variant) == []
+    assert faults_of_variant(variant, source) == []
+
+
+WORKED = "Forces balance: $F = m g \\sin 30^\\circ = 10 \\cdot 9.8 \\cdot 0.5$, $s = \\boxed{7}$."
+NAMED = "Here $g = 10\\,\\mathrm{m\\,s^{-2}}$, so $F = 10 \\cdot 10 \\cdot 0.5$ and $s = \\boxed{7}$."
+
+
+@pytest.mark.parametrize(
+    ("solution", "more", "kept"),
+    [
+        (WORKED, r"Take $g = 9.8\,\mathrm{m\,s^{-2}}$.", True),
+        (WORKED, r"Take \( g \approx 9.8\,\mathrm{m/s^2} \).", True),
+        (NAMED, r"Take $g = 10\,\mathrm{m\,s^{-2}}$.", True),
+        (NAMED, r"Take $g=10$ and $g = 10$.", False),
+        (WORKED, r"Take $g = 10\,\mathrm{m\,s^{-2}}$.", False),
+        (WORKED, r"Take $g = 9.81\,\mathrm{m\,s^{-2}}$.", False),
+        (WORKED, r"Its length is $l = 9.8\,\mathrm{m}$.", False),
+        (WORKED, r"Its speed is 9.8 m/s.", False),
+    ],
+)
+def test_a_constant_of_the_solution_may_be_named(solution: str, more: str, kept: bool) -> None:
+    def item(statement: str) -> str:
+        return f"\\item {statement}\n\\begin{{solution}}\n{solution}\n\\end{{solution}}"
+
+    source = item("A cart of $10$ kg on a slope of $30^\\circ$. What holds it?")
+    variant = item(f"A sledge of $10$ kg on a hill of $30^\\circ$. {more} What holds it there?")
+    broken = variant_breaches(VariantKind.CONTEXT, source, variant)
+    assert [one.property for one in broken] == ([] if kept else [8])
+
+
+def test_numbers_are_told_as_people_write_them() -> None:
+    found = faults_of_variant("It goes 2.5 km and 7 km.", r"It swims 0.1 km and $\frac{1}{3}$ km and 7 km.")
+    assert found[0][1].endswith(
+        "those of the source: 2.5 of the source is not there, and 0.1, 1/3 is not in the source"
+    )
+
+
+STATEMENT = "A spring is pulled until it rests. How far is it pulled?"
+LENGTH = r"0.25\,\mathrm{m}"
+
+
+def conversion(statement: str, answer: str) -> str:
+    return f"\\item {statement}\n\\begin{{solution}}\nBy Hooke's law $x = F / k = \\boxed{{{answer}}}$.\n\\end{{solution}}"
+
+
+def faults_of_conversion(
+    source: str, ask: str, answer: str, statement: str = STATEMENT
+) -> list[tuple[int, str]]:
+    broken = conversion_breaches(
+        conversion(STATEMENT, source), Format.INTEGER, conversion(f"{statement} {ask}".strip(), answer)
+    )
+    return [(one.property, one.detail) for one in broken]
+
+
+@pytest.mark.parametrize(
+    ("source", "ask", "answer"),
+    [
+        (LENGTH, "Give your answer in cm as an integer.", "52"),
+        (LENGTH, r"Give your answer in $\mathrm{cm}$ as an integer.", "52"),
+        (LENGTH, "Give your answer as an integer.", r"52\,\mathrm{cm}"),
+        (LENGTH, "Give the number of centimetres.", "250"),
+        (LENGTH, "Give your answer in m as a number.", "25"),
+        (LENGTH, r"Give the integer in units of $10^{-3}\,\mathrm{m}$.", "25"),
+        (LENGTH, "Give your answer as an integer.", r"25\,\mathrm{s}"),
+        (r"12.4\,\mathrm{m}", "Give your answer in m to the nearest integer.", "13"),
+        (r"1234\,\mathrm{m}", "Give an integer in m, to two significant figures.", "1300"),
+        (r"36\,\mathrm{km\,h^{-1}}", r"Give your answer in $\mathrm{m\,s^{-1}}$ as an integer.", "36"),
+        (r"-5\,\mathrm{m}", "Give your answer in m as an integer.", "5"),
+        (r"10\,\mathrm{m}", "Give your answer as an integer.", "12"),
+    ],
+)
+def test_an_integer_that_is_not_the_sources_answer_is_refused(source: str, ask: str, answer: str) -> None:
+    ((number, detail),) = faults_of_conversion(source, ask, answer)
+    assert (number, detail) == (11, f"the answer must stay {source}; here it is {answer}")
+
+
+@pytest.mark.parametrize(
+    ("source", "ask", "answer"),
+    [
+        (LENGTH, "Give your answer in cm as an integer.", "25"),
+        (LENGTH, "Give your answer in cm as an integer.", r"25\,\mathrm{cm}"),
+        (LENGTH, "Give the number of centimetres.", "25"),
+        (LENGTH, r"Give the integer in units of $10^{-3}\,\mathrm{m}$.", "250"),
+        (LENGTH, "Give the numerical value of your answer in m.", "0.25"),
+        (r"12.4\,\mathrm{m}", "Give your answer in m to the nearest integer.", "12"),
+        (r"1234\,\mathrm{m}", "Give an integer in m, to two significant figures.", "1200"),
+        (r"36\,\mathrm{km\,h^{-1}}", r"Give your answer in $\mathrm{m\,s^{-1}}$ as an integer.", "10"),
+        (r"36\,\mathrm{km\,h^{-1}}", "Give your answer in metres per second as an integer.", "10"),
+        (r"-5\,\mathrm{m}", "Give the magnitude in m as an integer.", "5"),
+        (r"0.5\,\mathrm{rad}", "Give your answer in degrees to the nearest integer.", "29"),
+        (
+            r"300\,\mathrm{K}",
+            r"Give your answer as an integer in $^\circ\mathrm{C}$.",
+            r"27\,^\circ\mathrm{C}",
+        ),
+        (r"2\sqrt{5}\,\mathrm{m}", r"It is $n\sqrt{5}$ in m. Give the integer $n$.", "2"),
+        (r"4500\,\mathrm{J}", r"It is $n \times 10^{2}\,\mathrm{J}$. Give the integer $n$.", "45"),
+        (r"0.25", "Give your answer in percent as an integer.", "25"),
+        (LENGTH, "Give your answer as an integer in paces.", "52"),
+        (r"2x\,\mathrm{m}", "Give the number of metres as an integer.", "9"),
+    ],
+)
+def test_an_integer_that_is_the_answer_in_another_unit_or_cannot_be_compared_is_kept(
+    source: str, ask: str, answer: str
+) -> None:
+    assert faults_of_conversion(source, ask, answer) == []
+
+
+def test_the_unit_that_the_question_itself_asks_for_counts() -> None:
+    asked = "A spring is pulled until it rests. How far is it pulled in mm? Give an integer."
+    assert faults_of_conversion(LENGTH, "", "250", asked) == []
+    assert len(faults_of_conversion(LENGTH, "", "520", asked)) == 1
+
+
+def test_a_rounded_answer_of_the_source_may_be_given_with_more_digits() -> None:
+    source = conversion(STATEMENT, r"9.8\,\mathrm{m}").replace("By", r"As $g \approx 10$, by")
+    about = source.replace("9.8", "10")
+    converted = conversion(f"{STATEMENT} Give a numerical answer in m.", "9.8")
+    assert conversion_breaches(about, Format.INTEGER, converted) == ()
+    (breach,) = conversion_breaches(conversion(STATEMENT, r"10\,\mathrm{m}"), Format.INTEGER, converted)
+    assert "must stay" in breach.detail
+
+
+@settings(max_examples=100, deadline=None)
+@given(a=st.integers(2, 900), t=st.integers(2, 900), off=st.integers(1, 1000))
+def test_the_same_question_in_the_same_unit_keeps_its_number(a: int, t: int, off: int) -> None:
+    """**Feature: physics-question-pipeline, Property 11: Format Conversion Structure**"""
+    assert conversion_breaches(item(a, t), Format.INTEGER, integer(a, t)) == ()
+    wrong = a * t + max(off, a * t // 50 + 1)
+    other = integer(a, t).replace(f"\\boxed{{{a * t}", f"\\boxed{{{wrong}")
+    (breach,) = conversion_breaches(item(a, t), Format.INTEGER, other)
+    assert (breach.property, "must stay" in breach.detail) == (11, True)

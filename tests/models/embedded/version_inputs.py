@@ -13,7 +13,7 @@ from typing import Any
 from qagen_dagster.agents.answering.answerer import prompt as answerer_prompt
 from qagen_dagster.models import embedded_version as versions
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedded.exams.catalogue import FAMILIES
+from qagen_dagster.models.embedded.exams.roles import FAMILIES
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.item import sample_of
@@ -48,7 +48,7 @@ Table 2. Ships that passed in 1903.
 | Petrel | 28 | 9 |
 | Wagtail | 44.2 | 17 |
 
-The Petrel carries more sail than the Corona. A keeper must count every ship because the harbour sells the lists.
+The keepers store oil, wicks, rope, etc. Ida Holm painted the door in June 1904. The Petrel carries more sail than the Corona. A keeper must count every ship because the harbour sells the lists.
 
 ## 3 Options
 
@@ -66,7 +66,7 @@ ASKED = (
     "who designed the tower in April 1871?", "when did Anneke Visser design the tower?", "what is the lighthouse?",
     "how many windows does the tower have?", "why were the keepers moved to Selby in 1902?", "what does MSU stand for?",
     'what is the length in m for the ship "Petrel"?', "what is the height?", "who never lit the lamp?",
-    "which enzyme breaks down fructose?", "what is the default value of the option `--rate`?",
+    "who painted the door in June 1904?", "which enzyme breaks down fructose?", "what is the default value of the option `--rate`?",
 )  # fmt: skip
 COMPARED = (
     ("Anneke Visser", "the engineer Anneke Visser"), ("six years", "6 years"), ("41 m", "41 metres"), ("1,240 kg", "1240"),

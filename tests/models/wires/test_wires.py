@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import ssl
 from typing import Any
 
 import pytest
@@ -38,6 +39,17 @@ def test_one_conversation_through_each_wire(
         make_provider(server, temperature=0.2).send(long_conversation())
     assert server.bodies == snapshot
     assert KEY in " ".join(server.requests[0].headers.values())
+
+
+def test_the_trusted_certificates_are_read_once(
+    make_provider: ProviderMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with WireServer() as server:
+        make_provider(server)
+        read: list[object] = []
+        monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *given: read.append(given))
+        make_provider(server)
+    assert read == []
 
 
 def test_no_user_message_stands_between_tool_results(make_provider: ProviderMaker, wire: str) -> None:

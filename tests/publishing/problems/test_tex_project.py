@@ -9,11 +9,10 @@ import re
 
 import pytest
 
-from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.publishing.problems.definitions import definitions, packages
-from qagen_dagster.publishing.problems.drawing import refused
-from qagen_dagster.publishing.problems.tex_project import TexProject, left_out
-from qagen_dagster.records.problems.export import BankExport
+from qagen_dagster.latex.structure import split_items
+from qagen_dagster.publishing.problems.tex_check import refused
+from qagen_dagster.publishing.problems.tex_project import TexProject, definitions, left_out, packages
+from qagen_dagster.records.problems.result import BankExport
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.problems.export import exported, record
 from tests.support.problems.play import item, mcq

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.bank import ExamItem, ItemBank, item_id
+from qagen_dagster.records.exams.bank import ExamItem, ItemBank, Proof, ProofStatus, item_id
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     CheckableForm,
@@ -19,7 +19,6 @@ from qagen_dagster.records.exams.item import (
     Verdict,
     VerifierReport,
 )
-from qagen_dagster.records.exams.proof import Proof, ProofStatus
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TITLES = {"M1": "Hidden Proportionality / Scaling", "P2": "Scaling Laws & <Dimensions>"}

@@ -8,10 +8,18 @@ from pathlib import Path
 from qagen_dagster.loop.exams.bank import keep_part
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.exams.bank import ExamItem, RejectedItem
+from qagen_dagster.records.exams.bank import (
+    Attempt,
+    Examination,
+    ExamItem,
+    Fault,
+    RejectedItem,
+    SlotEnd,
+    SlotResult,
+    Stage,
+    StageLog,
+)
 from qagen_dagster.records.exams.item import ExamPart, Severity, Verdict, VerifierReport
-from qagen_dagster.records.exams.proof import Examination, Fault
-from qagen_dagster.records.exams.result import Attempt, SlotEnd, SlotResult, Stage, StageLog
 from qagen_dagster.records.run import CallSummary
 from tests.support.exams.items import TIME, TITLES
 from tests.support.exams.items import plan as idea

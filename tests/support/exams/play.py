@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
-from qagen_dagster.loop.exams.inputs import Examiner, ExamModels, ItemWork
-from qagen_dagster.loop.exams.state_machine import ItemLimits
+from qagen_dagster.agents.exams import ExamContext
+from qagen_dagster.loop.exams.plan import Examiner, ExamModels, ItemWork
+from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemLimits
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.exams.bank import Examination
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import (
     ExamPart,
@@ -22,7 +22,6 @@ from qagen_dagster.records.exams.item import (
     QuestionPackage,
     read_sample,
 )
-from qagen_dagster.records.exams.proof import Examination
 from qagen_dagster.store import Store
 from tests.support.models import FakeModel, Turn, call
 

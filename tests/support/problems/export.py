@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qagen_dagster.loop.problems.bank import export_of
-from qagen_dagster.records.problems.export import BankExport
 from qagen_dagster.records.problems.item import AlternateResult, ClassificationResult, TikzResult
-from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, ProblemRecord
+from qagen_dagster.records.problems.result import BankExport, ProblemBank, ProblemEnd, ProblemRecord
 from tests.support.problems.play import classified, typed
 
 

@@ -17,7 +17,7 @@ from qagen_dagster.english.facts import (
     missing_amounts,
     missing_dates,
 )
-from qagen_dagster.english.polarity import negates
+from qagen_dagster.english.polarity import by_form, negates
 from qagen_dagster.english.words import content_stems, plain, tokens
 from qagen_dagster.loop.questions.duplicates.question_form import (
     form,
@@ -30,7 +30,6 @@ from qagen_dagster.loop.questions.duplicates.question_form import (
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
-_OPPOSITE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "de", "mis")
 _TITLE_CASE = 0.7  # share of capitalised words from which capitals say nothing
 _DIFFERENT = {
     "time": "one asks when, the other does not",
@@ -172,16 +171,7 @@ def _opposite(one: str, other: str) -> bool:
     if any(found.kind is Kind.DIRECTION for x, y in ((a, b), (b, a)) for found in differences(x, y)):
         return True
     mine, theirs = set(tokens(one)), set(tokens(other))
-    return _negated_form(mine - theirs, theirs - mine) or _negated_form(theirs - mine, mine - theirs)
-
-
-def _negated_form(words: set[str], others: set[str]) -> bool:
-    """ "inhabited" beside "uninhabited"."""
-    return any(
-        word.startswith(prefix) and len(word) > len(prefix) + 3 and word.removeprefix(prefix) in others
-        for word in words
-        for prefix in _OPPOSITE_PREFIXES
-    )
+    return any(by_form(word) & (theirs - mine) for word in mine - theirs)  # "inhabited" beside "uninhabited"
 
 
 @lru_cache(maxsize=50_000)

@@ -1,14 +1,15 @@
-"""Analysis of a question: its question word, the noun it asks about, and the governor of the gap."""
+"""Analysis of a question: its question word, the noun it asks about, the governor of the gap, and the terms by which its words are found."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from spacy.tokens import Doc, Token
 
+from qagen_dagster.english.amounts import SPELLED
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.text.language import parse
-from qagen_dagster.models.embedded.text.values import terms
+from qagen_dagster.models.embedded.text.grammar import parse
 
 STOP = word_set(
     "a an the of in on at to for from by with and or is are was were be been it its that which as did do does has had have "
@@ -36,6 +37,16 @@ _CLASSES = {
         "organisation firm corporation club department government army"
     ),
 }
+
+
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_LEFT_OUT = word_set(
+    "a an the of in on at to for from by with and or is are was were be been it its that which as because"
+)
+_UNITS = {
+    "metres": "m", "meters": "m", "metre": "m", "meter": "m", "kilometres": "km", "kilometers": "km", "percent": "%", "per": "per",
+    "seconds": "s", "second": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h", "millimetres": "mm", "feet": "ft",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,24 @@ def is_content(token: Token) -> bool:
 def keys(token: Token) -> tuple[str, ...]:
     """The keys by which a word is matched: its lemma and its stems."""
     return (token.lemma_.lower(), *terms(token.text))
+
+
+def _stem(word: str) -> str:
+    """A cruder stem than `english.words.stem`: the fitted weights of the reader depend on it."""
+    word = _UNITS.get(word, word)
+    for ending in ("ies", "sses", "es", "s", "ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return {"ies": word[:-3] + "y", "sses": word[:-2]}.get(ending, word[: -len(ending)])
+    return word
+
+
+def terms(text: str) -> list[str]:
+    """Content words and numbers, stemmed."""
+    found: list[str] = []
+    for word in re.findall(r"[\w°%µ]+(?:[.'\u2019_/-][\w%]+)*", _THOUSANDS.sub("", text.lower())):
+        if word not in _LEFT_OUT:
+            found.append(_stem(str(SPELLED.get(word, word))))
+    return found
 
 
 def _kind(word: Token) -> tuple[str, Token | None]:

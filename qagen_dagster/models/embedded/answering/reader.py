@@ -1,21 +1,31 @@
-"""The validator "reader": it answers from the document by retrieval and typed spans, then compares.
+"""The model "reader": as validator it answers from the document and compares, as answerer it answers from excerpts.
 
-It shares no rule with the generator: it uses only words, numbers and embeddings. It reliably detects wrong answers
-from other parts of the document, and less reliably another name from the same sentence.
+Rows, labelled lines and definitions answer by their form, running text by its best span (`choose.py`). It shares no rule with
+the generator, so that it does not share its mistakes: it uses only words, numbers and embeddings. It reliably detects wrong
+answers from other parts of the document, and less reliably another name from the same sentence.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from qagen_dagster.models.embedded.answering.choose import choose
-from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts
-from qagen_dagster.models.embedded.answering.extraction import ABBREVIATION, DEFINED, by_form
-from qagen_dagster.models.embedded.answering.retrieval import Hit, Index, Query, make_index, parse_query, rank
-from qagen_dagster.models.embedded.answering.units import Unit, units
-from qagen_dagster.models.embedded.answering.weights import Weights
+from qagen_dagster.english.answers import Match, match
+from qagen_dagster.english.words import word_set
+from qagen_dagster.models.embedded.answering.choose import Weights, choose
+from qagen_dagster.models.embedded.answering.question import terms
+from qagen_dagster.models.embedded.answering.retrieval import (
+    Hit,
+    Index,
+    Query,
+    Unit,
+    make_index,
+    parse_query,
+    rank,
+    units,
+)
 from qagen_dagster.models.embedded.conversation import (
     Action,
     Conversation,
@@ -23,10 +33,210 @@ from qagen_dagster.models.embedded.conversation import (
     card,
     document_rows,
     line_total,
+    rows,
     section,
 )
-from qagen_dagster.models.embedded.text.values import same_answer, terms
 
+ABBREVIATION = re.compile(r"(\S{2,12}) stand for\?$")
+DEFINED = re.compile(r"(?:what|who) (?:is|are|was|were) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)
+_STOP = word_set("the a an of in on at to for from by with and or is are was were be its their that which")
+
+
+def by_form(asked: Query, unit: Unit) -> str:
+    """The answer in a row, a labelled line or a sentence of a fixed form; empty if the form gives none."""
+    if unit.cells:
+        return _cell(asked, unit)
+    if unit.label:
+        return unit.body.strip() if _label_asked(asked, unit) else ""
+    return _expansion(asked, unit.text) or _consequence(asked, unit.text) or _defined(asked, unit.text)
+
+
+def _label_asked(asked: Query, unit: Unit) -> bool:
+    """Whether the question asks for this label: it contains the whole label, quoted or as most of the question."""
+    label = set(terms(unit.label))
+    if any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
+        return True
+    return bool(label) and label <= asked.terms and len(label) >= 0.3 * len(asked.terms)
+
+
+def _cell(asked: Query, unit: Unit) -> str:
+    """The cell under the header asked for, in a row that the question names."""
+    rows = [
+        index
+        for index, cell in enumerate(unit.cells)
+        if cell and set(terms(cell)) and set(terms(cell)) <= asked.terms
+    ]
+    named = bool(rows) or (len(unit.cells) > 0 and unit.table < 0)
+    scores = [
+        (len(set(terms(head)) & asked.terms) / max(1, len(set(terms(head)))), index)
+        for index, head in enumerate(unit.header)
+        if index not in rows and unit.cells[index]
+    ]
+    if not scores or (not named and len(unit.header) < 5):
+        return ""
+    best, column = max(scores, key=lambda item: (item[0], -item[1]))
+    return unit.cells[column] if best >= 0.5 else ""
+
+
+def _consequence(asked: Query, text: str) -> str:
+    """The part of a sentence after the condition that the question repeats."""
+    condition = re.sub(r"^what happens ", "", asked.text.lower()).rstrip("?")
+    if condition == asked.text.lower().rstrip("?") or not text.lower().startswith(condition):
+        return ""
+    return text[len(condition) :].strip(" ,.;")
+
+
+def _defined(asked: Query, text: str) -> str:
+    """The text after "is" in a sentence about exactly the thing asked for."""
+    found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
+    if found is None or not DEFINED.match(asked.text):
+        return ""
+    said = set(terms(text[: found.start()]))
+    same = len(said & asked.terms) / max(1, len(said | asked.terms))
+    return found.group(1).rstrip(".; ") if same >= 0.6 else ""
+
+
+def _expansion(asked: Query, text: str) -> str:
+    short = ABBREVIATION.search(asked.text)
+    at = text.find(f"({short.group(1)})") if short else -1
+    if short is None or at < 0:
+        return ""
+    before = text[:at].split()
+    letters = sum(char.isalpha() for char in short.group(1).rstrip("s"))
+    count, start = 0, len(before)
+    while start > 0 and count < letters:
+        start -= 1
+        count += before[start].lower() not in _STOP
+    found = " ".join(before[start:])
+    return found if found[:1].lower() == short.group(1)[:1].lower() else ""
+
+
+WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
+UNLIKELY = 0.18  # minimum chance of a span of running text that answers; measured, see docs/answering.md
+_EXCERPT = re.compile(
+    r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
+)
+_TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An answer, its piece, its confidence (0 to 1) and how it was found."""
+
+    text: str
+    unit: Unit
+    confidence: float
+    answerable: bool
+    note: str
+
+
+def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
+    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing.
+
+    `fitted`: weights that replace the shipped ones.
+    """
+    shown = excerpts(prompt)
+    title = _TITLE.search(prompt)
+    asked = parse_query(section(prompt, "Question"))
+    pieces = pieces_of(shown)
+    formed = _from_structure(asked, pieces, title.group(1) if title else "")
+    if formed is not None and formed[1]:
+        return _submit(formed[0], shown)
+    spoken = _from_prose(asked, pieces, fitted)
+    likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
+    best = next((one for one in likely if one.answerable), likely[0] if likely else None)
+    return _submit(best, shown)
+
+
+def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
+    """Number and lines of each excerpt, in the order shown."""
+    return [(int(number), rows(body)) for number, body in _EXCERPT.findall(prompt)]
+
+
+def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
+    """The pieces of all excerpts in document order, without duplicates.
+
+    Excerpts may show different parts of one long line: each part is then split separately.
+    """
+    known: dict[int, Line] = {}
+    parts: list[dict[int, Line]] = []
+    for _, lines in sorted(shown, key=lambda one: one[0]):
+        parts.append({})
+        for line in lines:
+            there = known.setdefault(line.number, line)
+            if line.text not in there.text:
+                parts[-1][line.number] = line
+    once: dict[tuple[object, ...], Unit] = {}
+    for unit in (unit for lines in (known, *parts) for unit in units(lines, {})):
+        once.setdefault((unit.text, unit.label, unit.cells, unit.quote.start_line), unit)
+    return sorted(once.values(), key=lambda unit: unit.quote.start_line)
+
+
+def _from_structure(asked: Query, pieces: Sequence[Unit], title: str) -> tuple[_Found, bool] | None:
+    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
+    ahead = True
+    for hit in rank(asked, make_index(pieces, title)):
+        text = by_form(asked, hit.unit)
+        if text:
+            return _by_form(hit, text), ahead and hit.score >= WEAK
+        ahead = ahead and bool(hit.unit.cells or hit.unit.label or ABBREVIATION.search(asked.text))
+    return None
+
+
+def _by_form(hit: Hit, text: str) -> _Found:
+    score = min(1.0, max(0.0, hit.score))
+    note = (
+        f"embedded:reader, {_lines(hit.unit)}, retrieval score {hit.score:.2f} (words {hit.share:.2f}, "
+        f"cosine {hit.cosine:.2f})."
+    )
+    return _Found(text, hit.unit, score, hit.score >= WEAK, note)
+
+
+def _from_prose(asked: Query, pieces: Sequence[Unit], fitted: Weights | None) -> _Found | None:
+    """The best span of running text."""
+    sentences = [unit for unit in pieces if not (unit.cells or unit.label)]
+    best = choose(asked.text, [unit.text for unit in sentences], fitted)
+    if best is None:
+        return None
+    unit = sentences[best.sentence]
+    note = f"embedded:reader, {_lines(unit)}, a span for a question of type {best.wants}, right with a chance of {best.chance:.2f}."
+    return _Found(best.text, unit, best.chance, best.chance >= UNLIKELY, note)
+
+
+def _lines(unit: Unit) -> str:
+    first, last = unit.quote.start_line, unit.quote.end_line
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def _submit(found: _Found | None, shown: Sequence[tuple[int, list[Line]]]) -> Action:
+    if found is None:
+        nothing = "The excerpts hold no sentence, row or entry."
+        return _action(nothing, False, 0.0, [], "embedded:reader, nothing to search.")
+    quote = found.unit.quote
+    wanted = set(range(quote.start_line, quote.end_line + 1))
+    holding = [number for number, lines in shown if wanted <= {line.number for line in lines}]
+    exact = [number for number, lines in shown if quote.text in "\n".join(line.text for line in lines)]
+    chunks = ([number for number in holding if number in exact] or holding)[:1]
+    return _action(found.text, found.answerable, found.confidence, chunks, found.note)
+
+
+def _action(text: str, answerable: bool, confidence: float, chunks: list[int], note: str) -> Action:
+    arguments = {
+        "answer": text,
+        "answerable": answerable,
+        "confidence": round(confidence, 4),
+        "chunks": chunks,
+        "note": note,
+    }
+    return Action("submit_document_answer", arguments)
+
+
+_COMPARED = {
+    Match.SAME: "same words and numbers",
+    Match.CLOSE: "only some of their words or numbers are the same",
+    Match.APART: "they have nothing in common",
+    Match.CONFLICT: "their numbers, names, denials or directions contradict each other",
+}
 READ_WHOLE_LINES = 2_400
 LINES_PER_READ = 400
 MAX_READS = 14
@@ -141,7 +351,7 @@ def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str]
 
 
 def _agree(left: str, right: str) -> bool:
-    return same_answer(left, right)[0] or same_answer(right, left)[0]
+    return match(left, right) is Match.SAME
 
 
 def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
@@ -160,26 +370,27 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
 
 def mark(prompt: str) -> Action:
     """Whether a given answer states the reference answer."""
-    right, why = same_answer(section(prompt, "Given answer"), section(prompt, "Reference answer"))
-    return Action("submit_mark", {"right": right, "explanation": f"embedded:reader: {why}."})
+    found = match(section(prompt, "Given answer"), section(prompt, "Reference answer"))
+    explanation = f"embedded:reader: {_COMPARED[found]}."
+    return Action("submit_mark", {"right": found is Match.SAME, "explanation": explanation})
 
 
 def compare(prompt: str) -> Action:
     """The verdict of the second step."""
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
-    matches, why = same_answer(own, proposed)
+    found = match(own, proposed)
     asked = set(terms(question))
     said = set(terms(proposed))
     trivial = bool(said) and said <= asked
     relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
     explanation = (
-        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."
+        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {_COMPARED[found]}."
         " It cannot judge paraphrases, nor tell neighbouring names of one sentence apart with certainty."
     )
     arguments = {
         **dict.fromkeys(("supported", "premise_holds", "unambiguous", "self_contained"), True),
-        "matches": matches,
+        "matches": found is Match.SAME,
         "non_trivial": not trivial,
         "relevant": relevant,
         "explanation": explanation,

@@ -1,6 +1,6 @@
-"""Ranking of a document's pieces for a question, by weighted share of words and by MiniLM cosine.
+"""The pieces of a document (sentences, table rows, labelled lines, entries, steps), and their rank for a question by words and by MiniLM cosine.
 
-The share weights rare words more, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
+The share of words weights rare words more, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
 pieces are single sentences and rows.
 """
 
@@ -10,16 +10,86 @@ import math
 import re
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.answering.units import Unit
-from qagen_dagster.models.embedded.text.frame import split_frame
-from qagen_dagster.models.embedded.text.values import terms
+from qagen_dagster.models.embedded.answering.question import terms
+from qagen_dagster.models.embedded.conversation import Line, split_frame
+from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment, tables
+from qagen_dagster.models.embedded.text.passages import Passage, Quote, plain, split
 from qagen_dagster.models.vectors import Vectors, shared
+
+_LABEL = re.compile(r"^([^:.]{2,60}):\s+(\S.*)$", re.DOTALL)
+_BOLD = re.compile(r"^\s*(?:[-*+•]\s+)?(\*\*\*|\*\*_|\*\*|__)(.{2,60}?)(\*\*\*|_\*\*|\*\*|__):?\s*(?=\S)")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece with its exact quote. Labelled lines have `label` and `body`, table rows `header` and `cells`."""
+
+    text: str
+    quote: Quote
+    section: tuple[str, ...] = ()
+    label: str = ""
+    body: str = ""
+    header: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+    table: int = 0  # line of the header, which identifies the table
+    caption: str = ""
+
+
+def units(known: dict[int, Line], headings: dict[int, str]) -> list[Unit]:
+    """All pieces of the lines known so far; `headings` are lines known to be headings."""
+    found: list[Unit] = []
+    run: list[Line] = []
+    for number in [*sorted(known), None]:
+        if run and (number is None or number != run[-1].number + 1):
+            blocks = segment(run, headings)
+            found += [unit for block in blocks for unit in _of_block(block)]
+            found += _of_tables(blocks)
+            run = []
+        if number is not None:
+            run.append(known[number])
+    return found
+
+
+def _of_tables(blocks: Sequence[Block]) -> Iterator[Unit]:
+    for table in tables(blocks):
+        header = table.header.cells
+        # A single row needs no name: its columns are properties of the document's subject.
+        place = table.header.line.number * (1 if len(table.rows) > 1 else -1)
+        for row in table.rows:
+            pairs = "; ".join(f"{head}: {cell}" for head, cell in zip(header, row.cells, strict=True) if cell)
+            caption = f"{table.label} {table.caption}".strip()
+            yield Unit(pairs, row.quote, table.section, "", "", header, row.cells, place, caption)
+
+
+def _of_block(block: Block) -> Iterator[Unit]:
+    if block.kind not in (Kind.TEXT, Kind.ITEM) or not block.passage.text:
+        return
+    passage, section = block.passage, block.section
+    number = re.search(r"\d+", block.marker)
+    if number:
+        yield Unit(passage.text, passage.quote(), section, f"step {number.group()}", passage.text)
+    label, body = _labelled(block, passage)
+    if label:
+        yield Unit(passage.text, passage.quote(), section, label, body)
+    for sentence in split(passage):
+        yield Unit(sentence.passage.text, sentence.passage.quote(), section)
+
+
+def _labelled(block: Block, passage: Passage) -> tuple[str, str]:
+    bold = _BOLD.match(block.lines[0].text)
+    if bold:
+        label = plain(bold.group(2))[0].strip(" .:`")
+        at = passage.text.find(label) + len(label)
+        return label, passage.text[at:].lstrip(" .:")
+    match = _LABEL.match(passage.text)
+    return (match.group(1), match.group(2)) if match and len(passage.text) < 240 else ("", "")
+
 
 _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"

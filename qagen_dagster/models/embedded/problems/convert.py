@@ -9,20 +9,24 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from qagen_dagster.latex.answers import final_answer
-from qagen_dagster.latex.compare import same_answer
-from qagen_dagster.latex.numbers_and_words import numbers_of
-from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
+from qagen_dagster.latex.content import final_answer, numbers_of, same_answer
+from qagen_dagster.latex.structure import (
+    environments,
+    options_of,
+    solution_of,
+    statement_of,
+)
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.problems.chains import chains_of, side_value
-from qagen_dagster.models.embedded.problems.numerals import (
+from qagen_dagster.models.embedded.problems.reading import (
     Numeral,
+    UnableError,
+    chains_of,
     decimal_text,
     numeral_value,
     numerals_of,
+    side_value,
     written_like,
 )
-from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 from qagen_dagster.records.problems.item import ANSWER_MARK, Format
 
 _ASKS = re.compile(

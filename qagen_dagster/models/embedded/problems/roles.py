@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from qagen_dagster.latex.code import code_of
-from qagen_dagster.latex.structure import environments, item_faults, tikz_pictures
+from qagen_dagster.latex.structure import code_of, environments, item_faults, tikz_pictures
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.problems.classify import classify, ideas_of
 from qagen_dagster.models.embedded.problems.convert import convert
-from qagen_dagster.models.embedded.problems.prompt_fields import UnableError, label_of, part_of
+from qagen_dagster.models.embedded.problems.reading import UnableError, label_of, part_of
 from qagen_dagster.models.embedded.problems.vary import vary
 from qagen_dagster.records.problems.item import Format
 

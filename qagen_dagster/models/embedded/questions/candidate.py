@@ -1,10 +1,133 @@
-"""The candidate that a family of rules produces: a question with its answer, evidence and origin."""
+"""A candidate: a question with its answer, evidence and origin; and the names by which it refers to the document, its parts, columns and rows.
+
+Only a label that is certainly the name of a property ("mean salinity (g/kg)") can be asked for.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.models.embedded.text.passage import Quote
+from qagen_dagster.english.words import word_set
+from qagen_dagster.models.embedded.conversation import Card, Line, quoted
+from qagen_dagster.models.embedded.text.passages import Quote
+
+# Nouns that name a property, so that "what is the <noun> of X" is idiomatic.
+ATTRIBUTES = word_set(
+    "accuracy address age altitude amount angle area authority balance budget capacity category cause clearance "
+    "class code colour color condition cost count country coverage date day deposit depth description diameter direction "
+    "distance drift duration effect energy fee flow footprint frequency function gain height identifier income interval "
+    "language layer length level life limit location loss margin mass material maximum meaning minimum mode name "
+    "number offset operator origin owner percentage period phone place population position power precision pressure price "
+    "purpose range rank rate rating ratio reason region remark resolution result revenue role salinity score season "
+    "sensitivity shape signal size source speed stage start status strength supply surface symbol symptom "
+    "temperature threshold time title tolerance total type variance velocity version voltage "
+    "volume wage warranty weight width yield thickness change share lifetime "
+    "scale default description method family density"
+)
+
+# Nouns that head a table's first column; they are capitalised only as headings.
+HEAD_NOUNS = word_set(
+    "animal case category check class code component condition county course creature crop device disease element event "
+    "experiment factor feature field gene group instrument item kind language layer level lot material measure method model "
+    "module month offence option organism parameter part participant patient period person place plant plot point process "
+    "product program property quantity region sample school season sensor service setting site source species stage state "
+    "station step strain street subject substance summer system task team test tool town treatment tree trial type unit "
+    "variable variant vehicle vessel village winter wire year zone alarm fault command version room ward week day dataset "
+    "metric benchmark characteristic attribute"
+)
+
+
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
+_SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
+_DATED = re.compile(
+    r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
+)
+_DAY = re.compile(
+    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
+)
+LONG = 1_500  # lines; a document of more has many subjects
+LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
+
+
+@dataclass(frozen=True)
+class Context:
+    """The document's names."""
+
+    title: str = ""
+    plain: frozenset[str] = frozenset()  # words that occur in lower case
+    names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
+    headings: tuple[tuple[int, str], ...] = ()  # lines and titles
+    long: bool = False  # a question must then hold a name or a number of its own
+
+    def inner(self, section: tuple[str, ...]) -> str:
+        """The innermost heading that differs from the title."""
+        names = (_SECTION_NUMBER.sub("", name) for name in reversed(section))
+        return next((name for name in names if name.lower() not in self.title.lower()), "")
+
+    def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
+        """The phrase in front of a question."""
+        inner = cased(self.inner(section))
+        part = table or (f"the {quoted(inner)} section" if inner else "")
+        return f"According to {part}{' of ' if part else ''}{quoted(self.title)}, "
+
+
+def cased(title: str) -> str:
+    """A title in capitals converted to title case."""
+    if not title.isupper():
+        return title
+    words = [word if any(char.isdigit() for char in word) else word.capitalize() for word in title.split()]
+    return " ".join(
+        word.lower() if index and word.lower() in _SMALL else word for index, word in enumerate(words)
+    )
+
+
+def _file_title(file: str) -> str:
+    """A title from the file's name: "195251-united-states-v-brandon.txt" gives "United States v. Brandon"."""
+    parts = file.rsplit("/", 2)[-2:]
+    stem = re.sub(r"\.\w{1,5}$", "", parts[-1])
+    if stem.lower() in ("index", "readme") and len(parts) > 1:
+        stem = parts[0]
+    words = re.sub(r"[-_\s]+", " ", re.sub(r"^\d{3,}[-_]", "", stem)).strip()
+    return re.sub(r" V\.? ", " v. ", cased(words.upper())) if words else file
+
+
+def _head_title(title: str, head: Sequence[Line]) -> str:
+    """A title in capitals with the further lines in capitals below it: a letterhead is only half of a title."""
+    if not title.isupper():
+        return title
+    lines = [line.text.strip() for line in head if line.text.strip()][:4]
+    if not lines or lines[0] != title:
+        return title
+    below = [line for line in lines[1:] if len(line.split()) > 1]
+    more = next((at for at, line in enumerate(below) if not line.isupper()), len(below))
+    return ": ".join([title, *below[:more]])
+
+
+def read_context(about: Card, head: Sequence[Line]) -> Context:
+    """The names of a document by its card and its first lines; the name of its file where it has no title."""
+    title = cased(_head_title(about.title, head)) or _file_title(about.file)
+    title = re.sub(r"\s+", " ", title).strip(" .#")
+    if len(title) > LONGEST_TITLE:
+        short = title.split(": ")[0]
+        title = short if 15 < len(short) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+    if _DATED.search(title) and not any(char.isdigit() for char in title):
+        day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
+        title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
+    return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
+
+
+def plain_words(lines: Sequence[Line]) -> frozenset[str]:
+    """Words written in lower case somewhere, which therefore are not names."""
+    return frozenset(word for line in lines for word in re.findall(r"\b[a-z][a-z-]+\b", line.text))
+
+
+def name_words(lines: Sequence[Line]) -> frozenset[str]:
+    """Words with a capital inside a sentence, in lower case."""
+    return frozenset(
+        word.lower() for line in lines for word in re.findall(r"[a-z,]\s+([A-Z][a-z]+)\b", line.text)
+    )
 
 
 @dataclass(frozen=True)
@@ -27,3 +150,55 @@ class Candidate:
     @property
     def line(self) -> int:
         return self.quotes[0].start_line
+
+
+_CODE_KIND = word_set("option flag parameter setting field key argument property variable command")
+_CODE = re.compile(r"^--?\w|^\w+[_.]\w+$|^`")
+_ORDINAL = re.compile(r"^(?:first|second|third|last|next|previous|repeated|other|total)\b", re.IGNORECASE)
+_UNIT = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]\d]{1,16})[)\]]$")
+PREPOSITION = re.compile(r"\s(?:of|per|for|to|in|on|at|above|below|from|with|by|between)\s")
+_NUMERIC = re.compile(r"[^\w\s]{0,2} ?\d")
+PLAIN_NUMBER = re.compile(r"^\d[\d,]*(?:\.\d+)?$")
+
+
+def type_of(value: str) -> str:
+    """The question type for a value: "numeric" for a number with at most a few words."""
+    return "numeric" if _NUMERIC.match(value) and len(value.split()) <= 4 else "factual"
+
+
+def in_sentence(name: str, context: Context) -> str:
+    """A label inside a sentence: without its capital, unless it is a name or an abbreviation."""
+    first, _, rest = name.partition(" ")
+    known = first.lower() in context.plain or first.lower() not in context.names
+    lower = first[1:].islower() and (known or first.lower() in HEAD_NOUNS)
+    return name[:1].lower() + name[1:] if lower and not any(map(str.isupper, rest)) else name
+
+
+def property_name(label: str, context: Context) -> str:
+    """ "mean salinity in g/kg" for "Mean salinity (g/kg)"; empty if the label names no property."""
+    unit = _UNIT.match(label.strip())
+    base = unit.group(1) if unit else label.strip()
+    head = PREPOSITION.split(base)[0].split()
+    if (
+        not head
+        or len(base.split()) > 6
+        or head[-1].lower() not in ATTRIBUTES
+        or re.search(r"[\",]", base)
+        or _ORDINAL.match(base)
+    ):
+        return ""
+    return f"{in_sentence(base, context)} in {unit.group(2)}" if unit else in_sentence(base, context)
+
+
+def row_words(first: str, label: str, context: Context) -> str:
+    """The row by its first cell, with the column's name if that helps."""
+    kind = first.lower().rstrip("s")
+    if _CODE.match(label) or re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):
+        return f"the {kind} `{label}`" if kind in _CODE_KIND else f"`{label}`"
+    named = in_sentence(first, context)
+    common = named[:1].islower() and len(first.split()) <= 3 and first.replace(" ", "").isalpha()
+    if PLAIN_NUMBER.match(label):
+        return f"the {named} {label}" if common else f'the row in which "{first}" is {label}'
+    return (
+        f'the {named} "{label}"' if common and kind not in ("name", *label.lower().split()) else f'"{label}"'
+    )

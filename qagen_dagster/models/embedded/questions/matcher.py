@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
+from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.conversation import Action, Conversation
-from qagen_dagster.models.embedded.text.frame import split_frame
-from qagen_dagster.models.embedded.text.values import overlap
+from qagen_dagster.models.embedded.conversation import Action, Conversation, split_frame
 from qagen_dagster.models.vectors import shared
 
 # Precision .97 on public question pairs (see docs); the checks below are stricter still.
@@ -93,8 +92,8 @@ def bare(question: str) -> str:
 
 
 def _equal_answers(answer: str, other: str) -> bool:
-    """Whether the answers have the same words; a bare number answers too many questions to count."""
-    return any(char.isalpha() for char in answer) and overlap(answer, other) == 1.0
+    """Whether the answers state the same fact; a bare number answers too many questions to count."""
+    return any(char.isalpha() for char in answer) and match(answer, other) is Match.SAME
 
 
 def _may_repeat(question: str, other: str, *, equal_answers: bool) -> bool:

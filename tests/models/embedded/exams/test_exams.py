@@ -13,10 +13,10 @@ from qagen_dagster.loop.exams.code_checks import examine
 from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedded.exams.catalogue import FAMILIES, SCHEMAS
+from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
-from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     IdeaPlan,
@@ -25,7 +25,6 @@ from qagen_dagster.records.exams.item import (
     VerifierReport,
     sample_of,
 )
-from qagen_dagster.records.exams.proof import ProofStatus
 from tests.support.exams.items import item
 from tests.support.exams.resolve import answer, option
 

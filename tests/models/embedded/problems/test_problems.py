@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.latex.split_items import split_items
-from qagen_dagster.loop.problems.output_properties import (
+from qagen_dagster.latex.structure import split_items
+from qagen_dagster.loop.problems.properties import (
     answer_of,
     conversion_breaches,
     idea_breaches,

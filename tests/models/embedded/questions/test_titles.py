@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.models.embedded.text.frame import split_frame
+from qagen_dagster.models.embedded.conversation import split_frame
 from tests.models.embedded.driver import Paper, generate, run
 
 BODY = "The tide pump stands on the quay. Martha Kellogg designed the tide pump in March 1987 after a fire.\n"

@@ -7,13 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.models.embedded.conversation import Card, Exchange, Line, document_rows, rows, section
-from qagen_dagster.models.embedded.questions.context import read_context
-from qagen_dagster.models.embedded.questions.families.acronyms import expansion
-from qagen_dagster.models.embedded.text.blocks import Kind, segment
-from qagen_dagster.models.embedded.text.passage import join_lines, plain
-from qagen_dagster.models.embedded.text.sentences import split
-from qagen_dagster.models.embedded.text.tables import tables
-from qagen_dagster.models.embedded.text.values import numbers, same_answer
+from qagen_dagster.models.embedded.questions.candidate import read_context
+from qagen_dagster.models.embedded.questions.structure import expansion
+from qagen_dagster.models.embedded.text.blocks import Kind, segment, tables
+from qagen_dagster.models.embedded.text.passages import join_lines, plain, split
 
 TEXTS = st.lists(st.text(alphabet="ab C.*`_[]()|-!#<>\\1 é", max_size=40), max_size=8)
 
@@ -154,21 +151,3 @@ def test_titles_of_works_with_a_day() -> None:
         read_context(Card("TOWN COUNCIL"), head).title
         == "Town Council: Minutes of the Meeting of 18 April 2023"
     )
-
-
-@given(st.integers(min_value=0, max_value=10**9))
-def test_numbers_have_one_spelling(value: int) -> None:
-    assert numbers(f"{value:,}") == numbers(str(value))
-
-
-@given(st.text(max_size=30), st.text(max_size=30))
-def test_comparison_never_fails_and_an_answer_equals_itself(left: str, right: str) -> None:
-    same_answer(left, right)
-    assert same_answer(left, left)[0]
-
-
-def test_a_code_of_letters_and_digits_is_no_number() -> None:
-    assert numbers("wall W5 and COVID-19") == {"w5": 1, "covid-19": 1}
-    assert not same_answer("W5", "5")[0]
-    assert not same_answer("5", "W5")[0]
-    assert same_answer("wall W5", "W5")[0]

@@ -9,8 +9,13 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
-from qagen_dagster.models.embedded.exams.solver.physics import PHYSICS
-from qagen_dagster.models.embedded.exams.solver.stems import Method, Solved, best, method
+from qagen_dagster.models.embedded.exams.solver.physics import (
+    PHYSICS,
+    Method,
+    Solved,
+    best,
+    method,
+)
 
 _Answer = Callable[..., Solved | None]
 

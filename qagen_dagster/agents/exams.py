@@ -1,0 +1,341 @@
+"""The four roles that make exam items, as agents: designer, implementer, verifier and style judge.
+
+The designer writes the reasoning idea of a question, without numbers, equations or a solution. The implementer writes a complete
+question from an idea, and another one from the same idea when that failed. The verifier runs twice: it solves the question without
+the key, then judges it beside its own solution; neither run sees the key or the implementer's solution. The style judge gives six
+scores. No agent controls retries or decides on acceptance: code does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
+
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
+from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.exams.config import ExamConfig
+from qagen_dagster.records.exams.item import (
+    LETTERS,
+    BlindSolution,
+    ExamQuestion,
+    ExamSchema,
+    IdeaPlan,
+    QuestionPackage,
+    StyleReport,
+    Verdict,
+    VerifierReport,
+    sample_of,
+)
+from qagen_dagster.records.run import CallSummary
+from qagen_dagster.toolkit.excerpt import OwnText, block, one_line
+
+LIMITS = Limits(max_turns=4, max_nudges=1)
+ResultT = TypeVar("ResultT", bound=Record)
+_NONE = "(none)"
+_IDEA_CHARACTERS = 2_000  # of all ideas shown together
+_CONCRETE = re.compile(r"[^\s]{0,20}[0-9=][^\s]{0,20}")
+_OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
+_TOO_CONCRETE = (
+    "{field} holds {found!r}: an idea has no numbers and no equations. Say in words what relation or quantity is meant; "
+    "the implementer chooses numbers."
+)
+_REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can be fixed."
+
+
+@dataclass(frozen=True)
+class ExamContext:
+    """One slot of a part. `item` is its number in the part, from 1."""
+
+    config: ExamConfig
+    schema: ExamSchema
+    difficulty: Difficulty
+    item: int
+    seed: int
+
+    @property
+    def account(self) -> str:
+        """The name under which its calls are recorded."""
+        return f"{self.schema.id}-{self.difficulty.value}-{self.item:04d}"
+
+    def sample(self, number: int) -> int:
+        """A sample number that differs between seeds, items and attempts."""
+        return sample_of(self.seed, self.item, number)
+
+    def exam(self) -> dict[str, str]:
+        """The exam as every role is shown it."""
+        return {"exam": self.config.name, "candidate": self.config.candidate_profile.strip()}
+
+    def style(self) -> dict[str, str]:
+        return {"style_notes": "\n".join(f"- {note}" for note in self.config.style_notes) or _NONE}
+
+    def target(self) -> dict[str, str]:
+        """The names of the schema and the difficulty."""
+        return {
+            "schema_id": self.schema.id,
+            "schema_title": self.schema.title,
+            "difficulty": self.difficulty.value,
+            "meaning": OwnText(self.config.difficulties[self.difficulty].meaning),
+        }
+
+
+@dataclass(frozen=True)
+class Reply(Generic[ResultT]):
+    """The result of a role, or why there is none. `raw` is everything that the model wrote."""
+
+    result: ResultT | None
+    failure: str
+    raw: str
+    calls: tuple[CallSummary, ...]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The previous attempt: its question if there was one, the step that rejected it and why, and the reports."""
+
+    package: QuestionPackage | None
+    caught_by: str
+    detail: str
+    instructions: str
+    report: VerifierReport | None = None
+    style: StyleReport | None = None
+
+
+def prompts() -> tuple[Prompt, ...]:
+    """The prompts of the roles."""
+    return (
+        load_prompt("exams/designer"),
+        load_prompt("exams/implementer"),
+        retry_prompt(),
+        load_prompt("exams/solve"),
+        load_prompt("exams/verify"),
+        load_prompt("exams/style"),
+    )
+
+
+def retry_prompt() -> Prompt:
+    """What the implementer is told before its prompt, from the second attempt on."""
+    return load_addition("exams/retry")
+
+
+def design(
+    context: ExamContext, model: Model, ideas: Sequence[str], failures: Sequence[str]
+) -> Reply[IdeaPlan]:
+    """Ask for an idea that differs from `ideas`; `failures` say why earlier designs failed. Raises ModelError."""
+    values = context.exam() | context.target()
+    values |= {
+        "schema": OwnText(context.schema.text),
+        "ideas": shown_ideas(ideas),
+        "failures": block(f"- {one_line(one, 400)}" for one in failures) or _NONE,
+    }
+    number = len(failures)
+    agent = _agent(
+        Role.DESIGNER,
+        load_prompt("exams/designer"),
+        Terminal("submit_idea", IdeaPlan, partial(_check_idea, context.schema.id)),
+    )
+    return _ask(agent, IdeaPlan, model, context, values, attempt=number + 1, sample=number)
+
+
+def shown_ideas(ideas: Sequence[str]) -> str:
+    """As many of the newest ideas as fit, and the number of older ideas that are not shown.
+
+    The newest idea is always shown; it is cut if it alone is too long.
+    """
+    rows: list[str] = []
+    room = _IDEA_CHARACTERS
+    for idea in reversed(ideas):
+        row = f"- {one_line(idea, _IDEA_CHARACTERS - 2)}"
+        if rows and len(row) + 1 > room:
+            break
+        rows.append(row)
+        room -= len(row) + 1
+    hidden = len(ideas) - len(rows)
+    if hidden:
+        rows.append(f"({hidden} older {'idea is' if hidden == 1 else 'ideas are'} not shown)")
+    return block(reversed(rows)) or "(none yet)"
+
+
+def _check_idea(schema_id: str, result: Record) -> None:
+    plan = IdeaPlan.model_validate(result)
+    if plan.schema_id.strip() != schema_id:
+        raise ToolError(_OTHER_SCHEMA.format(wanted=schema_id))
+    for name, said in words_of(plan).items():
+        found = _CONCRETE.search(" ".join(said))
+        if found is not None:
+            raise ToolError(_TOO_CONCRETE.format(field=name, found=found.group()))
+
+
+def implement(
+    context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
+) -> Reply[QuestionPackage]:
+    """Ask for attempt `attempt` (from 1). From the second on, the model is told what failed. Raises ModelError."""
+    values = context.exam() | context.style() | context.target()
+    values["plan"] = shown_plan(plan)
+    thresholds = context.config.thresholds
+    values |= {"least_score": str(thresholds.least_score), "least_mean": f"{thresholds.least_mean:g}"}
+    prompt = load_prompt("exams/implementer")
+    if failed is not None:
+        prompt = retry_prompt().before(prompt)
+        values |= _failure_values(failed) | {"attempt": str(attempt)}
+    agent = _agent(Role.IMPLEMENTER, prompt, Terminal("submit_question", QuestionPackage))
+    return _ask(agent, QuestionPackage, model, context, values, attempt=attempt, sample=attempt)
+
+
+def _failure_values(failed: Failed) -> dict[str, str]:
+    return {
+        "previous": _NONE if failed.package is None else _shown_package(failed.package),
+        "caught_by": failed.caught_by,
+        "why": _why(failed),
+        "instructions": failed.instructions or _NONE,
+    }
+
+
+def _why(failed: Failed) -> str:
+    """The reasons in the report that failed; without a report, what code found."""
+    if failed.style is not None:
+        kind, points = failed.style.failure_type, (failed.detail,)
+    elif failed.report is not None and failed.report.verdict is Verdict.FAILED:
+        kind, points = failed.report.failure_type, failed.report.reasons or (failed.detail,)
+    else:
+        kind, points = "", tuple(failed.detail.split("; "))
+    return block(filter(None, (kind, bullets(tuple(one_line(one, 1000) for one in points)))))
+
+
+def _shown_package(package: QuestionPackage) -> str:
+    question = package.question
+    rows = [
+        question.stem,
+        shown_options(question),
+        f"correct_option: {question.correct_option}",
+        f"solution: {package.solution.reasoning}",
+        *(f"path to {letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
+    ]
+    if package.check is not None:
+        rows.append(f"check: {package.check.expression} with {dict(package.check.givens)}")
+    return block(rows)
+
+
+def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: int) -> Reply[BlindSolution]:
+    """Answer from the stem and the options only. Raises ModelError."""
+    values = context.exam() | shown_question(question)
+    agent = _agent(Role.VERIFIER, load_prompt("exams/solve"), Terminal("submit_solution", BlindSolution))
+    return _ask(agent, BlindSolution, model, context, values, attempt=attempt, sample=100 + attempt)
+
+
+def verify(
+    context: ExamContext, model: Model, package: QuestionPackage, blind: BlindSolution, attempt: int
+) -> Reply[VerifierReport]:
+    """Judge the question; the verifier sees its own solution and the paths to the other options. Raises ModelError."""
+    target = context.target()
+    values = context.exam() | {name: target[name] for name in ("difficulty", "meaning")}
+    values |= shown_question(package.question)
+    values |= {
+        "own_answer": f"{', '.join(blind.right) or 'none'} ({blind.value})",
+        "own_reasoning": blind.reasoning,
+        "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
+    }
+    agent = _agent(
+        Role.VERIFIER, load_prompt("exams/verify"), Terminal("submit_verdict", VerifierReport, _check_verdict)
+    )
+    return _ask(agent, VerifierReport, model, context, values, attempt=attempt, sample=200 + attempt)
+
+
+def _check_verdict(result: Record) -> None:
+    report = VerifierReport.model_validate(result)
+    if report.verdict is Verdict.FAILED and not (report.reasons or report.regen_instructions):
+        raise ToolError(_REASONLESS)
+
+
+def judge_style(
+    context: ExamContext, model: Model, package: QuestionPackage, report: VerifierReport, attempt: int
+) -> Reply[StyleReport]:
+    """Score a question that the verifier passed. Raises ModelError."""
+    confidence = f", confidence {report.confidence}" if report.confidence else ""
+    values = context.exam() | context.style() | context.target() | shown_question(package.question)
+    values |= {
+        "correct_option": package.question.correct_option,
+        "solution": package.solution.reasoning,
+        "key_insight": package.solution.key_insight,
+        "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
+        "verifier": f"{report.verdict.value}{confidence}",
+    }
+    agent = _agent(Role.STYLE_JUDGE, load_prompt("exams/style"), Terminal("submit_style", StyleReport))
+    return _ask(agent, StyleReport, model, context, values, attempt=attempt, sample=300 + attempt)
+
+
+def _agent(role: Role, prompt: Prompt, terminal: Terminal) -> AgentSpec:
+    return AgentSpec(
+        name=f"exam {role.value}",
+        role=role.value,
+        prompt=prompt,
+        tools=(),
+        terminals=(terminal,),
+        limits=LIMITS,
+        reads_text=True,
+    )
+
+
+def _ask(
+    agent: AgentSpec,
+    kind: type[ResultT],
+    model: Model,
+    context: ExamContext,
+    values: dict[str, str],
+    *,
+    attempt: int,
+    sample: int,
+) -> Reply[ResultT]:
+    """Run an agent. Its calls are recorded with `attempt`. Raises ModelError when the model is not available, or its reply is malformed."""
+    run = readable(run_agent(agent, model, {}, values, sample=context.sample(sample)))
+    calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
+    if isinstance(run.end, Finish):
+        return Reply(kind.model_validate(run.end.result), "", raw_text(run), calls)
+    return Reply(None, f"{run.end.reason.value}: {run.end.detail}", raw_text(run), calls)
+
+
+def bullets(lines: tuple[str, ...]) -> str:
+    return block(f"- {line}" for line in lines) or _NONE
+
+
+def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
+    """The fields of a plan, without the schema's id."""
+    return {
+        "idea_summary": (plan.idea_summary,),
+        "function_or_object_type": (plan.function_or_object_type,),
+        "constraints_used": plan.constraints_used,
+        "what_is_asked": (plan.what_is_asked,),
+        "intended_wrong_paths": plan.intended_wrong_paths,
+        "difficulty_rationale": (plan.difficulty_rationale,),
+        "mcq_viability": (plan.mcq_viability,),
+    }
+
+
+def shown_plan(plan: IdeaPlan) -> str:
+    """The idea as the implementer is shown it."""
+    rows = [f"schema_id: {plan.schema_id}"]
+    for name, said in words_of(plan).items():
+        listed = name in ("constraints_used", "intended_wrong_paths")
+        rows += [f"{name}:", bullets(said)] if listed else [f"{name}: {said[0]}"]
+    return block(rows)
+
+
+def shown_options(question: ExamQuestion) -> str:
+    """`A: ...`, one line each, in order."""
+    return block(
+        f"{letter}: {' '.join(question.options[letter].split())}"
+        for letter in LETTERS
+        if letter in question.options
+    )
+
+
+def shown_question(question: ExamQuestion) -> dict[str, str]:
+    """Only the stem and the options."""
+    return {"stem": question.stem, "options": shown_options(question)}

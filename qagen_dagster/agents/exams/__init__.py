@@ -1,1 +1,0 @@
-"""Agents that make exam items: designer, implementer, verifier and style judge. Their only tool submits the result."""

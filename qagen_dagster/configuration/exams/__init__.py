@@ -1,1 +1,0 @@
-"""Reads the configuration of exams: exam.yaml and schemas.md."""

@@ -1,0 +1,174 @@
+"""Estimates what a document takes: from a table, or from finished documents.
+
+The table has the calls and tokens of each role per document and per question. The amounts of finished documents are scaled by what
+the table gives for the new document, relative to what it gives for the finished ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from statistics import quantiles
+
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
+from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.ids import Mode
+
+CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions
+ENOUGH = 5  # finished documents of a combination; with fewer, those of other combinations are used as well
+# The narrowest ranges, as factors: from enough documents of the combination, from enough documents, from fewer or none.
+FROM_OWN, FROM_OTHERS, FROM_FEW = 1.5, 2.0, 3.0
+_PARTS = 20  # of the distribution of finished documents; the first and the last are left out
+_LOCAL = Use(calls=1.0, input_tokens=1_200.0, output_tokens=25.0, seconds=0.05)  # a call of an embedded model
+_START_SECONDS, _TOKENS_PER_SECOND = 1.5, 60  # of a model on a server
+_CACHING = ("openai", "anthropic")  # providers that cache what many requests begin with
+_READING = ("input_tokens", "cached_tokens", "cache_write_tokens")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The usual calls of a role."""
+
+    once: float  # calls for the document, which show it
+    each: float  # calls for each question
+    prompt: int  # tokens of a call besides the document
+    output: int  # tokens of a call
+    shown: float = inf  # the most characters of the document that a call shows
+    each_shows: bool = False  # the calls for a question show the document, too
+
+
+_DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
+TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
+    (Strategy.AGENT, Mode.TEXTUAL): {
+        Role.GENERATOR: Row(once=1, each=3.5, prompt=3_000, output=200, each_shows=True),
+        Role.VALIDATOR: Row(once=0, each=3.5, prompt=1_700, output=200, each_shows=True),
+        Role.DEDUPLICATOR: _DUPLICATES,
+    },
+    (Strategy.AGENT, Mode.VISUAL): {
+        Role.GENERATOR: Row(once=2, each=4, prompt=5_500, output=200, shown=16_000, each_shows=True),
+        Role.VALIDATOR: Row(once=0, each=5, prompt=3_000, output=200, shown=24_000, each_shows=True),
+        Role.DEDUPLICATOR: _DUPLICATES,
+    },
+    (Strategy.BATCH, Mode.TEXTUAL): {
+        Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450),
+        Role.VALIDATOR: Row(once=1, each=1.7, prompt=1_500, output=300),
+        Role.DEDUPLICATOR: _DUPLICATES,
+        Role.ANSWERER: Row(once=1, each=0.3, prompt=1_700, output=650, shown=25_000, each_shows=True),
+        Role.JUDGE: Row(once=0, each=1, prompt=2_000, output=150),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document from which `target` questions are wanted."""
+
+    size: float  # of its text, in characters
+    subjects: float  # how much of it can be asked about in the mode, in characters
+    target: int
+
+    @property
+    def questions(self) -> float:
+        """The number of questions that it is likely to give."""
+        return min(float(self.target), self.subjects / CHARACTERS_PER_QUESTION)
+
+
+@dataclass(frozen=True)
+class Example(Document):
+    """A finished document."""
+
+    accepted: int
+    uses: Mapping[str, Use]  # by role
+
+
+class DocumentEstimator:
+    """Estimates single documents of one combination."""
+
+    def __init__(
+        self,
+        rows: Mapping[Role, Row],
+        models: Mapping[Role, ModelSpec],
+        own: Sequence[Example] = (),
+        others: Sequence[Example] = (),
+    ) -> None:
+        """`own` are finished documents of the combination, `others` those of other combinations."""
+        self._rows, self._models = rows, models
+        examples = [*own, *(others if len(own) < ENOUGH else ())]
+        self.guessed = not examples
+        self.basis = _basis(len(own), len(examples) - len(own))
+        self._seen = {
+            role.value: total(one.uses.get(role.value, Use()) for one in examples) for role in models
+        }
+        self._usual = total(use for one in examples for use in self._table(one).values())
+        questions = sum(one.questions for one in examples)
+        self._pass_rate = sum(one.accepted for one in examples) / questions if questions else 1.0
+        enough = FROM_OWN if len(own) >= ENOUGH else FROM_OTHERS
+        self.around = self._spread(examples, enough if len(examples) >= ENOUGH else FROM_FEW)
+
+    def uses(self, document: Document) -> dict[str, Use]:
+        """The amounts of each role for a document."""
+        table = self._table(document)
+        if self.guessed:
+            return table
+        new, usual = total(table.values()), self._usual
+        calls, reading = new.calls / usual.calls, new.input_tokens / usual.input_tokens
+        factors = [reading if name in _READING else calls for name in METRICS]
+        return {
+            role: Use(*(amount * factor for amount, factor in zip(seen, factors, strict=True)))
+            for role, seen in self._seen.items()
+        }
+
+    def accepted(self, document: Document) -> float:
+        """The number of accepted questions of a document."""
+        return min(float(document.target), self._pass_rate * document.questions)
+
+    def call(self, role: Role) -> Use:
+        """The amounts of one call that shows no document."""
+        return self._calls(role, 1.0, 0.0)
+
+    def _spread(self, examples: Sequence[Example], least: float) -> Range:
+        """The range as factors: nine of ten finished documents lie in it."""
+        taken = [_tokens(one.uses) / (_tokens(self.uses(one)) or 1.0) for one in examples]
+        cuts = quantiles(taken, n=_PARTS, method="inclusive") if len(taken) > 1 else [1.0]
+        return Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))
+
+    def _table(self, document: Document) -> dict[str, Use]:
+        """The amounts of each role for a document by the rows of the table."""
+        return {role.value: self._by_row(role, spec, document) for role, spec in self._models.items()}
+
+    def _by_row(self, role: Role, spec: ModelSpec, document: Document) -> Use:
+        row = self._rows[role]
+        shown = min(document.size, row.shown, spec.opening_characters)
+        # A validator that is not shown the whole document looks into it for each question.
+        each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
+        each = row.each * document.questions
+        shows = row.once + (each if each_shows else 0.0)
+        return self._calls(role, row.once + each, shows * shown / TOKEN_CHARACTERS)
+
+    def _calls(self, role: Role, calls: float, document_tokens: float) -> Use:
+        spec, row = self._models[role], self._rows[role]
+        if spec.provider in FREE_PROVIDERS:
+            return _LOCAL.times(calls)
+        return Use(
+            calls=calls,
+            input_tokens=calls * row.prompt + document_tokens,
+            cached_tokens=document_tokens if spec.provider in _CACHING else 0.0,
+            output_tokens=calls * row.output,
+            seconds=calls * (_START_SECONDS + row.output / _TOKENS_PER_SECOND),
+        )
+
+
+def _basis(own: int, others: int) -> str:
+    """What an estimate is based on, in words."""
+    sources = {"this combination": own, "other combinations": others}
+    parts = [f"{count} of {source}" for source, count in sources.items() if count]
+    return f"from past documents: {', '.join(parts)}" if parts else "no past runs: a rough guess"
+
+
+def _tokens(uses: Mapping[str, Use]) -> float:
+    return sum(use.input_tokens + use.output_tokens for use in uses.values())

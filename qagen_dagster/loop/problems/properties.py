@@ -1,0 +1,349 @@
+"""The correctness properties of the physics question pipeline, as pure checks.
+
+Properties 2, 13, 14 and 15 are those of the pipeline itself: which prompt is used, which items are selected, what is written. The others are
+those of one output each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from qagen_dagster.agents.problems.roles import FALLBACK, prompts
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.latex.content import (
+    boxed_answers,
+    final_answer,
+    numbers_of,
+    same_answer,
+    same_numbers,
+    same_words,
+    words_of,
+)
+from qagen_dagster.latex.structure import (
+    environments,
+    has_environment,
+    options_of,
+    question_of,
+    solution_of,
+    statement_of,
+    structure_faults,
+    tikz_pictures,
+)
+from qagen_dagster.loop.problems.faults import (
+    LEAST_WORDS,
+    answer_kept,
+    answer_of,
+    asks_number,
+    given_faults,
+    is_value,
+    named_constants,
+    other_key,
+    own_document,
+    repeated,
+    right_ones,
+    stepless,
+    undrawn,
+    unlike_options,
+    whole_item,
+)
+from qagen_dagster.records.problems.item import (
+    AlternateResult,
+    Breach,
+    ClassificationResult,
+    Format,
+    IdeaResult,
+    Problem,
+    QuestionKind,
+    VariantKind,
+)
+
+
+def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
+    """Property 2: the scanner's prompt is that of the kind, or that of mcq_sc for an unknown kind."""
+    known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
+    if prompt == f"problem_scan_{known}":
+        return ()
+    return (Breach(property=2, detail=f"a question of kind {kind} is not scanned with the prompt {prompt}"),)
+
+
+def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) -> tuple[Problem, ...]:
+    """Property 13: the problems with an index in [start, end], both included; all problems without a range.
+
+    Raises ConfigError for an invalid range or a range without a problem.
+    """
+    if wanted is None:
+        return tuple(problems)
+    start, end = wanted
+    if start < 1 or end < start:
+        raise ConfigError(f"a range is START END with 1 <= START <= END, not {start} {end}")
+    chosen = tuple(one for one in problems if start <= one.index <= end)
+    if not chosen:
+        last = max((one.index for one in problems), default=0)
+        raise ConfigError(f"there is no item {start} to {end}: the last one is {last}")
+    return chosen
+
+
+def output_breaches(path: str, expected: bytes, found: bytes | None) -> tuple[Breach, ...]:
+    """Property 14: every requested file is written."""
+    if found == expected:
+        return ()
+    return (
+        Breach(property=14, detail=f"{path} {'is missing' if found is None else 'holds something else'}"),
+    )
+
+
+def problem_prompt_hashes() -> dict[str, str]:
+    """Property 15: every role and kind has a prompt, with a system and a user part. Their hashes, by name.
+
+    Raises ConfigError, which names the file that lacks a part.
+    """
+    return {prompt.name: prompt.hash for prompt in prompts()}
+
+
+_LETTERS = re.compile(
+    r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
+)
+_ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
+_COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
+_HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
+_ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
+
+
+def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:
+    r"""Property 3: from `\item` to `\end{solution}`, with a tasks environment if `kind` has options in one.
+
+    If not `strict`, a tasks environment is allowed in kinds that need none. Without a kind only the key is checked:
+    the marked option, the option that the solution names, and its boxed answer agree.
+    """
+    faults = whole_item(latex)
+    tasks = has_environment(latex, "tasks")
+    if kind is not None and kind.is_mcq and not tasks:
+        faults.append(f"a {kind.value} question has its options in a tasks environment")
+    if kind is not None and not kind.is_mcq and tasks and strict:
+        faults.append(f"a {kind.value} question has no tasks environment")
+    if kind is not None and kind.is_mcq and tasks:
+        faults += right_ones(latex, one=kind is QuestionKind.MCQ_SC)
+    if tasks:
+        faults += other_key(latex)
+    return _breaches(3, faults)
+
+
+def diagram_breaches(
+    classification: ClassificationResult | None, tikz_code: str | None
+) -> tuple[Breach, ...]:
+    """Property 4: a problem with a diagram has TikZ code with a tikzpicture. Without a classification it must have a diagram."""
+    if classification is not None and not classification.has_diagram:
+        return ()
+    if not (tikz_code or "").strip():
+        return _breaches(4, ["the TikZ code is empty"])
+    pictures = tikz_pictures(tikz_code or "")
+    faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
+    if pictures and all(undrawn(one) for one in pictures):
+        faults.append("the tikzpicture draws nothing")
+    return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
+
+
+def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
+    """Property 5: there are concepts and techniques."""
+    missing = [
+        name
+        for name, said in (("concepts", ideas.concepts), ("techniques", ideas.techniques))
+        if not any(one.strip() for one in said)
+    ]
+    return _breaches(5, [f"{name} is empty" for name in missing])
+
+
+def alternate_breaches(
+    item: str, alternate: AlternateResult, earlier: Sequence[str] = ()
+) -> tuple[Breach, ...]:
+    """Property 6: a solution that differs from the original and the `earlier` ones and reaches the original's answer."""
+    text = alternate.solution.strip()
+    if not (text.startswith(r"\begin{solution}") and text.endswith(r"\end{solution}")):
+        return _breaches(6, [r"the solution must run from \begin{solution} to \end{solution}"])
+    faults = [*structure_faults(text), *own_document(text), *stepless(solution_of(text))]
+    if len(environments(text, "solution")) > 1:
+        faults.append("it must be one solution environment")
+    if same_words(text, solution_of(item)) and same_numbers(text, solution_of(item)):
+        faults.append("it is the original solution, word for word")
+    faults += repeated(text, earlier)
+    faults += _other_letters(solution_of(item), text)
+    if not any(other_key(item)):  # else the item is at fault, and not this solution
+        faults += other_key(f"\\item {statement_of(item)}\n{text}")
+    faults += _other_answers(item, alternate)
+    return _breaches(6, faults)
+
+
+def variant_breaches(
+    kind: VariantKind, source: str, variant: str, earlier: Sequence[str] = ()
+) -> tuple[Breach, ...]:
+    """Properties 7, 8 and 9: a variant of one problem changes only what it may change, differs from the `earlier` ones of its kind, and
+    has a complete solution.
+    """
+    again = repeated(statement_of(variant), [statement_of(one) for one in earlier])
+    complete = _complete(kind, source, variant)
+    match kind:
+        case VariantKind.NUMERICAL:
+            return (*_breaches(7, (*_numerical(source, variant), *again)), *_breaches(9, complete))
+        case VariantKind.CONTEXT:
+            return (*_breaches(8, (*_context(source, variant), *again)), *_breaches(9, complete))
+        case _:
+            return _breaches(9, (*complete, *again))
+
+
+def combined_breaches(
+    sources: Sequence[str], variant: str, earlier: Sequence[str] = ()
+) -> tuple[Breach, ...]:
+    """Property 10: one coherent problem with one solution, not joined fragments, and different from the `earlier` ones."""
+    faults = whole_item(variant)
+    if has_environment(variant, "tasks"):
+        faults += [*right_ones(variant, one=False), *unlike_options(variant), *other_key(variant)]
+    faults += repeated(statement_of(variant), [statement_of(one) for one in earlier])
+    statement = statement_of(variant)
+    words = _joined(statement)
+    for number, source in enumerate(sources, 1):
+        own = _joined(statement_of(source))
+        if len(own.split()) >= LEAST_WORDS and own in words:
+            faults.append(f"problem {number} stands in it word for word")
+    if len(_HEADED.findall(statement)) > 1 or _ASIDE.search(statement):
+        faults.append("it is divided into several problems")
+    pieces = [one for one in map(_joined, _SENTENCE.split(statement)) if len(one.split()) >= 4]
+    pool = [_joined(statement_of(source)) for source in sources]
+    if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
+        faults.append("every sentence is taken from a source")
+    return _breaches(10, [*faults, *stepless(solution_of(variant))])
+
+
+def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Breach, ...]:
+    """Property 11: the structure is that of the target format, and the answer is still the source's."""
+    faults = whole_item(converted)
+    tasks = has_environment(converted, "tasks")
+    if target.is_mcq and not tasks:
+        faults.append(f"{target.value} needs its options in a tasks environment")
+    if target.is_mcq and tasks:
+        faults += right_ones(converted, one=target is Format.MCQ_SC)
+        faults += [*unlike_options(converted), *other_key(converted)]
+    if not target.is_mcq and tasks:
+        faults.append(f"{target.value} has no tasks environment")
+    if target is Format.INTEGER:
+        faults += asks_number(converted)
+    return _breaches(11, [*faults, *answer_kept(source, target, converted)])
+
+
+def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
+    return tuple(Breach(property=number, detail=one) for one in dict.fromkeys(faults))
+
+
+def _numerical(source: str, variant: str) -> Iterator[str]:
+    before, after = statement_of(source), statement_of(variant)
+    asked = question_of(source)
+    same = same_numbers(asked, question_of(variant)) if numbers_of(asked) else same_numbers(before, after)
+    if same and _drawing(source) == _drawing(variant):
+        yield "no number of the question differs from the source"
+    if not same_words(before, after):
+        yield f"words of the statement differ from the source: {_difference(before, after)}"
+
+
+def _drawing(item: str) -> list[list[str]]:
+    """The drawings of an item without layout. Values may occur only there."""
+    return [one.split() for one in tikz_pictures(question_of(item))]
+
+
+def _context(source: str, variant: str) -> Iterator[str]:
+    before, after = statement_of(source), statement_of(variant)
+    added = Counter(numbers_of(after)) - Counter(numbers_of(before))
+    added -= Counter(set(named_constants(before, solution_of(source), after)))
+    lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
+    if added or lost:
+        told = [f"{_shown(lost)} of the source is not there"] if lost else []
+        told += [f"{_shown(added)} is not in the source"] if added else []
+        yield f"the numbers of the statement and its options must be those of the source: {', and '.join(told)}"
+    else:
+        yield from given_faults(before, after)
+    if same_words(before, after):
+        yield "the scenario is the source's, word for word"
+    old, new = answer_of(source), answer_of(variant)
+    if old is not None and new is not None and same_answer(old, new) is False:
+        yield f"the answer must stay {old}; here it is {new}"
+
+
+def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
+    yield from whole_item(variant)
+    old, new = solution_of(source), solution_of(variant)
+    yield from stepless(new)
+    if kind is not VariantKind.CONTEXT and same_words(old, new) and same_numbers(old, new):
+        yield "the solution is the source's: work it out anew for the variant"
+    elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
+        yield "the solution still has the source's numbers: work it out anew"
+    if has_environment(source, "tasks"):
+        if not has_environment(variant, "tasks"):
+            yield "the source has options in a tasks environment, the variant has none"
+        else:
+            yield from _options_kept(kind, source, variant)
+    elif has_environment(variant, "tasks"):
+        yield "the source has no options, the variant has a tasks environment"
+
+
+def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
+    before, after = options_of(source), options_of(variant)
+    yield from right_ones(variant, one=sum(option.right for option in before) == 1)
+    yield from unlike_options(variant)
+    yield from other_key(variant)
+    if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT) and len(before) != len(after):
+        yield f"the source has {len(before)} options, the variant has {len(after)}"
+
+
+def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
+    """Answers that an alternate does not reach: the final one, or if there are several boxes each of them, in any order."""
+    original, several = answer_of(item), boxed_answers(solution_of(item))
+    if original is None:
+        return
+    boxes, said = boxed_answers(alternate.solution), alternate.final_answer
+    if len(several) > 1:
+        said = _COMMA.split(said)[-1]
+        if len(boxes) == len(several):
+            lost = [one for one in several if all(same_answer(one, other) is False for other in boxes)]
+            yield from (f"none of its boxes holds the original's answer {one}" for one in lost)
+    for name, answer in (("the solution", final_answer(alternate.solution)), ("final_answer", said)):
+        same = None if answer is None else same_answer(original, answer)
+        if same is False:
+            yield f"{name} reaches {answer}, but the original answer is {original}"
+        elif same is None and name == "the solution" and is_value(original):
+            yield f"the final answer {original} is not found in the solution: put it into \\boxed"
+
+
+def _other_letters(original: str, alternate: str) -> Iterator[str]:
+    old, new = _letters(original), _letters(alternate)
+    if old and new and old != new:
+        yield f"it ends at option {', '.join(sorted(new))}, the original at {', '.join(sorted(old))}"
+
+
+def _letters(solution: str) -> set[str]:
+    """The option letters in the last sentence about an option."""
+    found = _LETTERS.findall(solution)
+    return {letter.lower() for letter in _ONE_LETTER.findall(found[-1])} if found else set()
+
+
+def _joined(text: str) -> str:
+    return " ".join(words_of(text)).casefold()
+
+
+def _difference(source: str, variant: str) -> str:
+    before, after = words_of(source), words_of(variant)
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            return f"{old!r} became {new!r}"
+    return f"{len(before)} words became {len(after)}"
+
+
+def _shown(numbers: Counter[Fraction]) -> str:
+    return ", ".join(_decimal(one) for one in sorted(numbers.elements()))
+
+
+def _decimal(number: Fraction) -> str:
+    """The usual notation, where it is exact."""
+    text = f"{float(number):.12g}"
+    return text if Fraction(text) == number else str(number)

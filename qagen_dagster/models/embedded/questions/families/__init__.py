@@ -1,1 +1,0 @@
-"""Kinds of facts that rules turn into questions, one file per kind."""

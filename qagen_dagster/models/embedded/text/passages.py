@@ -1,0 +1,233 @@
+"""Text without markup that keeps the position of each character in the document, and its sentences.
+
+Analysis needs clean, unwrapped sentences; evidence must be the document's own characters. A passage holds both. The parser's
+own segmentation fails on abbreviations and identifiers, so it receives single sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from qagen_dagster.english import sentences
+from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.records.text import TAG, shown_for
+
+Place = tuple[int, int]  # line number, column
+
+# Each pattern keeps group 1 and drops the rest of the match. They are bounded to run in linear time.
+_MARKUP = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"!\[[^\[\]]{0,300}\]\([^()\s]{0,400}[^()]{0,100}\)()",
+        r"\[([^\[\]]{1,300})\]\([^()\s]{0,400}(?: \"[^\"]{0,100}\")?\)(?:\{[^{}]{0,100}\})?",
+        r"\[\^[^\[\]]{1,30}\]()",
+        r"(?<!`)`([^`]{1,200})`(?!`)",
+        r"(?<![\w*])\*\*\*(?=\S)([^*]{1,300})(?<=\S)\*\*\*",
+        r"(?<![\w*])\*\*(?=\S)([^*]{1,300})(?<=\S)\*\*",
+        r"(?<![\w_])__(?=\S)([^_]{1,300})(?<=\S)__(?!\w)",
+        r"(?<![\w*])\*(?=\S)([^*]{1,300})(?<=\S)\*(?![\w*])",
+        r"(?<![\w_])_(?=\S)([^_]{1,300})(?<=\S)_(?!\w)",
+        r"\\(?=([\\`*_{}\[\]()#+.!|<>-]))",
+    )
+)
+_DROPPED = "\0"  # does not occur in documents
+_CODE = re.compile(r"(`[^`]{1,200}`)")
+_WRAP_HYPHEN = re.compile(r"[A-Za-z]-$")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Characters copied from the document, with their first line."""
+
+    text: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True)
+class Passage:
+    """`text[i]` stands at `places[i]` of the document whose lines are `lines`."""
+
+    text: str
+    places: tuple[Place, ...]
+    lines: dict[int, str]
+
+    def part(self, start: int, end: int) -> Passage:
+        """The passage of `text[start:end]`."""
+        return Passage(self.text[start:end], self.places[start:end], self.lines)
+
+    def quote(self, start: int = 0, end: int | None = None) -> Quote:
+        """The document's own characters from `text[start]` to `text[end - 1]`, with markup."""
+        places = self.places[start:end]
+        (first, left), (last, right) = places[0], places[-1]
+        left = _grow_left(self.lines[first], left)
+        right = _grow_right(self.lines[last], right + 1)
+        if first == last:
+            return Quote(self.lines[first][left:right], first, last)
+        between = [self.lines[number] for number in range(first + 1, last)]
+        text = "\n".join([self.lines[first][left:], *between, self.lines[last][:right]])
+        return Quote(text, first, last)
+
+
+def _grow_left(line: str, at: int) -> int:
+    while at > 0 and line[at - 1] in "*`_":
+        at -= 1
+    return at
+
+
+def _grow_right(line: str, at: int) -> int:
+    while at < len(line) and line[at] in "*`_":
+        at += 1
+    return at
+
+
+def _padded(tag: re.Match[str]) -> str:
+    """What a tag leaves, as long as the tag."""
+    return shown_for(tag).ljust(len(tag[0]), _DROPPED)
+
+
+def plain(text: str) -> tuple[str, list[int]]:
+    """`text` without inline Markdown and HTML, and the column of each remaining character."""
+    columns = list(range(len(text)))
+    if "<" in text:
+        parts = _CODE.split(text)  # every second part is code
+        parts[::2] = [TAG.sub(_padded, part) for part in parts[::2]]
+        padded = "".join(parts)
+        columns = [column for column, char in enumerate(padded) if char != _DROPPED]
+        text = padded.replace(_DROPPED, "")
+    for pattern in _MARKUP:
+        if not pattern.search(text):
+            continue
+        keep: list[tuple[int, int]] = []
+        last = 0
+        for match in pattern.finditer(text):
+            keep.append((last, match.start()))
+            if match.re.groups and match.end(1) <= match.end():
+                keep.append(match.span(1))
+            last = match.end()
+        keep.append((last, len(text)))
+        columns = [column for start, end in keep for column in columns[start:end]]
+        text = "".join(text[start:end] for start, end in keep)
+    return text, columns
+
+
+def join_lines(
+    lines: Iterable[Line], *, first_column: int = 0, known: frozenset[str] = frozenset()
+) -> Passage:
+    """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends.
+
+    `first_column` skips a list marker or a lead-in on the first line. All lines from the first to the last must be
+    given, including blank ones, so that quotes over several lines match the document. A hyphen at a line's end stays
+    if `known`, the words of the surroundings, supports it.
+    """
+    text: list[str] = []
+    places: list[Place] = []
+    source: dict[int, str] = {}
+    for line in lines:
+        source[line.number] = line.text
+        clean, columns = plain(line.text)
+        start = first_column if len(source) == 1 else 0
+        kept = [(char, column) for char, column in zip(clean, columns, strict=True) if column >= start]
+        _append(text, places, kept, line.number, known)
+    while text and text[-1] == " ":
+        text.pop()
+        places.pop()
+    return Passage("".join(text), tuple(places), source)
+
+
+def _append(
+    text: list[str], places: list[Place], kept: list[tuple[str, int]], number: int, known: frozenset[str]
+) -> None:
+    words = "".join(char for char, _ in kept)
+    if not words.strip():
+        return
+    if text and text[-1] == " " and _WRAP_HYPHEN.search("".join(text[-3:-1])):
+        text.pop()
+        places.pop()
+        if words.lstrip()[:1].islower() and not _is_compound("".join(text[-24:]), words.lstrip()[:24], known):
+            text.pop()
+            places.pop()
+    for char, column in kept:
+        blank = char.isspace()
+        if blank and (not text or text[-1] == " "):
+            continue
+        text.append(" " if blank else char)
+        places.append((number, column))
+    if text[-1] != " ":
+        text.append(" ")
+        places.append((number, kept[-1][1]))
+
+
+def _is_compound(before: str, after: str, known: frozenset[str]) -> bool:
+    """Whether "defendant-" and "appellant" are two separate words and not one hyphenated word."""
+    left, right = re.search(r"([A-Za-z]+)-$", before), re.match(r"[A-Za-z]+", after)
+    if left is None or right is None:
+        return False
+    first, second = left.group(1).lower(), right.group().lower()
+    if first + second in known:
+        return False
+    return len(first) > 3 and len(second) > 3 and first in known and second in known
+
+
+_SEMICOLON = re.compile(r";(?=\s)")
+_WORD = re.compile(r"[A-Za-zÀ-ÿ]+(?:['\u2019-][A-Za-zÀ-ÿ]+)*")
+_CITATION = re.compile(
+    r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
+    r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
+)
+MAX_WORDS = 42
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence: its passage, and the text to analyse (without citations)."""
+
+    passage: Passage  # only of this sentence
+    text: str
+
+
+def split(passage: Passage) -> Iterator[Sentence]:
+    """The sentences of a passage, in order. A semicolon outside brackets ends one, because a clause follows it."""
+    for sentence in sentences.split(passage.text):
+        depth_at, start = _depths(sentence.text), 0
+        ends = [match.end() for match in _SEMICOLON.finditer(sentence.text) if not depth_at[match.start()]]
+        for end in (*ends, len(sentence.text)):
+            start += len(sentence.text[start:end]) - len(sentence.text[start:end].lstrip())
+            piece = passage.part(sentence.start + start, sentence.start + end)
+            yield Sentence(piece, _CITATION.sub("", piece.text))
+            start = end
+
+
+def _depths(text: str) -> list[int]:
+    depth, depths = 0, list[int]()
+    for char in text:
+        depth += (char in "([") - (char in ")]" and depth > 0)
+        depths.append(depth)
+    return depths
+
+
+def is_prose(sentence: Sentence) -> bool:
+    """Whether the sentence is complete and plain enough for a question."""
+    text = sentence.text
+    words = _WORD.findall(text)
+    if not 4 <= len(words) <= MAX_WORDS or not (text[0].isupper() or text[0].isdigit()):
+        return False
+    if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
+        return False
+    if re.search(r":\s|\$ ?\(", text):
+        return False  # a label, a list or a title is attached, so it is not one clause
+    return balanced(text)
+
+
+def balanced(text: str) -> bool:
+    """Whether quotes and brackets of `text` are balanced."""
+    if text.count('"') % 2 or text.count("“") != text.count("”"):
+        return False
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0

@@ -1,0 +1,139 @@
+"""The export formats of item banks by name, and the short ones: GIFT, Moodle XML, samples of Inspect AI.
+
+GIFT and Moodle XML have texts in HTML, with formulas between \\( \\) for Moodle's filter. Readers of GIFT disagree about its escapes,
+above all the backslash. So GIFT's special characters are written as numeric HTML characters, and `\\#` is the only escape used.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lxml import etree
+
+from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam
+from qagen_dagster.publishing.exams.qti import Qti
+from qagen_dagster.publishing.exporter import Exporter
+from qagen_dagster.publishing.markup import (
+    Element,
+    category,
+    html_of,
+    paragraphs,
+    text_of,
+    with_fences,
+    written,
+)
+from qagen_dagster.records.exams.bank import ExamItem, ItemBank
+
+_SPECIAL = {ord(char): f"&\\#{ord(char)};" for char in "\\~={}:#%[]"}
+
+
+class Gift:
+    """One text file."""
+
+    name = "gift"
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        blocks: list[str] = []
+        for schema, items in bank.sections():
+            steps = (" ".join(bank.name.split()), " ".join(schema))
+            blocks.append("$CATEGORY: $course$/top/" + "/".join(step.replace("/", "//") for step in steps))
+            blocks += [_gift_question(item) for item in items]
+        return {"gift.txt": "".join(f"{block}\n\n" for block in blocks).encode()}
+
+
+def _gift_question(item: ExamItem) -> str:
+    options = [
+        f"{'=' if item.is_key(letter) else '~'}{_html(item.question.options[letter])}"
+        f"#{_html(item.feedback(letter))}"
+        for letter in item.letters
+    ]
+    lines = (
+        f"::{item.id}::[html]{_html(item.question.stem)} {{",
+        *options,
+        f"####{_html(item.solution_text)}",
+        "}",
+    )
+    return "\n".join(lines)
+
+
+def _html(text: str) -> str:
+    """One line without anything that GIFT reads."""
+    flat = " ".join(with_fences(text.strip()).split())
+    return flat.translate(_SPECIAL)
+
+
+class MoodleXml:
+    """One file for Moodle's question bank."""
+
+    name = "moodle"
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        root = etree.Element("quiz")
+        for schema, items in bank.sections():
+            root.append(category(bank.name, " ".join(schema)))
+            root.extend([_moodle_question(item) for item in items])
+        return written(root)
+
+
+def _moodle_question(item: ExamItem) -> Element:
+    question = etree.Element("question", {"type": "multichoice"})
+    text_of(question, "name", item.id)
+    html_of(question, "questiontext", paragraphs(item.question.stem, with_fences))
+    html_of(question, "generalfeedback", paragraphs(item.solution_text, with_fences))
+    for name, value in (
+        ("defaultgrade", "1"),
+        ("penalty", "0.3333333"),
+        ("hidden", "0"),
+        ("idnumber", item.id[:100]),  # the width of Moodle's database column
+        ("single", "true"),
+        ("shuffleanswers", "false"),  # solutions may name options by letter
+        ("answernumbering", "ABCD"),
+    ):
+        etree.SubElement(question, name).text = value
+    for letter in item.letters:
+        answer = html_of(question, "answer", with_fences(item.question.options[letter]))
+        answer.set("fraction", "100" if item.is_key(letter) else "0")
+        html_of(answer, "feedback", paragraphs(item.feedback(letter), with_fences))
+    tags = etree.SubElement(question, "tags")
+    for tag in (item.schema_id, item.difficulty.value):
+        text_of(tags, "tag", tag)
+    return question
+
+
+class InspectSamples:
+    """`input`, `choices`, `target` (the key's letter), `id`, and `metadata` that no model is shown."""
+
+    name = "inspect"
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        lines = [json.dumps(_sample(bank, item), ensure_ascii=False) for item in bank.items]
+        return {"inspect.jsonl": "".join(f"{line}\n" for line in lines).encode()}
+
+
+def _sample(bank: ItemBank, item: ExamItem) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "input": item.question.stem,
+        "choices": [item.question.options[letter] for letter in item.letters],
+        "target": item.question.correct_option,
+        "metadata": {
+            "exam": bank.exam,
+            "schema_id": item.schema_id,
+            "schema_title": item.schema_title,
+            "difficulty": item.difficulty.value,
+            "solution": item.solution_text,
+            "distractor_map": dict(sorted(item.question_package.distractor_map.items())),
+            "models": dict(sorted(item.models.items())),
+        },
+    }
+
+
+BANK_EXPORTERS: tuple[Exporter[ItemBank], ...] = (
+    Qti(),
+    MoodleXml(),
+    Gift(),
+    InspectSamples(),
+    LatexExam(),
+    HtmlPreview(),
+)

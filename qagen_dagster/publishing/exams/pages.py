@@ -1,0 +1,173 @@
+"""Banks of exam items as pages: a paper in LaTeX, and a web page.
+
+TeX can read files, and models wrote the items. So in LaTeX prose is escaped, and a formula is typeset only if a converter knows all
+its commands: that converter has no commands for files, definitions or category codes. Other formulas are shown as written.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from qagen_dagster.publishing.markup import Segment, mathml, paragraphs, split, with_mathml, xml_text
+from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
+
+_HEAD = r"""\documentclass[11pt,a4paper]{exam}
+\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[utf8]{inputenc}
+  \usepackage[T1]{fontenc}
+  \usepackage{textcomp}
+\else
+  \usepackage{fontspec}
+\fi
+\usepackage{amsmath,amssymb}
+% \printanswers % the paper with its solutions
+\CorrectChoiceEmphasis{\bfseries}
+\pagestyle{headandfoot}
+\firstpageheader{}{\Large\bfseries %(title)s}{}
+\footer{}{\thepage}{}
+\begin{document}
+\begin{questions}
+"""
+_TAIL = "\\end{questions}\n\\end{document}\n"
+_PROSE = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
+    "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "\u2212": r"$-$",
+    "\u00d7": r"$\times$", "\u00f7": r"$\div$", "\u00b7": r"$\cdot$", "\u00b0": r"\textdegree{}",
+    "\u03c0": r"$\pi$", "\u03b8": r"$\theta$", "\u03bb": r"$\lambda$", "\u03bc": r"$\mu$", "\u00b5": r"$\mu$",
+    "\u03a9": r"$\Omega$", "\u2264": r"$\leq$", "\u2265": r"$\geq$", "\u2260": r"$\neq$", "\u221a": r"$\surd$",
+    "\u2248": r"$\approx$", "\u221e": r"$\infty$", "\u2192": r"$\rightarrow$", "\u207b": r"$^{-}$",
+    "\u00b9": r"$^{1}$", "\u00b2": r"$^{2}$", "\u00b3": r"$^{3}$", "\u2009": r"\,", "\u202f": r"\,",
+    "\u00a0": "~",
+}  # fmt: skip
+_ESCAPES = str.maketrans(_PROSE)
+_DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
+_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
+
+
+class LatexExam:
+    """One file for pdfLaTeX, XeLaTeX or LuaLaTeX."""
+
+    name = "latex"
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        lines = [_HEAD.replace("%(title)s", _tex(bank.name))]
+        for schema, items in bank.sections():
+            lines.append(f"\\fullwidth{{\\textbf{{{_tex(' '.join(schema))}}}}}\n")
+            lines += [_question(item) for item in items]
+        return {"exam.tex": ("".join(lines) + _TAIL).encode()}
+
+
+def _question(item: ExamItem) -> str:
+    choices = "".join(
+        f"  \\{'CorrectChoice' if item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
+        for letter in item.letters
+    )
+    wrong = "".join(
+        f"\\par {letter}: {_tex(item.feedback(letter))}\n"
+        for letter in item.letters
+        if not item.is_key(letter)
+    )
+    return (
+        f"% {item.id}\n\\question {_guarded(item.question.stem)}\n"
+        f"\\begin{{choices}}\n{choices}\\end{{choices}}\n"
+        f"\\begin{{solution}}\n{_tex(item.solution_text)}\n{wrong}\\end{{solution}}\n\n"
+    )
+
+
+def _guarded(text: str) -> str:
+    """After a command that takes an optional argument in brackets."""
+    return f"{{}}{_tex(text)}"
+
+
+def _tex(text: str) -> str:
+    return "".join(_set(segment) for segment in split(xml_text(text)))
+
+
+def _set(segment: Segment) -> str:
+    if segment.kind == "prose":
+        return _prose(segment.text)
+    if not _may_be_set(segment.text):
+        return f"\\texttt{{{_prose(segment.text)}}}"
+    return f"\\[{segment.text}\\]" if segment.kind == "display" else f"${segment.text}$"
+
+
+def _prose(text: str) -> str:
+    paragraphs = re.split(r"\n[ \t]*\n", text.translate(_ESCAPES))
+    return "\n\n".join(part.replace("\n", "\\newline\n") for part in paragraphs)
+
+
+def _may_be_set(latex: str) -> bool:
+    if "$" in latex.replace("\\$", "") or _DEFINES.search(latex) or _NOT_TEX.search(latex.replace("\\%", "")):
+        return False
+    return "\n\n" not in latex and mathml(latex) is not None
+
+
+_STYLE = """\
+body{font:16px/1.5 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.5rem;border-bottom:1px solid #ccc}
+article{margin:1.5rem 0 2rem;break-inside:avoid}header{font:13px sans-serif;color:#666}
+ol{list-style:upper-alpha;padding-left:2rem}li{margin:.25rem 0;padding-left:.3rem}
+details{font-size:.93rem;background:#f6f6f4;padding:.4rem .9rem;border-radius:4px}
+summary{font:13px sans-serif;cursor:pointer}dt{float:left;font-weight:bold;width:1.5rem}
+dd{margin:0 0 .2rem 1.5rem}math{font-size:1.06em}.key{font-weight:bold}code{background:#fee}
+nav{font:14px sans-serif}@media print{details>*{display:block}}
+"""
+_DOT = " \u00b7 "
+_PROOFS = {
+    ProofStatus.PROVEN: "key proven by computation",
+    ProofStatus.REFUTED: "key refuted by computation",
+    ProofStatus.UNPROVEN: "key confirmed by the verifier alone",
+    ProofStatus.ABSENT: "key confirmed by the verifier alone",
+}
+
+
+class HtmlPreview:
+    """One page with collapsed solutions."""
+
+    name = "html"
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        groups = bank.sections()
+        links = _DOT.join(
+            f'<a href="#{escape(schema[0])}">{escape(schema[0])}</a> ({len(items)})'
+            for schema, items in groups
+        )
+        sections = "".join(
+            f'<h2 id="{escape(schema[0])}">{escape(" ".join(schema))}</h2>' + "".join(map(item_html, items))
+            for schema, items in groups
+        )
+        title = escape(bank.name)
+        page = (
+            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title>'
+            f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
+            f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}</body></html>\n"
+        )
+        return {"preview.html": page.encode()}
+
+
+def item_html(item: ExamItem) -> str:
+    """One item with its collapsed solution, as HTML that is also well-formed XML."""
+    attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
+    about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.proof.status], attempts))
+    return (
+        f'<article id="{escape(item.id)}"><header>{escape(about)}</header>'
+        f"{question_html(item)}<details><summary>Solution: {item.question.correct_option}</summary>"
+        f"{paragraphs(item.solution_text, with_mathml)}<dl>{_paths(item)}</dl></details></article>"
+    )
+
+
+def question_html(item: ExamItem) -> str:
+    """The stem and options as a candidate sees them, as HTML that is also well-formed XML."""
+    options = "".join(f"<li>{with_mathml(item.question.options[letter])}</li>" for letter in item.letters)
+    return f"{paragraphs(item.question.stem, with_mathml)}<ol>{options}</ol>"
+
+
+def _paths(item: ExamItem) -> str:
+    return "".join(
+        f"<dt>{letter}</dt><dd>{with_mathml(item.feedback(letter))}</dd>"
+        for letter in item.letters
+        if not item.is_key(letter)
+    )

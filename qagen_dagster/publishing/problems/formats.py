@@ -1,0 +1,137 @@
+"""The export formats of problem banks by name, and the short ones: JSONL and Moodle XML, with items as HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import groupby
+
+from lxml import etree
+
+from qagen_dagster.publishing.exporter import Exporter
+from qagen_dagster.publishing.markup import (
+    Element,
+    category,
+    html_of,
+    paragraphs,
+    split,
+    text_of,
+    with_fences,
+    written,
+)
+from qagen_dagster.publishing.problems.tex_project import TexProject
+from qagen_dagster.records.problems.result import BankExport, BankItem
+
+_DIAGRAM = re.compile(r"\\begin\{(tikzpicture|circuitikz)\}.*?\\end\{\1\}", re.DOTALL)
+_TASKS = re.compile(r"\\begin\{tasks\}.*?\\end\{tasks\}", re.DOTALL)
+_COMMENT = re.compile(r"(?m)(?<!\\)%.*$")
+_FONT = re.compile(r"\\(?:textbf|textit|emph|text|textrm|underline|mbox|textsf|texttt)\{([^{}]*)\}")
+_ITEM = re.compile(r"\\item[ \t]*(?:\[([^\]\n]*)\])?")
+_LAYOUT = re.compile(
+    r"\\(?:begin|end)\{[A-Za-z*]+\}(?:\[[^\]\n]*\])?|\\(?:centering|noindent|par|medskip|smallskip|bigskip|hfill)(?![A-Za-z])|\\ans(?![A-Za-z])"
+)
+_BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
+    """HTML paragraphs that are also well-formed XML; `flow` renders the formulas."""
+    text = _COMMENT.sub("", _TASKS.sub("", latex))
+    text = _DIAGRAM.sub("\n\n[diagram: see the TeX of this item]\n\n", text)
+    return paragraphs(_flow(text).strip(), flow)
+
+
+def _flow(text: str) -> str:
+    """The prose without layout, and the formulas unchanged."""
+    number = 0
+    parts: list[str] = []
+    for segment in split(text):
+        if segment.kind != "prose":
+            fence = ("\\[", "\\]") if segment.kind == "display" else ("\\(", "\\)")
+            parts.append(f"{fence[0]}{segment.text}{fence[1]}")
+            continue
+        prose = _FONT.sub(r"\1", _BREAK.sub("\n", segment.text))
+        pieces = _ITEM.split(prose)  # text, label, text, label, text ...
+        line = _LAYOUT.sub("", pieces[0])
+        for label, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+            line += f"\n\n{label or f'({_LETTERS[number % 26]})'} {_LAYOUT.sub('', piece).lstrip()}"
+            number += 1
+        parts.append(line.replace("~", " "))
+    return "".join(parts)
+
+
+_PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
+_SHARES = {
+    1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
+}  # fmt: skip  # the fractions that Moodle accepts
+
+
+class MoodleXml:
+    """One file for Moodle's question bank."""
+
+    name = "moodle"
+
+    def export(self, bank: BankExport) -> dict[str, bytes]:
+        root = etree.Element("quiz")
+        for problem, items in groupby(bank.items, key=lambda item: item.problem):
+            root.append(category(bank.title, problem))
+            root.extend([_question(item) for item in items])
+        return written(root)
+
+
+def _question(item: BankItem) -> Element:
+    number = _PLAIN.fullmatch(item.answer or "") if not item.options else None
+    kind = "multichoice" if item.options else "numerical" if number else "essay"
+    question = etree.Element("question", {"type": kind})
+    text_of(question, "name", item.id)
+    html_of(question, "questiontext", html(item.statement))
+    html_of(question, "generalfeedback", html(item.solution))
+    etree.SubElement(question, "defaultgrade").text = "1"
+    etree.SubElement(question, "idnumber").text = item.id[:100]  # the width of Moodle's database column
+    if item.options:
+        _choices(question, item)
+    elif number:
+        answer = etree.SubElement(question, "answer", {"fraction": "100", "format": "moodle_auto_format"})
+        etree.SubElement(answer, "text").text = number.group(1)
+        etree.SubElement(answer, "tolerance").text = "0"
+    else:
+        etree.SubElement(question, "responseformat").text = "editor"
+        html_of(question, "graderinfo", html(item.solution))
+    _tags(question, item)
+    return question
+
+
+def _choices(question: Element, item: BankItem) -> None:
+    right = sum(option.right for option in item.options)
+    wrong = len(item.options) - right
+    for name, value in (
+        ("single", "true" if right == 1 else "false"),
+        ("shuffleanswers", "false"),  # solutions may name options by letter
+        ("answernumbering", "abc"),
+    ):
+        etree.SubElement(question, name).text = value
+    for option in item.options:
+        answer = html_of(question, "answer", html(option.text))
+        share = _SHARES.get(right, "0") if option.right else "0"
+        if not option.right and right != 1:
+            share = f"-{_SHARES.get(wrong, '0')}"
+        answer.set("fraction", share)
+
+
+def _tags(question: Element, item: BankItem) -> None:
+    tags = etree.SubElement(question, "tags")
+    known = item.classification
+    for tag in (item.made, *((known.difficulty.value, known.topic) if known is not None else ())):
+        text_of(tags, "tag", tag)
+
+
+class JsonLines:
+    """One file."""
+
+    name = "jsonl"
+
+    def export(self, bank: BankExport) -> dict[str, bytes]:
+        return {"items.jsonl": "".join(f"{item.model_dump_json()}\n" for item in bank.items).encode()}
+
+
+PROBLEM_EXPORTERS: tuple[Exporter[BankExport], ...] = (TexProject(), JsonLines(), MoodleXml())

@@ -1,0 +1,235 @@
+"""A bank of exam items on the review page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.exams.bank import FILES, Bank, gather
+from qagen_dagster.loop.exams.state_machine import finding_of
+from qagen_dagster.loop.review import random_order
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.markup import paragraphs, with_mathml
+from qagen_dagster.records.exams.bank import (
+    REVIEW_STAGE,
+    ExamItem,
+    ItemBank,
+    Proof,
+    ProofStatus,
+    RejectedItem,
+    SlotResult,
+    item_id,
+)
+from qagen_dagster.records.exams.config import StyleThresholds
+from qagen_dagster.records.exams.item import (
+    BlindSolution,
+    ExamPart,
+    QuestionPackage,
+    StyleReport,
+    VerifierReport,
+)
+from qagen_dagster.records.review import exam_key
+from qagen_dagster.web.review_set import (
+    ACCEPTED,
+    REJECTED,
+    Detail,
+    Entry,
+    Lineage,
+    ReviewSet,
+    Row,
+    Section,
+    SetSource,
+    calls_of,
+    total,
+)
+
+_PROOFS = {
+    ProofStatus.PROVEN: "proven by computation",
+    ProofStatus.REFUTED: "refuted by computation",
+    ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values",
+    ProofStatus.ABSENT: "not proven: there is no checkable form",
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A slot with the item or the rejected item that it gave."""
+
+    result: SlotResult
+    given: ExamItem | RejectedItem
+
+
+def exam_source(space: Workspace, exam: str) -> SetSource:
+    """Reads the bank of an exam."""
+
+    def state() -> object:
+        files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
+        return None if files[0] is None else files
+
+    return SetSource(exam_key(exam), state, lambda: ExamBank(gather(space, exam)))
+
+
+class ExamBank(ReviewSet):
+    """The accepted and the rejected items of an exam."""
+
+    def __init__(self, bank: Bank) -> None:
+        super().__init__(exam_key(bank.bank.exam), bank.bank.name)
+        self._bank = bank
+
+    def make_rows(self) -> Iterator[Row]:
+        return (self._row(key, one) for key, one in self._ended.items())
+
+    def detail(self, key: str) -> Detail:
+        self.find(key)
+        one = self._ended[key]
+        given = one.given
+        notes = given.reasons if isinstance(given, RejectedItem) else ()
+        title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
+        return Detail(id=key, source=title, notes=notes, sections=tuple(_sections(one)))
+
+    def lineage(self, key: str) -> Lineage:
+        self.find(key)
+        one = self._ended[key]
+        facts = {**one.given.models, "run": one.result.run_id, "attempts": str(one.given.attempts)}
+        return Lineage(facts=facts, calls=calls_of(("item", call) for call in one.result.calls))
+
+    @cached_property
+    def _ended(self) -> dict[str, Ended]:
+        """By id: accepted items, then rejected ones. A rejected item without a question is named after its slot."""
+        accepted = {one.id: one for one in self._bank.bank.items}
+        rejected = {(_part(one), one.slot): one for one in self._bank.rejected}
+        found: dict[str, Ended] = {}
+        lost: dict[str, Ended] = {}
+        for result in self._bank.results:
+            given = rejected.get((result.part, result.slot))
+            if given is not None:
+                lost.setdefault(_id_of(result, given), Ended(result, given))
+            elif result.item is not None and result.item.id in accepted:
+                found[result.item.id] = Ended(result, result.item)
+        return {**found, **{key: one for key, one in lost.items() if key not in found}}
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        judged = [key for key, one in self._ended.items() if _is_generated(one.given)]
+        return {key: number for number, key in enumerate(random_order(judged), 1)}
+
+    def _row(self, key: str, one: Ended) -> Row:
+        given = one.given
+        asked = None if given.question_package is None else given.question_package.question
+        return Row(
+            id=key,
+            set_key=self.key,
+            document=given.schema_id,
+            outcome=REJECTED if isinstance(given, RejectedItem) else ACCEPTED,
+            question="" if asked is None else asked.stem,
+            answer="" if asked is None else f"{asked.correct_option}: {asked.options[asked.correct_option]}",
+            type=given.difficulty.value,
+            reason=given.failure_type if isinstance(given, RejectedItem) else "",
+            model=given.models.get(Role.IMPLEMENTER.value, ""),
+            usd=total(call.usd for call in one.result.calls),
+            place=self._places.get(key),
+        )
+
+
+def _part(one: RejectedItem) -> ExamPart:
+    return ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
+
+
+def _id_of(result: SlotResult, given: RejectedItem) -> str:
+    if given.question_package is None:
+        return f"{given.schema_id}-{given.difficulty.value}-slot-{result.slot}"
+    return item_id(given.schema_id, given.difficulty, given.question_package.question)
+
+
+def _is_generated(given: ExamItem | RejectedItem) -> bool:
+    return isinstance(given, ExamItem) or given.stage == REVIEW_STAGE
+
+
+def _sections(one: Ended) -> Iterator[Section]:
+    given = one.given
+    if given.question_package is None:
+        yield Section(title="Question", entries=(Entry(text="There is no question."),))
+    else:
+        yield from _question(given.question_package)
+        yield Section(title="Key", entries=tuple(_checks(one)))
+    if given.idea_plan is not None:
+        idea = (Entry(markup=_markup(given.idea_plan.idea_summary)),)
+        yield Section(title="Idea", entries=idea, is_open=False)
+    if len(one.result.attempts) > 1:
+        yield Section(title="Attempts before it", entries=tuple(_attempts(one.result)), is_open=False)
+
+
+def _question(package: QuestionPackage) -> Iterator[Section]:
+    asked = package.question
+    stem = Entry(markup=_markup(asked.stem))
+    options = (
+        Entry(
+            label=letter,
+            markup=_markup(asked.options[letter]),
+            mark="yes" if letter == asked.correct_option else "",
+        )
+        for letter in sorted(asked.options)
+    )
+    yield Section(title="Question", entries=(stem, *options))
+    solution = package.solution
+    yield Section(
+        title="Solution",
+        entries=(
+            Entry(label="insight", markup=_markup(solution.key_insight)),
+            Entry(markup=_markup(solution.reasoning)),
+        ),
+    )
+    paths = (
+        Entry(label=letter, markup=_markup(why)) for letter, why in sorted(package.distractor_map.items())
+    )
+    yield Section(title="Mistakes behind the wrong options", entries=tuple(paths), is_open=False)
+
+
+def _checks(one: Ended) -> Iterator[Entry]:
+    given = one.given
+    if isinstance(given, ExamItem):
+        yield _proof(given.proof)
+    if given.blind_solution is not None:
+        yield _blind(given.blind_solution, given.question_package)
+    if given.verifier_report is not None:
+        yield _verdict(given.verifier_report)
+    if given.style_report is not None:
+        yield _style(given.style_report)
+
+
+def _proof(proof: Proof) -> Entry:
+    told = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
+    mark = {ProofStatus.PROVEN: "yes", ProofStatus.REFUTED: "no"}.get(proof.status, "")
+    return Entry(label="key", text=told, mark=mark)
+
+
+def _blind(blind: BlindSolution, package: QuestionPackage | None) -> Entry:
+    is_key = package is not None and blind.chosen_option == package.question.correct_option
+    told = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
+    return Entry(label="blind answer", markup=told + _markup(blind.reasoning), mark="yes" if is_key else "no")
+
+
+def _verdict(report: VerifierReport) -> Entry:
+    told = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
+    text = " ".join(part for part in (report.verdict.value, told) if part)
+    return Entry(label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no")
+
+
+def _style(report: StyleReport) -> Entry:
+    scores = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in report.scores)
+    return Entry(label="style", text=f"mean {report.scores.mean:.1f} ({scores})")
+
+
+def _attempts(result: SlotResult) -> Iterator[Entry]:
+    """The attempts before the last one, and why each failed."""
+    for attempt in result.attempts[:-1]:
+        finding = finding_of(attempt, StyleThresholds())
+        stem = "" if attempt.package is None else _markup(attempt.package.question.stem)
+        why = "" if finding is None else f"{finding.stage.value}: {finding.detail or finding.name}"
+        yield Entry(label=str(attempt.number), markup=stem, text=why, mark="no")
+
+
+def _markup(text: str) -> str:
+    return paragraphs(text, with_mathml)

@@ -1,1 +1,0 @@
-"""Banks of exam items on the review page."""

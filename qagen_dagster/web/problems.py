@@ -1,0 +1,174 @@
+"""A bank of problems on the review page: the problems, their variants and their conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.formats.base import PageImage
+from qagen_dagster.loop.problems.bank import FILES, items_of
+from qagen_dagster.loop.problems.plan import picture_key
+from qagen_dagster.loop.review import random_order
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.markup import with_mathml
+from qagen_dagster.publishing.problems.formats import html
+from qagen_dagster.records.problems.result import (
+    ORIGINAL,
+    BankItem,
+    ProblemBank,
+    ProblemEnd,
+    ProblemRecord,
+    Stage,
+    TaskResult,
+)
+from qagen_dagster.records.review import BY_REVIEWER, problem_set_key
+from qagen_dagster.web.review_set import (
+    ACCEPTED,
+    REJECTED,
+    Detail,
+    Entry,
+    Lineage,
+    Picture,
+    ReviewSet,
+    Row,
+    Section,
+    SetSource,
+    calls_of,
+    total,
+)
+
+_OF_ORIGINAL = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA, Stage.ALTERNATE)
+
+
+@dataclass(frozen=True)
+class Made:
+    """One item of a problem, and the results of the tasks that it comes from."""
+
+    record: ProblemRecord
+    item: BankItem
+    tasks: tuple[TaskResult, ...]
+
+
+def problem_source(space: Workspace, name: str) -> SetSource:
+    """Reads the bank of a problem set."""
+    key = ProblemBank.file_key(name, FILES[0])
+    return SetSource(
+        problem_set_key(name),
+        lambda: space.store.get(key),
+        lambda: ProblemItems(space, space.store.read(key, ProblemBank)),
+    )
+
+
+class ProblemItems(ReviewSet):
+    """The items of a problem set."""
+
+    def __init__(self, space: Workspace, bank: ProblemBank) -> None:
+        super().__init__(problem_set_key(bank.name), bank.title)
+        self._space, self._bank = space, bank
+
+    def make_rows(self) -> Iterator[Row]:
+        return (self._row(key, one) for key, one in self._made.items())
+
+    def detail(self, key: str) -> Detail:
+        self.find(key)
+        one = self._made[key]
+        record = one.record
+        picture = (Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
+        return Detail(
+            id=key,
+            source=f"{record.id}: {one.item.made} ({record.problem.source_path})",
+            pictures=picture,
+            sections=tuple(_sections(one)),
+        )
+
+    def picture(self, key: str, page: int, label: str) -> PageImage | None:
+        self.find(key)
+        found = self._made[key].record.problem.picture
+        if found is None:
+            return None
+        return PageImage(found.media_type, self._space.store.read_bytes(picture_key(found)), 0, 0)
+
+    def lineage(self, key: str) -> Lineage:
+        self.find(key)
+        one = self._made[key]
+        calls = ((task.task.key, call) for task in one.tasks for call in task.calls)
+        return Lineage(facts=dict(one.record.models), calls=calls_of(calls))
+
+    @cached_property
+    def _made(self) -> dict[str, Made]:
+        found: dict[str, Made] = {}
+        for record in self._bank.problems:
+            for item in items_of(record):
+                tasks = tuple(self._stored(record, one) for one in record.tasks if _is_of(one, item))
+                found.setdefault(item.content_id, Made(record, item, tasks))
+        return found
+
+    def _stored(self, record: ProblemRecord, task: TaskResult) -> TaskResult:
+        """The result with its calls, which the bank leaves out."""
+        key = TaskResult.key(self._bank.name, record.id, task.task.key, task.fingerprint)
+        return self._space.store.find_valid(key, TaskResult) or task
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        judged = [key for key, one in self._made.items() if one.record.end is ProblemEnd.ACCEPTED]
+        return {key: number for number, key in enumerate(random_order(judged), 1)}
+
+    def _row(self, key: str, one: Made) -> Row:
+        record, item = one.record, one.item
+        why = _why(one)
+        model = next((task.model for task in reversed(one.tasks) if task.model), "")
+        return Row(
+            id=key,
+            set_key=self.key,
+            document=record.id,
+            outcome=REJECTED if why else ACCEPTED,
+            question=item.statement,
+            answer=item.answer or "",
+            type=item.made,
+            reason=why,
+            model=model,
+            usd=total(call.usd for task in one.tasks for call in task.calls),
+            place=self._places.get(key),
+        )
+
+
+def _why(one: Made) -> str:
+    """Why an item is not in the exports; empty if it is."""
+    if one.record.withdrawn.keys() & {ORIGINAL, one.item.made}:
+        return BY_REVIEWER
+    return "" if one.record.end is ProblemEnd.ACCEPTED else one.record.end.value
+
+
+def _is_of(task: TaskResult, item: BankItem) -> bool:
+    if item.made == ORIGINAL:
+        return task.task.stage in _OF_ORIGINAL
+    return task.task.made == item.made
+
+
+def _sections(one: Made) -> Iterator[Section]:
+    item = one.item
+    options = (
+        Entry(label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else "")
+        for letter, option in zip("abcdefghijklmnopqrstuvwxyz", item.options, strict=False)
+    )
+    statement = Entry(markup=html(item.statement, with_mathml))
+    yield Section(title="Question", entries=(statement, *options))
+    yield Section(title="Solution", entries=(Entry(markup=html(item.solution, with_mathml)),))
+    others = tuple(Entry(markup=html(other, with_mathml)) for other in item.alternates)
+    if others:
+        yield Section(title="Other solutions", entries=others, is_open=False)
+    yield Section(title="LaTeX", entries=(Entry(text=item.latex),), is_open=False)
+    yield Section(title="Tasks", entries=tuple(_task(task) for task in one.tasks), is_open=False)
+
+
+def _task(task: TaskResult) -> Entry:
+    told = (
+        task.detail,
+        *map(str, task.breaches),
+        *(f"repaired: {one}" for one in task.repaired),
+        *task.warnings,
+    )
+    compiled = () if task.compiled is None else (task.compiled.outcome.value,)
+    text = "; ".join((task.end.value, *(one for one in told if one), *compiled))
+    return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

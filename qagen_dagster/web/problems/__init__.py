@@ -1,1 +1,0 @@
-"""Banks of problems on the review page."""

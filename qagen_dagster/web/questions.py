@@ -1,0 +1,382 @@
+"""Published question sets on the review page: a row for each question, its evidence in the lines of its document, its visuals, and what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from qagen_dagster.catalog import stats
+from qagen_dagster.catalog.stats import attempt_costs
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import DocumentError, StoreError
+from qagen_dagster.formats.base import PageImage
+from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.loop.catalog import CATALOG, catalog_file
+from qagen_dagster.loop.questions.publication.rows import PublishedRows
+from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits, random_order
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import Publish
+from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType
+from qagen_dagster.records.ids import Combination, Mode, question_id
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    LatestVersion,
+    PublishedQuestion,
+    PublishedVisual,
+    RejectedQuestion,
+    RetiredQuestion,
+)
+from qagen_dagster.records.questions.results import CandidateSet, Evidence, ValidatedSet
+from qagen_dagster.web.review_set import (
+    ACCEPTED,
+    REJECTED,
+    Call,
+    Detail,
+    Line,
+    Lineage,
+    Picture,
+    ReviewSet,
+    Row,
+    SetSource,
+)
+
+CONTEXT = 6  # lines before and after a quote
+MOST_LINES = 2_000  # in one answer
+_UNKNOWN = "unknown"
+Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a combination, and its document; None when the document is no longer in the corpus."""
+
+    space: Workspace
+    combination: Combination
+    key: str
+    one: Question
+    entry: IndexEntry | None
+
+
+def detail(asked: Asked) -> Detail:
+    """The question with its evidence in context."""
+    one = asked.one
+    lines, note = _text(asked)
+    spans = windows(one.evidence, len(lines))
+    return Detail(
+        id=asked.key,
+        source=asked.entry.source if asked.entry is not None else one.source_document,
+        line_count=len(lines),
+        notes=tuple(text for text in (*_why(one), note) if text),
+        passages=tuple(marked(lines, one.evidence, first, last) for first, last in spans),
+        quotes=() if spans else tuple(place.quote for place in one.evidence),
+        pictures=tuple(_pictures(asked)),
+        verdict=one.verdict if isinstance(one, PublishedQuestion | RejectedQuestion) else None,
+        grade=one.grade if isinstance(one, PublishedQuestion) else None,
+    )
+
+
+def lines_of(asked: Asked, first: int, last: int) -> tuple[Line, ...]:
+    """Lines of the document, at most `MOST_LINES`."""
+    lines, _ = _text(asked)
+    first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
+    return marked(lines, asked.one.evidence, first, last)
+
+
+def picture(asked: Asked, page: int, label: str) -> PageImage | None:
+    """The page with a frame around the visual called `label`; None if the document has no pages.
+
+    Raises DocumentError when the page cannot be rendered.
+    """
+    entry = asked.entry
+    if entry is None:
+        raise DocumentError("corrupt", f"{asked.one.source_document} is no longer in the corpus")
+    whole = PublishedVisual(label="", type=VisualType.PAGE, page=page, box=None)
+    visual = next((each for each in _visuals(asked) if each.label == label), whole)
+    corpus = asked.space.corpus(asked.combination.corpus)
+    return visual_image(corpus, entry, asked.space.parsers(), visual, whole_page=True)
+
+
+def lineage(asked: Asked) -> Lineage:
+    """Models, run, cost and calls of the question, as `qagen show` shows them."""
+    one = asked.one
+    try:
+        with catalog_file(asked.space.store) as file:
+            if isinstance(one, PublishedQuestion):
+                known = stats.question(file, asked.key)
+                return Lineage(facts=_facts(known), calls=tuple(map(_call, known.model_calls)))
+            calls = stats.attempt_calls(file, asked.combination.key, one.document_id, attempt_of(one))
+            return Lineage(calls=tuple(map(_call, calls)))
+    except StoreError as error:
+        return Lineage(note=str(error))
+
+
+def attempt_of(one: Question) -> int:
+    """The number of the attempt at its document; 0 if it is not known."""
+    if isinstance(one, PublishedQuestion):
+        return one.generation_metadata.attempt_number
+    return one.attempt_number if isinstance(one, RejectedQuestion) else 0
+
+
+def windows(evidence: Iterable[Evidence], count: int) -> list[tuple[int, int]]:
+    """The first and last lines to show: each quote with its context; windows that touch are one."""
+    found: list[tuple[int, int]] = []
+    spans = sorted((one.start_line, one.end_line or one.start_line) for one in evidence if one.start_line)
+    for start, end in spans:
+        first, last = max(1, start - CONTEXT), min(count, end + CONTEXT)
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        elif first <= last:
+            found.append((first, last))
+    return found
+
+
+def marked(lines: Sequence[str], evidence: Iterable[Evidence], first: int, last: int) -> tuple[Line, ...]:
+    """Lines `first` to `last` (1-based) with the quotes of `evidence` marked. A quote that is not on its lines is not marked."""
+    inside = {number: bytearray(len(lines[number - 1])) for number in range(first, last + 1)}
+    for one in evidence:
+        if one.start_line is None:
+            continue
+        block = "\n".join(lines[one.start_line - 1 : one.end_line])
+        start = block.find(one.quote)
+        if start < 0:
+            continue
+        end = start + len(one.quote)
+        for number, line in enumerate(lines[one.start_line - 1 : one.end_line], one.start_line):
+            left, right = max(0, start), min(len(line), end)
+            if number in inside and left < right:
+                inside[number][left:right] = b"\1" * (right - left)
+            start, end = start - len(line) - 1, end - len(line) - 1
+    return tuple(
+        Line(number=number, pieces=_pieces(lines[number - 1], flags)) for number, flags in inside.items()
+    )
+
+
+def _pieces(line: str, flags: bytearray) -> tuple[str, ...]:
+    pieces: list[str] = []
+    at, flag = 0, 0
+    for place, value in enumerate(flags):
+        if value != flag:
+            pieces.append(line[at:place])
+            at, flag = place, value
+    return (*pieces, line[at:])
+
+
+def _text(asked: Asked) -> tuple[list[str], str]:
+    if asked.entry is None:
+        return [], "The document is no longer in the corpus."
+    try:
+        text = stored_text(asked.space.store, asked.combination.corpus, asked.entry)
+    except StoreError as error:
+        return [], str(error)
+    return text.split("\n") if text else [], "" if text else "The document has no text."
+
+
+def _why(one: Question) -> Iterator[str]:
+    if isinstance(one, RejectedQuestion):
+        yield one.rejection_detail
+        if one.duplicate_of:
+            yield f"Duplicate of: {one.duplicate_of}"
+    elif isinstance(one, RetiredQuestion):
+        yield one.detail
+
+
+def _pictures(asked: Asked) -> Iterator[Picture]:
+    """The pages with the visuals of the question, then the other pages of its evidence, which are not opened."""
+    visuals = [(each.page, each.label) for each in _visuals(asked) if each.page is not None]
+    for page, label in visuals:
+        yield Picture(label=label, page=page, title=f"Page {page} with {label}")
+    shown = {page for page, _ in visuals}
+    for page in dict.fromkeys(place.page for place in asked.one.evidence if place.page not in shown):
+        if page is not None:
+            yield Picture(label="", page=page, title=f"Page {page}", is_open=False)
+
+
+def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
+    one = asked.one
+    if isinstance(one, PublishedQuestion) and one.visuals:
+        return one.visuals
+    labels = {place.visual for place in one.evidence if place.visual}
+    key = VisualManifest.key(asked.combination.corpus, one.document_id) if labels else None
+    manifest = None if key is None else asked.space.store.find_valid(key, VisualManifest)
+    known = manifest.visuals if manifest is not None else ()
+    return tuple(
+        PublishedVisual(label=each.label, type=each.type, page=each.page, box=each.box)
+        for each in known
+        if each.label in labels
+    )
+
+
+def _call(one: stats.LineageCall) -> Call:
+    return Call(**{name: getattr(one, name) for name in Call.model_fields})
+
+
+def _facts(known: stats.QuestionLineage) -> dict[str, str]:
+    return {
+        "generator": known.generator_model,
+        "validator": known.validator_model,
+        "profile": known.profile or _UNKNOWN,
+        "run": known.run_id or _UNKNOWN,
+        "document version": known.document_version or _UNKNOWN,
+        "attempt": str(known.attempt),
+        "model calls": str(known.calls),
+        "tokens": f"{known.input_tokens} in, {known.output_tokens} out",
+        "cost": _UNKNOWN if known.usd is None else f"${known.usd:.4f}",
+    }
+
+
+LineT = TypeVar("LineT", bound=Record)
+Costs = Mapping[tuple[str, int], float | None]
+
+
+class RejectedLine(RejectedQuestion):
+    """One line of `rejected.jsonl`."""
+
+    corpus_name: str
+    scenario: str
+    mode: Mode
+
+
+def question_source(space: Workspace, combination: Combination) -> SetSource:
+    """Reads the published set of a combination."""
+
+    def state() -> object:
+        """The version, and the time of the catalog, which has the costs."""
+        latest = space.store.get(LatestVersion.key(combination))
+        catalog = space.store.local_path(CATALOG)
+        made = catalog.stat().st_mtime_ns if catalog is not None and catalog.is_file() else 0
+        return None if latest is None else (latest, made)
+
+    return SetSource(combination.key, state, lambda: QuestionSet(space, combination))
+
+
+class QuestionSet(ReviewSet):
+    """The questions of one published set by id: accepted, then rejected, then retired ones.
+
+    A question that was proposed again with the same answer has the same id, and is listed once.
+    """
+
+    editable = True
+    versioned = True
+
+    def __init__(self, space: Workspace, combination: Combination) -> None:
+        """Raises StoreError when the set cannot be read."""
+        super().__init__(combination.key, combination.key)
+        self._space, self._combination = space, combination
+        made = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
+        # The records of rejected and retired questions do not name the model.
+        self._generator = "" if made is None else made.models.get(Role.GENERATOR.value, "")
+        self._costs = _costs(space, combination)
+        self._questions = _questions(space, combination)
+
+    def make_rows(self) -> Iterator[Row]:
+        places = {key: number for number, key in enumerate(random_order(self._generated()), 1)}
+        return (self._row(key, one, places.get(key)) for key, one in self._questions.items())
+
+    @cached_property
+    def _documents(self) -> dict[str, IndexEntry]:
+        return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
+
+    def detail(self, key: str) -> Detail:
+        return detail(self._asked(key))
+
+    def lineage(self, key: str) -> Lineage:
+        return lineage(self._asked(key))
+
+    def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
+        return lines_of(self._asked(key), first, last)
+
+    def picture(self, key: str, page: int, label: str) -> PageImage | None:
+        return picture(self._asked(key), page, label)
+
+    def _asked(self, key: str) -> Asked:
+        self.find(key)
+        one = self._questions[key]
+        return Asked(self._space, self._combination, key, one, self._documents.get(one.document_id))
+
+    def _generated(self) -> set[str]:
+        """The questions before reviewers changed the set."""
+        found = {key for key, one in self._questions.items() if _is_generated(one)}
+        decisions = decisions_of(self._space, self.key).values()
+        return found - made_by_edits(self._combination, (one for some in decisions for one in some))
+
+    def _row(self, key: str, one: Question, place: int | None) -> Row:
+        accepted = isinstance(one, PublishedQuestion)
+        made = one.generation_metadata if accepted else None
+        grade = one.grade.grade if accepted and one.grade is not None else None
+        attempt = attempt_of(one)
+        return Row(
+            id=key,
+            set_key=self.key,
+            document=one.document_id,
+            outcome=_outcome_of(one),
+            question=one.question,
+            answer=one.answer,
+            type=one.question_type or "",
+            reason="" if accepted else _reason_of(one),
+            grade="" if grade is None else grade.value,
+            model=self._generator if made is None else made.generator_model,
+            attempt=attempt,
+            usd=self._costs.get((one.document_id, attempt)),
+            place=place,
+        )
+
+
+def _outcome_of(one: Question) -> str:
+    if isinstance(one, PublishedQuestion):
+        return ACCEPTED
+    return REJECTED if isinstance(one, RejectedQuestion) else "retired"
+
+
+def _reason_of(one: RejectedQuestion | RetiredQuestion) -> str:
+    return (one.rejection_reason if isinstance(one, RejectedQuestion) else one.reason).value
+
+
+def _is_generated(one: Question) -> bool:
+    if isinstance(one, RejectedQuestion):
+        return one.rejection_reason in BY_REVIEWERS
+    return isinstance(one, PublishedQuestion)
+
+
+def _costs(space: Workspace, combination: Combination) -> Costs:
+    try:
+        with catalog_file(space.store) as file:
+            return attempt_costs(file, combination.key)
+    except StoreError:  # there is no catalog yet
+        return {}
+
+
+def _questions(space: Workspace, combination: Combination) -> dict[str, Question]:
+    published = space.store.read(CorpusGenerationResult.key(combination), CorpusGenerationResult)
+    found: dict[str, Question] = {
+        one.id: one for one in (*published.questions, *_waiting(space, combination))
+    }
+    for one in _stored_lines(space, combination, REJECTED_FILE, RejectedLine):
+        found.setdefault(question_id(combination, one.document_id, one.question, one.answer), one)
+    for one in _stored_lines(space, combination, RETIRED_FILE, RetiredQuestion):
+        found.setdefault(one.id, one)
+    return found
+
+
+def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuestion, ...]:
+    """The validated questions, if the scenario publishes only reviewed ones: some of them wait for a decision."""
+    if space.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
+        return ()
+    validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
+    return () if validated is None else PublishedRows(space, combination, validated).questions()
+
+
+def _stored_lines(
+    space: Workspace, combination: Combination, file: str, kind: type[LineT]
+) -> Iterator[LineT]:
+    key = CorpusGenerationResult.file_key(combination, file)
+    for number, line in enumerate((space.store.get(key) or b"").splitlines(), 1):
+        try:
+            yield kind.model_validate_json(line)
+        except ValidationError as error:
+            raise StoreError(f"line {number} of {space.store.path(key)} is not valid") from error

@@ -1,0 +1,178 @@
+"""Estimates of single documents: from the table, and from finished documents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
+from qagen_dagster.loop.estimate.amounts import METRICS, Use
+from qagen_dagster.loop.estimate.documents import (
+    ENOUGH,
+    FROM_FEW,
+    FROM_OTHERS,
+    FROM_OWN,
+    TABLE,
+    Document,
+    DocumentEstimator,
+    Example,
+)
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.ids import Mode
+
+SERVER = ModelSpec(provider="openai", model="m")
+LOCAL = ModelSpec(provider="embedded", model="rules")
+BATCH_ROLES = (*QUESTION_ROLES, Role.ANSWERER, Role.JUDGE)
+PAPER = 65_000.0  # characters
+ROLES = [role.value for role in QUESTION_ROLES]
+
+
+def agent(
+    own: list[Example] | None = None,
+    others: list[Example] | None = None,
+    mode: Mode = Mode.TEXTUAL,
+    spec: ModelSpec = SERVER,
+) -> DocumentEstimator:
+    models = dict.fromkeys(QUESTION_ROLES, spec)
+    return DocumentEstimator(TABLE[Strategy.AGENT, mode], models, own or (), others or ())
+
+
+def batch(**validator: object) -> DocumentEstimator:
+    models = dict.fromkeys(BATCH_ROLES, SERVER)
+    models[Role.VALIDATOR] = SERVER.model_copy(update=validator)
+    return DocumentEstimator(TABLE[Strategy.BATCH, Mode.TEXTUAL], models)
+
+
+def document(size: float = 20_000, target: int = 5) -> Document:
+    return Document(size, size, target)
+
+
+def example(calls: float = 20, size: float = 20_000, target: int = 5, accepted: int = 5) -> Example:
+    return Example(size, size, target, accepted, {"generator": Use(calls=calls, input_tokens=1000 * calls)})
+
+
+sizes = st.floats(0, 1e6)
+amounts = st.floats(0, 1e6)
+examples = st.lists(
+    st.builds(
+        Example,
+        size=sizes,
+        subjects=sizes,
+        target=st.integers(1, 50),
+        accepted=st.integers(0, 50),
+        uses=st.dictionaries(st.sampled_from(ROLES), st.builds(Use, *[amounts] * len(METRICS)), min_size=1),
+    ),
+    max_size=8,
+)
+
+
+@given(examples, examples, sizes, sizes, sizes, st.integers(1, 50), st.sampled_from(Mode))
+def test_estimates_never_fall_with_size_or_target(
+    own: list[Example],
+    others: list[Example],
+    size: float,
+    subjects: float,
+    more: float,
+    target: int,
+    mode: Mode,
+) -> None:
+    found = agent(own, others, mode)
+    base = Document(size, subjects, target)
+    for greater in (
+        replace(base, size=size + more),
+        replace(base, subjects=subjects + more),
+        replace(base, target=target + 1),
+    ):
+        assert found.accepted(base) <= found.accepted(greater) * (1 + 1e-9) + 1e-6
+        for role, use in found.uses(base).items():
+            larger = found.uses(greater)[role]
+            assert all(a <= b * (1 + 1e-9) + 1e-6 for a, b in zip(use, larger, strict=True)), role
+
+
+@given(examples, examples)
+def test_ranges_are_ordered_and_finite(own: list[Example], others: list[Example]) -> None:
+    around = agent(own, others).around
+    assert 0 <= around.low < around.expected == 1 < around.high < math.inf
+
+
+def test_the_table_gives_what_usual_documents_take() -> None:
+    found = agent().uses(document())
+    assert {role: round(use.calls) for role, use in found.items()} == {
+        "generator": 18, "validator": 18, "deduplicator": 3,
+    }  # fmt: skip
+    assert 2_000 < found["generator"].input_tokens / found["generator"].calls < 12_000
+    assert found["deduplicator"].input_tokens / found["deduplicator"].calls < 1_500
+    assert found["generator"].seconds > 60
+    assert 0 < found["generator"].cached_tokens < found["generator"].input_tokens
+
+
+def test_a_document_with_nothing_in_it_is_looked_at_once() -> None:
+    found = agent().uses(document(0))
+    assert [found[role].calls for role in ROLES] == [1, 0, 0]
+    assert document(1_000).questions == 4
+    assert document(10_000).questions == 5
+
+
+def test_pictures_take_more_and_models_in_this_process_take_no_time() -> None:
+    text, looks, local = (
+        one.uses(document())["generator"] for one in (agent(), agent(mode=Mode.VISUAL), agent(spec=LOCAL))
+    )
+    assert looks.input_tokens > text.input_tokens + 1_500
+    assert local.seconds < text.seconds / 10
+
+
+def test_the_batch_strategy_shows_the_document_once_to_each_side() -> None:
+    found = batch().uses(document(PAPER, 6))
+    tokens = PAPER / 4
+    assert found["generator"].calls == 1
+    assert tokens < found["generator"].input_tokens < 1.6 * tokens
+    assert tokens < found["validator"].input_tokens < 2.2 * tokens
+    assert 3 < found["judge"].calls < 9
+
+
+def test_a_batch_validator_that_is_not_shown_the_whole_document_reads_for_each_question() -> None:
+    whole, part = (
+        one.uses(document(PAPER, 6))["validator"] for one in (batch(), batch(opening_characters=20_000))
+    )
+    assert part.input_tokens > 1.5 * whole.input_tokens
+
+
+def test_documents_like_the_finished_ones_take_as_much() -> None:
+    found = agent([example() for _ in range(10)])
+    assert found.uses(document())["generator"].calls == pytest.approx(20)
+    assert found.uses(document())["validator"] == Use()  # was never asked
+    assert found.accepted(document()) == pytest.approx(5)
+    more = found.uses(document(target=10))["generator"].calls
+    assert 30 < more < 41
+    longer = found.uses(document(40_000))["generator"]
+    assert longer.calls == pytest.approx(20)
+    assert longer.input_tokens > 25_000
+
+
+def test_own_documents_come_before_others() -> None:
+    own, others = [example(10)] * ENOUGH, [example(90)] * 50
+    assert agent(own, others).uses(document())["generator"].calls == pytest.approx(10)
+    few = agent(own[:1], others)
+    assert few.basis == "from past documents: 1 of this combination, 50 of other combinations"
+    assert few.uses(document())["generator"].calls > 80
+    assert agent().basis == "no past runs: a rough guess"
+    assert (agent().guessed, few.guessed) == (True, False)
+
+
+def test_the_range_is_the_spread_of_documents_but_not_too_narrow() -> None:
+    alike = [example() for _ in range(20)]
+    for found, factor in (
+        (agent(), FROM_FEW),
+        (agent(alike[:2]), FROM_FEW),
+        (agent(alike[:2], alike), FROM_OTHERS),
+        (agent(alike), FROM_OWN),
+    ):
+        assert (found.around.low, found.around.high) == pytest.approx((1 / factor, factor))
+    uneven = agent([example(calls) for calls in (1, 1, 20, 20, 20, 20, 60, 60)]).around
+    assert uneven.low < 0.1
+    assert 2 < uneven.high < 3

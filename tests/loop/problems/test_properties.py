@@ -1,0 +1,318 @@
+"""The correctness properties of the pipeline and of its outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from qagen_dagster.agents.problems.roles import prompts, scan_prompt
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.problems.properties import (
+    alternate_breaches,
+    combined_breaches,
+    conversion_breaches,
+    diagram_breaches,
+    idea_breaches,
+    output_breaches,
+    problem_prompt_hashes,
+    prompt_breaches,
+    scan_breaches,
+    select_range,
+    variant_breaches,
+)
+from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.problems.item import (
+    AlternateResult,
+    Breach,
+    ClassificationResult,
+    Format,
+    IdeaResult,
+    Problem,
+    QuestionKind,
+    VariantKind,
+)
+from qagen_dagster.store import Store
+from tests.support.problems.play import classified, integer, item, mcq, typed
+
+ENOUGH = settings(max_examples=120, deadline=None)
+INDEX = st.integers(min_value=1, max_value=60)
+
+
+def problems(count: int) -> tuple[Problem, ...]:
+    return tuple(typed("x", id=f"p{index}", index=index) for index in range(1, count + 1))
+
+
+@ENOUGH
+@given(kind=st.sampled_from([one.value for one in QuestionKind]) | st.text(max_size=20))
+def test_the_scanner_uses_the_prompt_of_the_kind(kind: str) -> None:
+    """**Feature: physics-question-pipeline, Property 2: Scanner Prompt Selection**"""
+    known = kind if kind in set(QuestionKind) else "mcq_sc"
+    prompt = scan_prompt(kind)
+    assert prompt.name == f"problem_scan_{known}"
+    assert prompt_breaches(kind, prompt.name) == ()
+    others = {f"problem_scan_{one.value}" for one in QuestionKind} - {prompt.name}
+    assert [prompt_breaches(kind, other)[0].property for other in others] == [2] * len(others)
+
+
+@ENOUGH
+@given(
+    count=INDEX, start=st.integers(min_value=-2, max_value=70), end=st.integers(min_value=-2, max_value=70)
+)
+def test_a_range_holds_both_its_ends_and_nothing_outside(count: int, start: int, end: int) -> None:
+    """**Feature: physics-question-pipeline, Property 13: CLI Range Filtering**"""
+    wanted = [index for index in range(1, count + 1) if start <= index <= end]
+    if start < 1 or not wanted:
+        with pytest.raises(ConfigError):
+            select_range(problems(count), (start, end))
+        return
+    chosen = [one.index for one in select_range(problems(count), (start, end))]
+    assert chosen == wanted
+
+
+def test_without_a_range_there_is_everything() -> None:
+    assert len(select_range(problems(3), None)) == 3
+
+
+@ENOUGH
+@given(
+    data=st.binary(max_size=200),
+    other=st.binary(max_size=200),
+    name=st.text("abcxyz", min_size=1, max_size=12),
+)
+def test_what_was_to_be_written_is_there(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, other: bytes, name: str
+) -> None:
+    """**Feature: physics-question-pipeline, Property 14: CLI Output Persistence**"""
+    root = tmp_path_factory.mktemp("out")
+    assert [one.property for one in output_breaches(name, data, None)] == [14]
+    Store(root).write_bytes(name, data)
+    found = Path(root, name).read_bytes()
+    assert output_breaches(name, data, found) == ()
+    assert bool(output_breaches(name, other, found)) is (other != data)
+
+
+def test_every_role_and_kind_has_a_prompt_of_two_parts() -> None:
+    """**Feature: physics-question-pipeline, Property 15: Prompt File Organization**"""
+    found = prompts()
+    assert len(found) == len({one.name for one in found}) == 5 + len(QuestionKind) + len(VariantKind)
+    assert all(one.system.strip() and one.user.strip() for one in found)
+    assert set(problem_prompt_hashes()) == {one.name for one in found}
+
+
+GIVEN = st.integers(min_value=2, max_value=900)
+WORD = st.text(alphabet="abcdefghijklmnoprstuvw", min_size=3, max_size=9)
+LAYOUT = st.sampled_from(["", " ", "\n", "\\, ", "\\quad ", "% a remark\n", "~"])
+
+
+def numbers(breaches: tuple[Breach, ...]) -> set[int]:
+    return {breach.property for breach in breaches}
+
+
+def alternate(answer: str, *, solution: str = "") -> AlternateResult:
+    shown = solution or f"\\begin{{solution}}\nBy energy, $v = \\boxed{{{answer}}}$.\n\\end{{solution}}"
+    return AlternateResult(solution=shown, method="energy", final_answer=answer)
+
+
+def speed(value: int) -> str:
+    return f"{value}\\,\\mathrm{{m\\,s^{{-1}}}}"
+
+
+@ENOUGH
+@given(
+    kind=st.text(max_size=20) | st.sampled_from(QuestionKind),
+    difficulty=st.text(max_size=12) | st.sampled_from(Difficulty),
+)
+def test_a_classification_has_a_kind_and_a_difficulty(kind: str, difficulty: str) -> None:
+    """**Feature: physics-question-pipeline, Property 1: Classification Output Validity**"""
+    said: dict[str, Any] = classified(question_type=kind, difficulty=difficulty)
+    try:
+        found = ClassificationResult.model_validate(said)
+    except ValidationError:
+        assert kind not in set(QuestionKind) or difficulty not in set(Difficulty)
+    else:
+        assert found.question_type in set(QuestionKind)
+        assert found.difficulty in set(Difficulty)
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, before=WORD, after=WORD, space=LAYOUT)
+def test_a_scan_goes_from_item_to_the_end_of_its_solution(
+    a: int, t: int, before: str, after: str, space: str
+) -> None:
+    """**Feature: physics-question-pipeline, Property 3: LaTeX Output Structure**"""
+    good = item(a, t)
+    assert scan_breaches(f"\n {good}\n", QuestionKind.SUBJECTIVE) == ()
+    for bad in (
+        f"{before} {good}",
+        f"{good} {after}",
+        good.replace("\\item", "\\itemize"),
+        good.replace("\\end{solution}", ""),
+        good.replace("\\begin{solution}", "\\begin{solution}{"),
+        good.replace(good[good.index("The speed") : good.index("\n\\end")], space),
+        f"{good}\n{good}",
+    ):
+        assert numbers(scan_breaches(bad, QuestionKind.SUBJECTIVE)) == {3}, bad
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, kind=st.sampled_from(QuestionKind))
+def test_only_mcq_has_tasks(a: int, t: int, kind: QuestionKind) -> None:
+    """**Feature: physics-question-pipeline, Property 3: LaTeX Output Structure**"""
+    assert (scan_breaches(mcq(a, t), kind) == ()) is kind.is_mcq
+    assert (scan_breaches(item(a, t), kind) == ()) is not kind.is_mcq
+    assert scan_breaches(mcq(a, t), kind, strict=False) == ()
+    assert numbers(scan_breaches(mcq(a, t, right=0), QuestionKind.MCQ_SC)) == {3}
+
+
+@ENOUGH
+@given(has=st.booleans(), x=GIVEN, noise=WORD, said=st.none() | st.just("") | st.just(" \n"))
+def test_a_diagram_is_drawn_where_there_is_one(has: bool, x: int, noise: str, said: str | None) -> None:
+    """**Feature: physics-question-pipeline, Property 4: TikZ Generation Trigger**"""
+    known = ClassificationResult.model_validate(classified(has_diagram=has))
+    good = f"\\begin{{tikzpicture}}\n\\draw (0,0) -- ({x},1) node {{{noise}}};\n\\end{{tikzpicture}}"
+    assert diagram_breaches(known, good) == ()
+    for bad in (
+        said,
+        noise,
+        good.replace("\\end{tikzpicture}", ""),
+        "% " + good.replace("\n", " "),
+        good.replace("\\draw", ""),
+        good + "}",
+    ):
+        assert numbers(diagram_breaches(known, bad)) == ({4} if has else set()), bad
+
+
+@ENOUGH
+@given(
+    concepts=st.lists(WORD | st.just(" "), max_size=3), techniques=st.lists(WORD | st.just(""), max_size=3)
+)
+def test_ideas_have_concepts_and_techniques(concepts: list[str], techniques: list[str]) -> None:
+    """**Feature: physics-question-pipeline, Property 5: Idea Extraction Completeness**"""
+    broken = idea_breaches(IdeaResult(concepts=tuple(concepts), techniques=tuple(techniques)))
+    lacking = [
+        name
+        for name, said in (("concepts", concepts), ("techniques", techniques))
+        if not "".join(said).strip()
+    ]
+    assert [one.detail for one in broken] == [f"{name} is empty" for name in lacking]
+    assert numbers(broken) <= {5}
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, off=st.integers(min_value=1, max_value=1000))
+def test_an_alternate_solution_keeps_the_answer(a: int, t: int, off: int) -> None:
+    """**Feature: physics-question-pipeline, Property 6: Alternate Solution Answer Preservation**"""
+    original, right = item(a, t), a * t
+    wrong = right + max(off, right // 50 + 1)
+    assert alternate_breaches(original, alternate(speed(right))) == ()
+    assert alternate_breaches(original, alternate(f"\\frac{{{right * 4}}}{{4}}\\,\\mathrm{{m/s}}")) == ()
+    assert numbers(alternate_breaches(original, alternate(speed(wrong)))) == {6}
+    only_said = alternate(speed(right), solution=alternate(speed(wrong)).solution)
+    assert numbers(alternate_breaches(original, only_said)) == {6}
+    nowhere = alternate(speed(right), solution="\\begin{solution}\nIt follows at once.\n\\end{solution}")
+    assert numbers(alternate_breaches(original, nowhere)) == {6}
+
+
+@pytest.mark.parametrize(("said", "broken"), [("(b)", set[int]()), ("(c)", {6}), ("(b) and (c)", {6})])
+def test_an_alternate_solution_ends_at_the_same_option(said: str, broken: set[int]) -> None:
+    original = mcq().replace("\\end{solution}", "The correct option is (b).\n\\end{solution}")
+    text = (
+        f"\\begin{{solution}}\n$v = \\boxed{{{speed(10)}}}$. The correct option is {said}.\n\\end{{solution}}"
+    )
+    assert numbers(alternate_breaches(original, alternate(speed(10), solution=text))) == broken
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, b=GIVEN, word=WORD, space=LAYOUT)
+def test_a_numerical_variant_changes_numbers_alone(a: int, t: int, b: int, word: str, space: str) -> None:
+    """**Feature: physics-question-pipeline, Property 7: Numerical Variant Number Modification**"""
+    source, variant = item(a, t), item(b, t)
+    moved = variant.replace("rest with", f"rest {space}with")
+    changed = sorted((a, t)) != sorted((b, t))
+    assert (7 in numbers(variant_breaches(VariantKind.NUMERICAL, source, moved))) is not changed
+    other = variant.replace("cart", f"cart {word}")
+    assert 7 in numbers(variant_breaches(VariantKind.NUMERICAL, source, other))
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, b=GIVEN, scene=st.sampled_from(["cart", "swan"]))
+def test_a_context_variant_keeps_every_number(a: int, t: int, b: int, scene: str) -> None:
+    """**Feature: physics-question-pipeline, Property 8: Context Variant Number Preservation**"""
+    broken = variant_breaches(VariantKind.CONTEXT, item(a, t), item(b, t, scene))
+    assert (8 in numbers(broken)) is (a != b or scene == "cart")
+    assert numbers(broken) <= {8}
+
+
+@ENOUGH
+@given(
+    a=GIVEN,
+    t=GIVEN,
+    kind=st.sampled_from([one for one in VariantKind if one is not VariantKind.MULTI]),
+    cut=st.sampled_from(["environment", "empty", "word", "open"]),
+)
+def test_a_variant_has_a_whole_solution_of_its_own(a: int, t: int, kind: VariantKind, cut: str) -> None:
+    """**Feature: physics-question-pipeline, Property 9: Variant Solution Completeness**"""
+    source = item(a, t)
+    scene = "cart" if kind is VariantKind.NUMERICAL else "swan"
+    good = item(a if kind is VariantKind.CONTEXT else a + 1, t, scene)
+    assert variant_breaches(kind, source, good) == ()
+    head = good.split("\\begin{solution}")[0]
+    bad = {
+        "environment": head,
+        "empty": f"{head}\\begin{{solution}}\n\\end{{solution}}",
+        "word": f"{head}\\begin{{solution}}\nAs before.\n\\end{{solution}}",
+        "open": good.replace("\\end{solution}", ""),
+    }[cut]
+    assert 9 in numbers(variant_breaches(kind, source, bad))
+    if kind is not VariantKind.CONTEXT:
+        assert 9 in numbers(
+            variant_breaches(kind, source, head + source[source.index("\\begin{solution}") :])
+        )
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, b=GIVEN, word=WORD)
+def test_a_combined_problem_is_one_problem(a: int, t: int, b: int, word: str) -> None:
+    """**Feature: physics-question-pipeline, Property 10: Multi-Context Output Coherence**"""
+    sources = (item(a, t), item(b, t, "swan"))
+    one = (
+        f"\\item A {word} speeds up at ${a}$ for ${t}$ seconds and then hits a raft. How fast do both drift?\n"
+        f"\\begin{{solution}}\n$v = {a} \\cdot {t} / 2 = \\boxed{{{a * t / 2}}}$\n\\end{{solution}}"
+    )
+    assert combined_breaches(sources, one) == ()
+    joined = sources[0].replace("\n\\begin", f" {sources[1][6:].splitlines()[0]}\n\\begin", 1)
+    headed = one.replace("\\item A", "\\item Problem 1. A").replace("raft.", "raft.\n\nProblem 2.")
+    for bad in ("\n".join(sources), joined, headed, sources[0], one.replace("\\begin{solution}", "")):
+        assert numbers(combined_breaches(sources, bad)) == {10}, bad
+
+
+@ENOUGH
+@given(a=GIVEN, t=GIVEN, target=st.sampled_from(Format), made=st.sampled_from(Format))
+def test_a_conversion_has_the_structure_of_its_format(a: int, t: int, target: Format, made: Format) -> None:
+    """**Feature: physics-question-pipeline, Property 11: Format Conversion Structure**"""
+    outputs = {
+        Format.MCQ_SC: mcq(a, t),
+        Format.MCQ_MC: mcq(a, t, right=2),
+        Format.SUBJECTIVE: item(a, t),
+        Format.INTEGER: integer(a, t),
+    }
+    broken = conversion_breaches(item(a, t), target, outputs[made])
+    fits = {
+        Format.MCQ_SC: {Format.MCQ_SC},
+        Format.MCQ_MC: {Format.MCQ_MC, Format.MCQ_SC},
+        Format.SUBJECTIVE: {Format.SUBJECTIVE, Format.INTEGER},
+        Format.INTEGER: {Format.INTEGER},
+    }[target]
+    assert (broken == ()) is (made in fits), broken
+    assert numbers(broken) <= {11}
+
+
+def test_a_conversion_keeps_the_answer() -> None:
+    (breach,) = conversion_breaches(item(2, 5), Format.MCQ_SC, mcq(3, 5))
+    assert (breach.property, "the answer must stay" in breach.detail) == (11, True)
+    assert conversion_breaches(mcq(2, 5), Format.SUBJECTIVE, item(2, 5)) == ()
