@@ -1,7 +1,5 @@
 """The asset of a corpus's search index, and what it shows in the UI."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dagster as dg
