@@ -9,13 +9,9 @@ from dataclasses import dataclass, replace
 from qagen_dagster.english.amounts import Bound, bound_of
 from qagen_dagster.english.words import listed
 
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        listed("january february march april may june july august september october november december"),
-        start=1,
-    )
-} | dict(
+MONTHS = listed("January February March April May June July August September October November December")
+WEEKDAYS = listed("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+_MONTHS = {name.lower(): number for number, name in enumerate(MONTHS, start=1)} | dict(
     zip(
         listed("jan feb mar apr jun jul aug sep sept oct nov dec"),
         (1, 2, 3, 4, 6, 7, 8, 9, 9, 10, 11, 12),

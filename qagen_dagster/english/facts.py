@@ -9,9 +9,9 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from qagen_dagster.english.amounts import Amount, amounts, with_bound
-from qagen_dagster.english.dates import Date, dates
+from qagen_dagster.english.dates import MONTHS, WEEKDAYS, Date, dates
 from qagen_dagster.english.polarity import denied, polarities
-from qagen_dagster.english.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
+from qagen_dagster.english.words import STOP_WORDS, is_content, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
     r"(?<![^\W_])(?:[a-z]{1,3}(?=[A-Z]))?[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
@@ -19,12 +19,7 @@ _CAPITAL = re.compile(
 _MARKED = re.compile(r"([a-z]{4,})\d{1,2}")  # a name with the mark of a footnote: "arXiv6"
 _OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # "Taiwanese" comes from Taiwan; stems lose an e
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
-_CALENDAR = frozenset(
-    listed(
-        "january february march april may june july august september october november december monday tuesday wednesday thursday "
-        "friday saturday sunday"
-    )
-)
+_CALENDAR = frozenset(name.lower() for name in (*MONTHS, *WEEKDAYS))
 
 
 class Kind(StrEnum):

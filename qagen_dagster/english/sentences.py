@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from qagen_dagster.english.dates import MONTHS, WEEKDAYS
 from qagen_dagster.english.words import word_set
 
 # The sentence always continues: a name or another word follows.
@@ -33,9 +34,8 @@ BEFORE_NUMBERS = word_set(
 )
 # The sentence ends if a capital follows, unless that begins a day, a month or a time zone.
 TIMES = frozenset(("a.m", "p.m"))
-AFTER_TIMES = word_set(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
-    "October November December Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"
+AFTER_TIMES = frozenset((*MONTHS, *WEEKDAYS)) | word_set(
+    "Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"
 )
 # The sentence ends if one of OPENERS follows: these words begin sentences, but hardly ever names.
 MAY_END = word_set(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from qagen_dagster.english.dates import MONTHS
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Card, Line, quoted
 from qagen_dagster.models.embedded.text.passages import Quote
@@ -44,9 +45,7 @@ _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
 _DATED = re.compile(
     r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
 )
-_DAY = re.compile(
-    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
-)
+_DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 LONG = 1_500  # lines; a document of more has many subjects
 LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
 

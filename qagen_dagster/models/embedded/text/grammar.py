@@ -18,6 +18,7 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
+from qagen_dagster.english.dates import MONTHS
 from qagen_dagster.english.words import word_set
 
 CACHED_SENTENCES = 8_000
@@ -233,10 +234,9 @@ _UNITS = word_set(
     "dollar dollars euro euros pound pounds cents thirds quarters % °c °f mg µm nm ms g l"
 )
 _DURATION = word_set("second minute hour day week month year decade century moment night")
-_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _PLAIN_DATE = re.compile(
     rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{'|'.join(MONTHS)})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
     r"|(?:the )?(?:\d{1,2}(?:st|nd|rd|th)|[a-z]+) century|(?:spring|summer|autumn|fall|winter)(?: of)? \d{4}|the \d{4}s"
 )
 _VAGUE_DATE = re.compile(
