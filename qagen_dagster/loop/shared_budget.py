@@ -65,40 +65,51 @@ def spent_by(store: Store, prefix: str) -> float:
 
 @dataclass
 class BudgetMeter:
-    """Holds paid calls to the budgets of run, partition and document, and records what they cost.
+    """Keeps paid calls within the budgets of run, partition and document, and records what they cost.
 
-    Exam items and problems have the same limits. `subject` is their name in messages.
+    Exam items and problems have the same limits, and so has a command outside the asset graph, which has no `spending` to share.
+    `subject` is their name in messages.
     """
 
     budget: Budget
-    spending: RunSpending
+    spending: RunSpending | None = None
     spent: Spent = field(default_factory=Spent)  # on this document, including earlier runs
     subject: str = "document"
     _lock: threading.Lock = field(default_factory=threading.Lock)  # calls of one document may overlap
 
     @cached_property
-    def _counts_shared(self) -> bool:
-        return not (self.budget.run.unlimited and self.budget.partition.unlimited)
+    def _shared(self) -> RunSpending | None:
+        """The spending of run and partition, if one of them is limited."""
+        return None if self.budget.run.unlimited and self.budget.partition.unlimited else self.spending
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
-        """Hold a call to the three budgets. Raises BudgetExhaustedError, which names scope and limit."""
+        """Reserve `most` in the three budgets during a call. Raises BudgetExhaustedError, which names scope and limit."""
         scopes: dict[Hashable, Scope] = {id(self): Scope(self.subject, self.budget.document)}
-        if self._counts_shared:
-            scopes[self.spending.partition] = Scope("partition", self.budget.partition)
-            scopes[self.spending.run] = Scope("run", self.budget.run)
+        if self._shared is not None:
+            scopes[self._shared.partition] = Scope("partition", self.budget.partition)
+            scopes[self._shared.run] = Scope("run", self.budget.run)
         return _IN_FLIGHT.hold(scopes, self._spent, most)
 
     def _spent(self) -> dict[Hashable, Spent]:
         found: dict[Hashable, Spent] = {id(self): self.spent}
-        if self._counts_shared:
-            found[self.spending.run], found[self.spending.partition] = self.spending.totals()
+        if self._shared is not None:
+            found[self._shared.run], found[self._shared.partition] = self._shared.totals()
         return found
 
     def record(self, spent: Spent) -> None:
         with self._lock:
             self.spent = self.spent.plus(spent)
-        if self._counts_shared:
-            self.spending.add(spent)
+        if self._shared is not None:
+            self._shared.add(spent)
+
+
+def partition_meter(store: Store, budget: Budget, folder: str) -> BudgetMeter | None:
+    """The meter for work on a whole partition, which spends in `folder`; None if nothing is limited.
+
+    The limit per document is for generating its questions, so it does not count here.
+    """
+    shared = budget.model_copy(update={"document": Allowance()})
+    return None if budget.unlimited else BudgetMeter(shared, RunSpending(store, folder))
 
 
 @runtime_checkable
@@ -106,9 +117,9 @@ class _Meterable(Protocol):
     def metered(self, meter: Meter) -> Model: ...
 
 
-def metered(model: Model, meter: Meter) -> Model:
-    """`model`, which asks `meter` before each paid call and reports its cost. A model that costs nothing is returned as it is."""
-    return model.metered(meter) if isinstance(model, _Meterable) else model
+def metered(model: Model, meter: Meter | None) -> Model:
+    """`model`, which asks `meter` before each paid call and reports its cost. Without a meter, and if it is free, the model as it is."""
+    return model.metered(meter) if meter is not None and isinstance(model, _Meterable) else model
 
 
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:

@@ -24,7 +24,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import run_in_parallel
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
@@ -62,16 +62,12 @@ class Evaluation:
     @cached_property
     def meter(self) -> BudgetMeter | None:
         """The meter that keeps the paid calls within the budget; None if nothing is limited."""
-        if self.budget.unlimited:
-            return None
-        shared = self.budget.model_copy(update={"document": Allowance()})  # that limit is for questions
-        return BudgetMeter(
-            shared, RunSpending(self.space.store, self.combination.spending_folder(self.run.launch))
-        )
+        folder = self.combination.spending_folder(self.run.launch)
+        return partition_meter(self.space.store, self.budget, folder)
 
     def metered(self, model: Model) -> Model:
         """The same model with the budget of the run."""
-        return model if self.meter is None else metered(model, self.meter)
+        return metered(model, self.meter)
 
     def document(self, document_id: str) -> Document | None:
         """The record of a document; None if it was never parsed."""

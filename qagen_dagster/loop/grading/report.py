@@ -35,7 +35,7 @@ from qagen_dagster.loop.grading.grade_answers import (
     quoted_lines,
 )
 from qagen_dagster.loop.parallel import worker_count
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.shared_budget import effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
@@ -306,16 +306,11 @@ def _grader(workspace: Workspace, plan: GradingPlan, run: RunMark, run_budget: A
     method = workspace.corpus(combination.corpus).scenario(combination.scenario).grading.method
     judge = workspace.find_model(profile, Role.JUDGE, combination.mode) if method in ASKING else None
     budget = effective_budget(profile, run_budget)
-    if judge is not None and not budget.unlimited:
-        shared = budget.model_copy(update={"document": Allowance()})  # that limit is for questions
-        judge = metered(
-            judge, BudgetMeter(shared, RunSpending(workspace.store, combination.spending_folder(run.launch)))
-        )
-    return Grader(
-        method,
-        judge,
-        worker_count(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
-    )
+    if judge is not None:
+        folder = combination.spending_folder(run.launch)
+        judge = metered(judge, partition_meter(workspace.store, budget, folder))
+    workers = worker_count(judge, workspace.settings.document_workers, unlimited=budget.unlimited)
+    return Grader(method, judge, workers)
 
 
 @dataclass

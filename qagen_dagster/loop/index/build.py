@@ -24,7 +24,7 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
+from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter
 from qagen_dagster.models.ledger import Ledger
@@ -337,10 +337,7 @@ def index_meter(
 ) -> BudgetMeter | None:
     """The check of the budget for paid embeddings; None when nothing is limited. Raises ConfigError for a limit in dollars without prices."""
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
-    if budget.unlimited:
-        return None
-    shared = budget.model_copy(update={"document": Allowance()})  # that limit is for questions
-    return BudgetMeter(shared, RunSpending(space.store, SearchIndex.spending_folder(launch, corpus)))
+    return partition_meter(space.store, budget, SearchIndex.spending_folder(launch, corpus))
 
 
 def wanted_index(space: Workspace, corpus: str, profile: str | None = None) -> Configuration:

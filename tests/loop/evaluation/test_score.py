@@ -9,8 +9,8 @@ import pytest
 
 from qagen_dagster.errors import ConfigError, TransientModelError
 from qagen_dagster.loop.evaluation.score import Judge, given_output, read_output, score_systems
-from qagen_dagster.loop.grading.grade_answers import CommandMeter
-from qagen_dagster.models.budget import Allowance
+from qagen_dagster.loop.shared_budget import BudgetMeter
+from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.evaluation import Passage, ScoreReport, SystemScores
 from tests.support.models import FakeModel, call, told
 from tests.support.scored import ASKED, published_set
@@ -113,7 +113,9 @@ def test_the_judge_decides_only_what_code_cannot(tmp_path: Path) -> None:
 
 
 def test_a_budget_leaves_the_rest_undecided(tmp_path: Path) -> None:
-    judge = FakeModel(lambda _: RIGHT, "assessor").metered(CommandMeter(Allowance(max_calls=1)))
+    judge = FakeModel(lambda _: RIGHT, "assessor").metered(
+        BudgetMeter(Budget(document=Allowance(max_calls=1)), subject="command")
+    )
     own_words = dict.fromkeys(["q-3", "q-4"], "less of it passes through the water")
     (system,) = scored(tmp_path, given(own_words), judge=Judge(judge)).systems
     assert rights(system) == [False, False, True, None]
