@@ -52,7 +52,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool
 
-MAX_PARALLEL = 8
+MAX_PARALLEL = 8  # tool calls of one turn
 _ROW = re.compile(r"\d+\| ")  # a numbered line of the document
 _ABOVE = "[rows that an earlier result of this turn shows]"
 _TWICE = "Not run: {name} already ended this task in the same turn."
@@ -62,7 +62,7 @@ UNREADABLE = (
 )
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[A-Za-z]{0,10}[ \t]*$", re.MULTILINE)
 _STRAY_BACKSLASH = re.compile(r'\\(?:([\\/"])|(?![bfnrtu]))')
-_MOST_CHARACTERS = 100_000
+_MOST_CHARACTERS = 100_000  # of a reply in which a result is looked for
 _REPEATED = "[You have made this very call before and this is the same answer. Do something else.]"
 
 
@@ -222,12 +222,8 @@ def _value(text: str) -> JsonValue:
     try:
         return json_reply.read_object(text)
     except ValueError:
-        return json_reply.read_object(_STRAY_BACKSLASH.sub(_doubled, text))
-
-
-def _doubled(found: re.Match[str]) -> str:
-    """Double a backslash that begins no JSON escape: it belongs to LaTeX."""
-    return found.group() if found.group(1) else "\\\\"
+        # A backslash that begins no JSON escape belongs to LaTeX.
+        return json_reply.read_object(_STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text))
 
 
 @dataclass(frozen=True)

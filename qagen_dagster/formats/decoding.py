@@ -268,7 +268,10 @@ def split_lines(text: str) -> Lines:
         return Lines(tuple(_without_blank_end(clean.split("\n"))), (), note)
     lines: list[str] = []
     ends: list[int] = []
-    for page in _page_texts(clean):
+    pages = clean.split("\f")
+    if not pages[-1].strip():  # a form feed after the last page does not begin another page
+        pages.pop()
+    for page in pages:
         own = page.removesuffix("\n").split("\n") if page else []
         lines.extend(own)
         ends.append(len(lines))
@@ -296,12 +299,6 @@ def _storable(text: str) -> tuple[str, str]:
     if surrogates:
         notes.append(f"{surrogates:,} lone surrogate{'s' if surrogates > 1 else ''} shown as U+FFFD")
     return text, "; ".join(notes)
-
-
-def _page_texts(text: str) -> list[str]:
-    pages = text.split("\f")
-    # A form feed after the last page does not begin another page.
-    return pages[:-1] if not pages[-1].strip() else pages
 
 
 def _without_blank_end(lines: list[str]) -> list[str]:

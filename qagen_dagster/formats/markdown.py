@@ -147,12 +147,13 @@ class MarkdownFormat(Format):
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """One document. Raises DocumentError `empty` or `binary`."""
         parsed = _parse(source)
+        stated = parsed.front.metadata
         return [
             ParsedText(
                 text=parsed.lines.text,
                 detail=parsed.lines.note,
                 sections=tuple(parsed.sections),
-                metadata=_metadata(parsed),
+                metadata=stated if stated.title else stated.model_copy(update={"title": _title(parsed)}),
             )
         ]
 
@@ -318,11 +319,6 @@ def _is_running(token: Token) -> bool:
     texts = [child.content for child in token.children or () if child.type == "text" and not child.level]
     outside = token.level == 1 and not token.content.startswith("!!!")
     return outside and any(len(text) >= _TEXT_CHARS for text in texts)
-
-
-def _metadata(parsed: _Parsed) -> Metadata:
-    stated = parsed.front.metadata
-    return stated if stated.title else stated.model_copy(update={"title": _title(parsed)})
 
 
 def _title(parsed: _Parsed) -> str | None:

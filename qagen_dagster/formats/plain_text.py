@@ -209,7 +209,8 @@ def case_name(lines: Sequence[str]) -> str | None:
 
 def _party(shown: Sequence[str], numbers: Iterable[int]) -> str:
     """The lines in capitals that end at the first of these lines that may name a party; empty if none may."""
-    start = end = next((n for n in numbers if _is_party(shown[n])), -1)
+    names = (n for n in numbers if shown[n].isupper() and shown[n].endswith(",") and len(shown[n]) > 3)
+    start = end = next(names, -1)
     while start > 0 and shown[start - 1].isupper():
         start -= 1
     return " ".join(shown[start : end + 1]).rstrip(",") if end >= 0 else ""
@@ -220,10 +221,6 @@ def _as_name(party: str) -> str:
     words = re.split(r";|, ?(?!JR|SR|II)|\bET AL\b", party)[0].split()
     cased = ["-".join(map(str.capitalize, word.split("-"))) for word in words]
     return " ".join(word.lower() if at and word.lower() in _SMALL else word for at, word in enumerate(cased))
-
-
-def _is_party(line: str) -> bool:
-    return line.isupper() and line.endswith(",") and len(line) > 3
 
 
 def read_text(source: Source) -> Lines:

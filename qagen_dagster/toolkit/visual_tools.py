@@ -62,7 +62,9 @@ def list_visual_content_tool(view: DocumentView) -> Tool:
             and (visual_type is None or visual.type is visual_type)
         ]
         if not chosen:
-            return _empty(view, filtered=page_number is not None or visual_type is not None)
+            if view.visuals:
+                return f"No visual fits; without page_number and visual_type there are {len(view.visuals)} in this document."
+            return "No tables, figures or images were found in this document."
         return _list(chosen, start)
 
     return tool(list_visual_content)
@@ -104,12 +106,6 @@ def _lines(visual: Visual) -> str:
         return "-"
     last = visual.end_line or visual.start_line
     return str(visual.start_line) if last == visual.start_line else f"{visual.start_line}-{last}"
-
-
-def _empty(view: DocumentView, *, filtered: bool) -> str:
-    if filtered and view.visuals:
-        return f"No visual fits; without page_number and visual_type there are {len(view.visuals)} in this document."
-    return "No tables, figures or images were found in this document."
 
 
 def view_page_tool(view: DocumentView) -> Tool:

@@ -96,7 +96,8 @@ def _composed(citation: Element) -> str:
     parts.extend((publisher, fields.get("comment", ""), fields.get("patent", "")))
     text = ". ".join(part.rstrip(".") for part in parts if part)
     identifiers = named(citation, "pub-id")
-    ends = " ".join(f"doi:{line_of(each)}" for each in identifiers if _is_doi(each))
+    dois = (line_of(each) for each in identifiers if each.get("pub-id-type") == "doi")
+    ends = " ".join(f"doi:{doi}" for doi in dois if doi)
     ends = ends if identifiers else fields.get("ext-link", "")
     return tidy(f"{text}. {ends}" if text and ends else text or ends)
 
@@ -125,10 +126,6 @@ def _authors(citation: Element) -> str:
     if len(names) > _MAX_AUTHORS:
         names = [*names[:_MAX_AUTHORS], "et al"]
     return ", ".join(name for name in names if name)
-
-
-def _is_doi(identifier: Element) -> bool:
-    return identifier.get("pub-id-type", "") == "doi" and bool(line_of(identifier))
 
 
 class Writer:
@@ -326,13 +323,10 @@ class BodyWriter:
                 buffer.append(_piece_after(buffer, child))
             buffer.append(child.tail or "")
         self._flush(buffer)
-        self._footnotes(element, level)
-        for one in floats:
-            self.write(one, level)
-
-    def _footnotes(self, element: Element, level: int) -> None:
         for note in named(element, "fn"):
             self._each(note, level)
+        for one in floats:
+            self.write(one, level)
 
     def _flush(self, buffer: list[str]) -> None:
         text = tidy("".join(buffer))

@@ -48,11 +48,12 @@ def _metadata(article: Element) -> Metadata:
     meta = first(article, "front", "article-meta")
     if meta is None:
         return Metadata()
+    dois = (each for each in named(meta, "article-id") if each.get("pub-id-type") == "doi")
     return Metadata(
         title=_title_of(meta) or None,
         authors=_authors_of(meta),
         date=_date(meta),
-        doi=_doi(meta),
+        doi=line_of(next(dois, None)) or None,
         abstract=_abstract(meta),
         language=article.get(_XML_LANG) or None,
         url=_url(meta),
@@ -117,11 +118,6 @@ def _contributor(contrib: Element) -> str:
             name = first(one, "name")
             return "" if name is None else person(name, given_first=True)
     return ""
-
-
-def _doi(meta: Element) -> str | None:
-    ids = (one for one in named(meta, "article-id") if one.get("pub-id-type") == "doi")
-    return line_of(next(ids, None)) or None
 
 
 def _url(meta: Element) -> str | None:

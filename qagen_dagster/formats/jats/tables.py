@@ -60,7 +60,7 @@ def _split(table: Element) -> tuple[list[Element], list[Element]]:
         row for part in children(parts) if local(part) in ("tbody", "tfoot") for row in named(part, *_ROWS)
     ]
     body = named(parts, *_ROWS) + body
-    while (not head and body and _all_headers(body[0])) or (head and body and not _has_text(head)):
+    while body and (not _has_text(head) if head else _all_headers(body[0])):
         head, body = [body[0]], body[1:]
     return head, body
 
