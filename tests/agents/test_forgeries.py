@@ -132,6 +132,6 @@ def test_only_the_agent_loop_fills_prompts_and_only_the_layout_makes_blocks() ->
         ("fill", "agents/runner.py"),
         ("Block", "toolkit/excerpt.py"),
         ("Block", "agents/answering/answerer.py"),
-        ("OwnText", "agents/exams/roles.py"),
+        ("OwnText", "agents/exams.py"),
     }
     assert issubclass(OwnText, Block)

@@ -148,7 +148,9 @@ class Project:
             "QAGEN_PROFILES": str(self.profiles),
             "QAGEN_PROFILE": "dry_run",
             "QAGEN_SCRIPTS": cloze.__name__,
-            "PYTHONPATH": str(Path(cloze.__file__).parents[2]),  # other packages bring folders called tests, too
+            "PYTHONPATH": str(
+                Path(cloze.__file__).parents[2]
+            ),  # other packages bring folders called tests, too
             "QAGEN_DOCUMENT_WORKERS": "3",
             "QAGEN_PARSER_WORKERS": "1",
             "COLUMNS": "160",

@@ -75,13 +75,13 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
 
 def failures(record: ProblemRecord) -> tuple[str, ...]:
     """One line for each thing that was requested and is missing."""
-    return tuple(_told(record, one) for one in record.tasks if not one.end.ok)
+    return tuple(_outcome_line(record, one) for one in record.tasks if not one.end.ok)
 
 
 def refusals(record: ProblemRecord) -> tuple[str, ...]:
     """The part of `failures` that leaves the problem itself valid: another solution, variant or format that is impossible."""
     return tuple(
-        _told(record, one)
+        _outcome_line(record, one)
         for one in record.tasks
         if one.task.stage in _MORE
         and one.end is TaskEnd.DECLINED
@@ -89,7 +89,7 @@ def refusals(record: ProblemRecord) -> tuple[str, ...]:
     )
 
 
-def _told(record: ProblemRecord, one: TaskResult) -> str:
+def _outcome_line(record: ProblemRecord, one: TaskResult) -> str:
     return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
 
 
