@@ -1,1 +1,1 @@
-"""English text, for every layer: sentences, words, opposites, amounts, dates, names, tables; what a text states, and how two differ."""
+"""English text, for every layer: sentences, words, opposites, amounts, dates, names; what a text states, and how two texts or answers differ."""

@@ -72,6 +72,7 @@ COMPARED = (
     ("Anneke Visser", "the engineer Anneke Visser"), ("six years", "6 years"), ("41 m", "41 metres"), ("1,240 kg", "1240"),
     ("nine windows", "ten windows"), ("It does not hold a bell", "It holds a bell"), ("May 1873", "3 May 1873"),
     ("because storms had damaged the stairs", "storms damaged the stairs"), ("Petrel", "Corona"), ("yes", "no"),
+    ("a tower built without stairs, whose windows let in the light of the evening sun", "a tower built without stairs"),
 )  # fmt: skip
 ACCEPTED = (
     "1. Who designed the tower at Ravensby? [answer: Anneke Visser]\n"

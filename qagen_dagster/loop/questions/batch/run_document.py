@@ -16,9 +16,8 @@ from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE, Readi
 from qagen_dagster.agents.questions.generator import REFUSED
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
-from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
-from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls, model_checks

@@ -1,1 +1,1 @@
-"""Short answers from running text: candidate spans of a sentence, their features, and the fitted weights."""
+"""Short answers: pieces of a document and their rank, candidate spans and their features, the choice, and the reader that submits it."""

@@ -237,6 +237,7 @@ _COMPARED = {
     Match.APART: "they have nothing in common",
     Match.CONFLICT: "their numbers, names, denials or directions contradict each other",
 }
+LEAST_BEGINNING = 3  # terms; a shorter beginning may leave out what matters
 READ_WHOLE_LINES = 2_400
 LINES_PER_READ = 400
 MAX_READS = 14
@@ -351,7 +352,19 @@ def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str]
 
 
 def _agree(left: str, right: str) -> bool:
-    return match(left, right) is Match.SAME
+    return _compared(left, right)[0] or _compared(right, left)[0]
+
+
+def _compared(own: str, proposed: str) -> tuple[bool, str]:
+    """Whether two answers state the same, and why (not)."""
+    found, beginning = match(own, proposed), terms(proposed)
+    if (
+        found is Match.CLOSE
+        and len(beginning) >= LEAST_BEGINNING
+        and terms(own)[: len(beginning)] == beginning
+    ):
+        return True, "the proposed answer is how the document's passage begins"
+    return found is Match.SAME, _COMPARED[found]
 
 
 def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
@@ -370,27 +383,26 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
 
 def mark(prompt: str) -> Action:
     """Whether a given answer states the reference answer."""
-    found = match(section(prompt, "Given answer"), section(prompt, "Reference answer"))
-    explanation = f"embedded:reader: {_COMPARED[found]}."
-    return Action("submit_mark", {"right": found is Match.SAME, "explanation": explanation})
+    right, why = _compared(section(prompt, "Given answer"), section(prompt, "Reference answer"))
+    return Action("submit_mark", {"right": right, "explanation": f"embedded:reader: {why}."})
 
 
 def compare(prompt: str) -> Action:
     """The verdict of the second step."""
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
-    found = match(own, proposed)
+    matches, why = _compared(own, proposed)
     asked = set(terms(question))
     said = set(terms(proposed))
     trivial = bool(said) and said <= asked
     relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
     explanation = (
-        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {_COMPARED[found]}."
+        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."
         " It cannot judge paraphrases, nor tell neighbouring names of one sentence apart with certainty."
     )
     arguments = {
         **dict.fromkeys(("supported", "premise_holds", "unambiguous", "self_contained"), True),
-        "matches": found is Match.SAME,
+        "matches": matches,
         "non_trivial": not trivial,
         "relevant": relevant,
         "explanation": explanation,

@@ -24,7 +24,7 @@ from qagen_dagster.models.embedded.exams.families.p5_limiting_cases import FAMIL
 from qagen_dagster.models.embedded.exams.families.p6_waves import FAMILIES as P6
 from qagen_dagster.models.embedded.exams.families.p7_equilibrium import FAMILIES as P7
 from qagen_dagster.models.embedded.exams.family import Draft, Family
-from qagen_dagster.models.embedded.exams.solver.mathematics import Solved, solve
+from qagen_dagster.models.embedded.exams.stems_of_mathematics import Solved, solve
 from qagen_dagster.records.exams.item import LETTERS, read_sample
 
 FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)

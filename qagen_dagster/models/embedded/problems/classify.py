@@ -1,7 +1,4 @@
-"""Terms of school physics: the words of each topic, concept and technique.
-
-Classification of TeX by environments, wording and lists of terms. Doubtful results have a low confidence.
-"""
+"""Classification of TeX and its ideas, by environments, wording and lists of terms of school physics. Doubtful results have a low confidence."""
 
 from __future__ import annotations
 

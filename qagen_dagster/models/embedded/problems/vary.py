@@ -1,10 +1,7 @@
-"""The numerals of an item by role: which are given, which are results, and which must not change.
+"""Numerical variants: other numbers in the statement, with everything that depends on them recomputed.
 
-Every number of the solution must be explained; otherwise the item cannot be varied.
-
-Numerical variants: other numbers in the statement, with everything that depends on them recomputed.
-
-A variant is submitted only after all equations of its own text have been checked.
+First the numerals of an item get their roles: given, result, or fixed. Every number of the solution must be explained;
+otherwise the item cannot be varied. A variant is submitted only after all equations of its own text have been checked.
 """
 
 from __future__ import annotations

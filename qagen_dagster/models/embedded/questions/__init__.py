@@ -1,1 +1,1 @@
-"""Questions by rules: generator, filters, matcher for duplicates."""
+"""Questions by rules: families of candidates, their wording and checks, the generator, and the matcher for duplicates."""

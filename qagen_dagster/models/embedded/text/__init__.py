@@ -1,1 +1,1 @@
-"""A document's text as the rules read it: blocks, sentences, clauses, tables, values."""
+"""A document's text as the embedded rules read it: passages with their places, blocks, tables, grammar."""

@@ -48,6 +48,11 @@ def judge(question: str, proposed: str, own: str) -> dict[str, Any]:
         ("W5", "wall W5", True),
         ("3 May 1873", "May 1873", True),
         ("1240", "1,240 kg", True),
+        (
+            "a wall built without mortar",
+            "a wall built without mortar, whose gaps give shelter to lizards and voles",
+            True,
+        ),
         ("It holds a bell", "It does not hold a bell", False),
     ],
 )

@@ -9,13 +9,7 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
-from qagen_dagster.models.embedded.exams.solver.physics import (
-    PHYSICS,
-    Method,
-    Solved,
-    best,
-    method,
-)
+from qagen_dagster.models.embedded.exams.stems_of_physics import PHYSICS, Method, Solved, best, method
 
 _Answer = Callable[..., Solved | None]
 

@@ -1,1 +1,0 @@
-"""Solvers that recompute the key of an item independently of its family."""
