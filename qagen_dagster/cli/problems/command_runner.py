@@ -69,6 +69,7 @@ reference_option = click.option(
     type=FOLDER,
     help="Folder with TikZ references (PDF, TeX, STY). Can be repeated.",
 )
+_MANY = 3  # from this many problems on, a message that they share is printed once
 
 
 def count_option(what: str) -> Any:
@@ -157,9 +158,6 @@ def _spread(words: list[str], option: str) -> list[str]:
         else:
             found.append(word)
     return found
-
-
-_MANY = 3  # from this many problems on, a message that they share is printed once
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ from qagen_dagster.records.problems.item import (
 )
 from qagen_dagster.records.problems.result import Stage
 
+MOST_PARTS = 8
+
 
 @click.command()
 @image_option
@@ -220,9 +222,6 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
         said = "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
         raise ConfigError(said, file=file) from None
     return tuple(one.model_copy(update={"ideas": known.get(one.index)}) for one in problems)
-
-
-MOST_PARTS = 8
 
 
 @click.command()

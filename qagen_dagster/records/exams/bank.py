@@ -23,6 +23,10 @@ from qagen_dagster.records.exams.item import (
 )
 from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 
+DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
+REVIEW_STAGE = "review"  # the stage at which a person rejects an item
+REJECTED = "rejected.jsonl"
+
 
 class Fault(Record):
     """One thing that is wrong with a question, as code sees it. `detail` is read by the implementer."""
@@ -135,11 +139,6 @@ class SlotPlan(Record):
     plan: IdeaPlan | None = None
     failures: tuple[str, ...] = ()  # designs that could not be used
     calls: tuple[CallSummary, ...] = ()
-
-
-DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
-REVIEW_STAGE = "review"  # the stage at which a person rejects an item
-REJECTED = "rejected.jsonl"
 
 
 class ExamItem(Record):

@@ -22,6 +22,9 @@ _LOST: Final = (
 )
 _FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
+LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
+DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
+ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
 
 
 def mended_latex(value: object) -> object:
@@ -44,9 +47,6 @@ LatexText = Annotated[
 ]
 
 
-LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
-DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
-ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
 _Latex = LatexText
 
 

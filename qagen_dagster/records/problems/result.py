@@ -23,6 +23,17 @@ from qagen_dagster.records.problems.item import (
     VariantResult,
 )
 
+ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
+AnyResult = (
+    ClassificationResult
+    | ScanResult
+    | TikzResult
+    | IdeaResult
+    | AlternateResult
+    | VariantResult
+    | ConversionResult
+)
+
 
 class SourceReport(Record):
     """What one file gave."""
@@ -37,18 +48,6 @@ class ProblemSources(Record):
 
     problems: tuple[Problem, ...]
     sources: tuple[SourceReport, ...] = ()
-
-
-ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
-AnyResult = (
-    ClassificationResult
-    | ScanResult
-    | TikzResult
-    | IdeaResult
-    | AlternateResult
-    | VariantResult
-    | ConversionResult
-)
 
 
 class Stage(StrEnum):
