@@ -259,7 +259,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
     if text and output is not None:
         write(output, f"{text}\n".encode())
     if request.as_json:
-        print_json(told(done))
+        print_json(json_record(done))
     elif text and output is None:
         echo(text)
     elif output is not None:
@@ -278,7 +278,7 @@ def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord,
     return text
 
 
-def told(done: Done) -> dict[str, object]:
+def json_record(done: Done) -> dict[str, object]:
     """The JSON of a command."""
     return {
         "ok": not done.errors,
