@@ -212,7 +212,7 @@ def carry_out(
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
-    """The store's name for the work on these files. It depends on their paths alone, so that a command resumes."""
+    """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
     files = sorted({one.source_path.partition("#")[0] for one in problems})
     return f"files-{fingerprint([str(Path(one).resolve()) for one in files])[:16]}"
 

@@ -176,7 +176,7 @@ def allowed_command(command: str, own: Own) -> bool:
 
 
 def own_of(definitions: Sequence[str]) -> Own:
-    """What definitions define."""
+    """The commands and environments that definitions define."""
     own = Own()
     for one in definitions:
         with contextlib.suppress(RefusedError):
@@ -241,7 +241,7 @@ def _add(parts: dict[str, str | None], own: Own) -> None:
 
 
 def _arguments(parts: dict[str, str | None]) -> tuple[int, bool]:
-    """How many arguments a defined command takes, and whether the first is optional."""
+    """The number of arguments of a defined command, and whether the first one is optional."""
     optional = bool(parts.get("default") or parts.get("optional"))
     mandatory = (parts.get("parameters") or "").count("#") + (parts.get("mandatory") or "").count("m")
     return int(parts.get("count") or mandatory + bool(parts.get("optional"))), optional

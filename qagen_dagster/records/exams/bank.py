@@ -132,7 +132,7 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
-    """How far the design of a slot is."""
+    """The state of the design of a slot."""
 
     part: ExamPart
     slot: int
@@ -246,7 +246,7 @@ class ItemBank(Record):
 
 
 class PartSet(Record):
-    """What makes up one part now. A run adds results and leaves those that are there, unless it replaces them.
+    """The results that make up one part now. A run adds results and leaves those that are there, unless it replaces them.
 
     Attributes:
         results: store keys of the slots' results, in order; they may be of several fingerprints.
@@ -279,7 +279,7 @@ class PartSet(Record):
 
 
 class Counts(Record):
-    """How many slots of one kind ended how."""
+    """The number of slots of one kind, by how they ended."""
 
     accepted: int = 0
     rejected: int = 0

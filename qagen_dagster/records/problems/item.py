@@ -310,5 +310,5 @@ class Problem(Record):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever a model could be told of it; not with where it lies."""
+        """Changes with everything that a model may be shown of the problem, but not with the path of its file."""
         return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])
