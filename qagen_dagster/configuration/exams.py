@@ -26,6 +26,9 @@ _PARTS = {
 _NEEDED = ("core_move", "contexts", "wrong_paths")
 _TITLES = {field: title.capitalize() for title, field in _PARTS.items()}
 _FEWEST_WRONG = 3  # an item has at least four options, and one of them is right
+FOLDER = "exams"  # in the corpora folder
+CONFIG_NAME = "exam.yaml"
+SCHEMAS_NAME = "schemas.md"
 
 
 @dataclass(frozen=True)
@@ -137,11 +140,6 @@ def _items(lines: Sequence[str]) -> tuple[str, ...]:
         else:
             items.append(text)
     return tuple(items)
-
-
-FOLDER = "exams"  # in the corpora folder
-CONFIG_NAME = "exam.yaml"
-SCHEMAS_NAME = "schemas.md"
 
 
 @dataclass(frozen=True)

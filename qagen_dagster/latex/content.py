@@ -64,33 +64,6 @@ _SIGNS = str.maketrans(
         "\u2019": "'",
     }
 )
-
-
-def without_pictures(latex: str) -> str:
-    """The code with comments and drawings blanked; positions stay."""
-    text = latex
-    for name in PICTURES:
-        for start, end in environments(text, name):
-            text = text[:start] + blanked(text[start:end]) + text[end:]
-    return code_of(text)
-
-
-def without_layout(latex: str) -> str:
-    r"""The prose and formulas: 1,500 and 1{,}500 become 1500, 10⁸ becomes 10^{8}, 30° becomes `30 \degree`."""
-    text = _joined(without_pictures(latex))
-    text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
-    text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
-    text = _LOWERED.sub(lambda one: f"_{{{one.group().translate(_SMALL)}}}", text)
-    return _SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(_SIGNS)))
-
-
-def _joined(text: str) -> str:
-    """Join the digits of grouped numbers, and turn decimal commas marked for TeX into points."""
-    for grouped in (_LAKHS, _THOUSANDS):
-        text = grouped.sub(lambda one: re.sub(r"\D", "", one.group()), text)
-    return _DECIMAL_COMMA.sub(".", text)
-
-
 _MOST_DIGITS = 60  # a longer row of digits is a word
 _BEHIND = 80  # characters after a number that may hold its unit
 _MOST_POWER = 1_000  # also the maximum digits of a power when written out
@@ -158,6 +131,56 @@ _LAYOUT_NAMES = (
     "Large LARGE huge unit si SI qty num SIrange qtyrange numrange per mbox fbox boxed ensuremath item task ans textwidth linewidth"
 )
 _SILENT = frozenset(f"\\{name}" for name in _LAYOUT_NAMES.split())
+_BOXED = re.compile(r"\\(?:boxed|fbox)[ \t]*\{")
+_SAID = re.compile(r"\banswer[ \t]*(?:is|:|=)[ \t]*(?:therefore|thus|:)?[ \t]*([^\n]{1,200})", re.IGNORECASE)
+_SHAPE = re.compile(r"\\(?:begin|includegraphics|\\)[^\n\[=]{0,60}\[[^\]\n]{0,200}\]")
+_LETTER = re.compile(r"(?:option|choice)?\s*\(?[a-hA-H]\)?(?![A-Za-z])")
+_BARE = r"\(\s*[a-hA-H]\s*\)|(?<![$\\\w])[A-H](?=[.,;:]|\s*$|\s+(?:and|or|because|since|as)\b)"
+_NAMED = rf"(?:{_BARE})(?:(?:\s*,\s*|\s*,?\s*(?:and|&)\s*)(?:{_BARE}))*"
+_KEYS = tuple(
+    re.compile(one.replace("NAMED", f"(?P<named>{_NAMED})"), re.MULTILINE)
+    for one in (
+        r"(?i:\b(?:correct|right) (?:options?|choices?|answers?|statements?)(?:\s*(?:is|are|:|=)){0,2}\s*(?:options?\s*)?)NAMED",
+        r"(?i:\banswers?\s*(?:is|are|:|=)(?:\s*(?:therefore|thus|:))?\s*(?:options?\s*|choices?\s*)?)NAMED",
+        r"(?i:\b(?:options?|choices?)\s*)NAMED\s+(?i:(?:is|are)\s+(?:the\s+)?(?:only\s+)?(?:correct|right)\b)",
+    )
+)
+_FRAME = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|emph|bf|rm)(?![A-Za-z])|[{}]|\$(?=\s*\()|(?<=\))\s*\$|\\[,;! ]|~"
+)
+_EQUALS = re.compile(r"=|\\(?:approx|simeq|cong|approxeq)(?![A-Za-z])|\u2248")
+_STOP = re.compile(
+    r"\$|\\\]|\\\)|\\end(?![A-Za-z])|\\\\|\n|(?<!\d)[.;](?=\s|$)|[.;](?=\s|$)|,(?=\s)|\\(?:implies|Rightarrow|therefore)(?![A-Za-z])"
+)
+_AFTER = re.compile(
+    r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
+)
+CLOSE = 0.005  # relative difference allowed between two roundings of one answer
+
+
+def without_pictures(latex: str) -> str:
+    """The code with comments and drawings blanked; positions stay."""
+    text = latex
+    for name in PICTURES:
+        for start, end in environments(text, name):
+            text = text[:start] + blanked(text[start:end]) + text[end:]
+    return code_of(text)
+
+
+def without_layout(latex: str) -> str:
+    r"""The prose and formulas: 1,500 and 1{,}500 become 1500, 10⁸ becomes 10^{8}, 30° becomes `30 \degree`."""
+    text = _joined(without_pictures(latex))
+    text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
+    text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
+    text = _LOWERED.sub(lambda one: f"_{{{one.group().translate(_SMALL)}}}", text)
+    return _SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(_SIGNS)))
+
+
+def _joined(text: str) -> str:
+    """Join the digits of grouped numbers, and turn decimal commas marked for TeX into points."""
+    for grouped in (_LAKHS, _THOUSANDS):
+        text = grouped.sub(lambda one: re.sub(r"\D", "", one.group()), text)
+    return _DECIMAL_COMMA.sub(".", text)
 
 
 @dataclass
@@ -287,32 +310,6 @@ def _negative(text: str, start: int, formula: bool) -> bool:
     return bare == before and (not head or head[-1].isspace() or head[-1] in "([{=,|$")
 
 
-_BOXED = re.compile(r"\\(?:boxed|fbox)[ \t]*\{")
-_SAID = re.compile(r"\banswer[ \t]*(?:is|:|=)[ \t]*(?:therefore|thus|:)?[ \t]*([^\n]{1,200})", re.IGNORECASE)
-_SHAPE = re.compile(r"\\(?:begin|includegraphics|\\)[^\n\[=]{0,60}\[[^\]\n]{0,200}\]")
-_LETTER = re.compile(r"(?:option|choice)?\s*\(?[a-hA-H]\)?(?![A-Za-z])")
-_BARE = r"\(\s*[a-hA-H]\s*\)|(?<![$\\\w])[A-H](?=[.,;:]|\s*$|\s+(?:and|or|because|since|as)\b)"
-_NAMED = rf"(?:{_BARE})(?:(?:\s*,\s*|\s*,?\s*(?:and|&)\s*)(?:{_BARE}))*"
-_KEYS = tuple(
-    re.compile(one.replace("NAMED", f"(?P<named>{_NAMED})"), re.MULTILINE)
-    for one in (
-        r"(?i:\b(?:correct|right) (?:options?|choices?|answers?|statements?)(?:\s*(?:is|are|:|=)){0,2}\s*(?:options?\s*)?)NAMED",
-        r"(?i:\banswers?\s*(?:is|are|:|=)(?:\s*(?:therefore|thus|:))?\s*(?:options?\s*|choices?\s*)?)NAMED",
-        r"(?i:\b(?:options?|choices?)\s*)NAMED\s+(?i:(?:is|are)\s+(?:the\s+)?(?:only\s+)?(?:correct|right)\b)",
-    )
-)
-_FRAME = re.compile(
-    r"\\(?:text|textbf|textit|mathrm|mathbf|emph|bf|rm)(?![A-Za-z])|[{}]|\$(?=\s*\()|(?<=\))\s*\$|\\[,;! ]|~"
-)
-_EQUALS = re.compile(r"=|\\(?:approx|simeq|cong|approxeq)(?![A-Za-z])|\u2248")
-_STOP = re.compile(
-    r"\$|\\\]|\\\)|\\end(?![A-Za-z])|\\\\|\n|(?<!\d)[.;](?=\s|$)|[.;](?=\s|$)|,(?=\s)|\\(?:implies|Rightarrow|therefore)(?![A-Za-z])"
-)
-_AFTER = re.compile(
-    r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
-)
-
-
 def final_answer(latex: str) -> str | None:
     r"""The final answer: the last `\boxed`, else the text after the last "answer is" or `=`. None if there is none."""
     text = without_pictures(latex)
@@ -390,9 +387,6 @@ def _is_unit(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
 def same_numbers(left: str, right: str) -> bool:

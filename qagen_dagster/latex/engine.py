@@ -127,6 +127,22 @@ _GIVEN = r"""\makeatletter
 \@ifundefined{solution}{\newenvironment{solution}{\par\noindent\textbf{Solution. }}{\par}}{}
 \makeatother
 """
+ENGINES = ("pdflatex", "xelatex")  # the first installed one is used
+MISSING = (
+    "there is no TeX engine (pdflatex or xelatex): the structure alone was looked at; on Debian and Ubuntu install "
+    "texlive-latex-base, texlive-latex-extra, texlive-pictures and texlive-science"
+)
+MOST_MESSAGE = 600
+_AT_ONCE = threading.BoundedSemaphore(4)
+_JOB = "item"
+_FLAGS = ("-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error")
+_LINED = re.compile(rf"^(?:\./)?{_JOB}\.tex:(\d+): (.+)$", re.MULTILINE)
+_ERROR = re.compile(r"^(?:! ?|[^\s:]{1,200}:\d+: )(.+)$", re.MULTILINE)
+_PLACE = re.compile(r"^l\.\d+ (.*)$", re.MULTILINE)
+_LACKS = re.compile(
+    r"File [`']([\w./-]{1,80}\.(?:sty|cls|def|fd))' not found"
+    r"|Font (?:[^\s=]{1,80}=)?(\w{1,40})(?: at [\w.]{1,20})?(?: scaled \d{1,9})? not (?:found|loadable)"
+)
 
 
 def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
@@ -191,24 +207,6 @@ def sign_declarations() -> str:
     signs.append("\\DeclareUnicodeCharacter{207B}{\\ensuremath{^-}}")
     lines = "".join(f"{sign}\n" for sign in signs)
     return f"\\ifdefined\\DeclareUnicodeCharacter\n{lines}\\fi\n{_DEGREES}"
-
-
-ENGINES = ("pdflatex", "xelatex")  # the first installed one is used
-MISSING = (
-    "there is no TeX engine (pdflatex or xelatex): the structure alone was looked at; on Debian and Ubuntu install "
-    "texlive-latex-base, texlive-latex-extra, texlive-pictures and texlive-science"
-)
-MOST_MESSAGE = 600
-_AT_ONCE = threading.BoundedSemaphore(4)
-_JOB = "item"
-_FLAGS = ("-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error")
-_LINED = re.compile(rf"^(?:\./)?{_JOB}\.tex:(\d+): (.+)$", re.MULTILINE)
-_ERROR = re.compile(r"^(?:! ?|[^\s:]{1,200}:\d+: )(.+)$", re.MULTILINE)
-_PLACE = re.compile(r"^l\.\d+ (.*)$", re.MULTILINE)
-_LACKS = re.compile(
-    r"File [`']([\w./-]{1,80}\.(?:sty|cls|def|fd))' not found"
-    r"|Font (?:[^\s=]{1,80}=)?(\w{1,40})(?: at [\w.]{1,20})?(?: scaled \d{1,9})? not (?:found|loadable)"
-)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,21 @@ _SPECIAL = re.compile(
 _VISIBLE = re.compile(r"[^\n]")
 _ESCAPED = re.compile(r"\\[^A-Za-z\n]")
 _OFF = re.compile(r"\\fi(?![A-Za-z@])")
+_MARK = re.compile(
+    r"\\(?P<kind>begin|end)\s*\{(?P<name>[^{}\n]{1,60})\}|(?P<item>\\item)(?![A-Za-z@])|(?P<brace>[{}])"
+)
+_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
+_OVER = re.compile(r"\\end\s*\{document\}")
+_SOLUTION = re.compile(r"\\begin\s*\{solution\*?\}")
+PICTURES = ("tikzpicture", "circuitikz")  # drawing environments
+_MOST_FAULTS = 6
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\n]{1,60})\}")
+_NESTING = re.compile(rf"{_ENVIRONMENT.pattern}|[{{}}]")
+_ITEM = re.compile(r"\\item(?![A-Za-z@])")
+_TASK = re.compile(r"\\task(?:[*!](?:\(\d{1,2}\))?|(?![A-Za-z@]))(?:[ \t]*\[[^\]\n]{0,40}\])?")
+_RIGHT = re.compile(rf"{re.escape(ANSWER_MARK)}(?![A-Za-z@])")
+_SIZED = re.compile(r"\\(left|right)(?![A-Za-z@])")
+_DOLLAR = re.compile(r"\$\$?|\n[ \t]*\n|\\begin[ \t]*\{(?:solution|tasks|document)\}")
 
 
 def code_of(latex: str) -> str:
@@ -80,14 +95,6 @@ def _stop(latex: str, found: re.Match[str]) -> int:
 
 def _or_end(latex: str, place: int) -> int:
     return len(latex) if place < 0 else place
-
-
-_MARK = re.compile(
-    r"\\(?P<kind>begin|end)\s*\{(?P<name>[^{}\n]{1,60})\}|(?P<item>\\item)(?![A-Za-z@])|(?P<brace>[{}])"
-)
-_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
-_OVER = re.compile(r"\\end\s*\{document\}")
-_SOLUTION = re.compile(r"\\begin\s*\{solution\*?\}")
 
 
 @dataclass(frozen=True)
@@ -223,17 +230,6 @@ def _without_tail(item: str) -> str:
     end = len(code_of(item).rstrip())
     lines = (line.strip() for line in item[end:].split("\n"))
     return item[:end] if all(line[:1] in ("", "%") for line in lines) else item.rstrip()
-
-
-PICTURES = ("tikzpicture", "circuitikz")  # drawing environments
-_MOST_FAULTS = 6
-_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\n]{1,60})\}")
-_NESTING = re.compile(rf"{_ENVIRONMENT.pattern}|[{{}}]")
-_ITEM = re.compile(r"\\item(?![A-Za-z@])")
-_TASK = re.compile(r"\\task(?:[*!](?:\(\d{1,2}\))?|(?![A-Za-z@]))(?:[ \t]*\[[^\]\n]{0,40}\])?")
-_RIGHT = re.compile(rf"{re.escape(ANSWER_MARK)}(?![A-Za-z@])")
-_SIZED = re.compile(r"\\(left|right)(?![A-Za-z@])")
-_DOLLAR = re.compile(r"\$\$?|\n[ \t]*\n|\\begin[ \t]*\{(?:solution|tasks|document)\}")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,15 @@ FUNCTIONS = frozenset(
 OVER_A_RANGE = frozenset(("Sum", "Product", "integrate"))  # (expression, (name, from, to))
 OVER_A_NAME = frozenset(("diff", "solve", "limit"))  # (expression, name); a limit also takes the point
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
+DIGITS = 50  # of a decimal value
+POINTS = 4  # number of points at which values with symbols are compared
+MOST_BITS = 4_000  # of a whole number
+MOST_TERMS = 2_000  # of a sum or product
+_HIGHEST_DEGREE = 60  # of a power with symbols
+_LARGEST_ROOT = 1_000
+_WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
+_ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
+_Function = tuple[range, Callable[..., Any]]
 
 
 class FormFailure(StrEnum):
@@ -181,14 +190,6 @@ def _check_root(node: ast.Subscript, names: frozenset[str]) -> None:
     ):
         raise _refused("an index of anything but solve(...)")
     _check_call(node.value, names)
-
-
-DIGITS = 50  # of a decimal value
-POINTS = 4  # number of points at which values with symbols are compared
-MOST_BITS = 4_000  # of a whole number
-MOST_TERMS = 2_000  # of a sum or product
-_HIGHEST_DEGREE = 60  # of a power with symbols
-_LARGEST_ROOT = 1_000
 
 
 @lru_cache(maxsize=1)
@@ -389,11 +390,6 @@ def _function(name: str, args: list[Any]) -> Any:
     if name in ("exp", "sinh", "cosh", "tanh") and args[0].is_number and not abs(args[0].evalf(15)) < 1_000:
         raise FormError(FormFailure.TOO_LARGE, f"{name} beyond 1000")
     return function(*args)
-
-
-_WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
-_ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
-_Function = tuple[range, Callable[..., Any]]
 
 
 def _cube_root(value: Any) -> Any:

@@ -42,6 +42,26 @@ _PIECE = re.compile(
 
 
 _ALWAYS_UNITS = ("\u03a9", "\u2126")
+DEEPEST = 25
+_FUNCTIONS = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log",
+    "sec": "sec", "cosec": "csc", "csc": "csc", "cot": "cot",
+}  # fmt: skip
+_CONSTANTS = {"pi": "pi"}
+_GREEK = frozenset(
+    (
+        "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "theta", "lambda", "mu", "nu", "rho", "sigma", "tau", "phi",
+        "varphi", "omega", "Delta", "Sigma", "ell",
+    )
+)  # fmt: skip
+_TIMES = ("times", "cdot", "*")
+_GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" is two farads
+_SEVERAL = {
+    ",": "several values", ";": "several values", "pm": "two values", "<": "a range", ">": "a range", "le": "a range",
+    "leq": "a range", "ge": "a range", "geq": "a range", "to": "a range", "or": "several values", "and": "several values",
+    "between": "a range", "in": "a range", ":": "a ratio", "approx": "an approximation", "sim": "an approximation",
+    "neq": "a range", "%": "words",
+}  # fmt: skip
 
 
 class Kind(StrEnum):
@@ -122,28 +142,6 @@ def _pieces(kind: str, text: str, spaced: bool, *, letters: bool) -> list[Token]
     if kind == "word" and letters and text not in _ALWAYS_UNITS:
         return [Token(Kind.LETTER, char, spaced and place == 0) for place, char in enumerate(text)]
     return [Token(Kind.WORD if kind == "word" else Kind.MARK, text, spaced)]
-
-
-DEEPEST = 25
-_FUNCTIONS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log",
-    "sec": "sec", "cosec": "csc", "csc": "csc", "cot": "cot",
-}  # fmt: skip
-_CONSTANTS = {"pi": "pi"}
-_GREEK = frozenset(
-    (
-        "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "theta", "lambda", "mu", "nu", "rho", "sigma", "tau", "phi",
-        "varphi", "omega", "Delta", "Sigma", "ell",
-    )
-)  # fmt: skip
-_TIMES = ("times", "cdot", "*")
-_GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" is two farads
-_SEVERAL = {
-    ",": "several values", ";": "several values", "pm": "two values", "<": "a range", ">": "a range", "le": "a range",
-    "leq": "a range", "ge": "a range", "geq": "a range", "to": "a range", "or": "several values", "and": "several values",
-    "between": "a range", "in": "a range", ":": "a ratio", "approx": "an approximation", "sim": "an approximation",
-    "neq": "a range", "%": "words",
-}  # fmt: skip
 
 
 class Unreadable(ValueError):

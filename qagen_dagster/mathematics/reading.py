@@ -28,6 +28,7 @@ CURRENCIES = {
     if (unit := named_unit(name))
 }
 _LARGEST_POWER = 6
+MOST_DIGITS = 40
 
 
 def read_units(found: list[Token], *, braces: bool = False) -> Unit:
@@ -109,9 +110,6 @@ def _pair(first: str, second: str) -> Unit:
     if numerator is None or denominator is None:
         raise Unreadable("words")
     return numerator.times(denominator, -1)
-
-
-MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A sandbox that computes checkable forms in a separate process, so that a harmful form fails alone.
 
-There are three defences: the allow-list of `forms.py`; limits on time, memory, files, sockets and processes that the
+There are three defences: the allow-list of `evaluator.py`; limits on time, memory, files, sockets and processes that the
 computing process cannot lift; a wall clock on this side that kills the whole session. Limits need a POSIX system; the
 memory limit needs Linux.
 """

@@ -45,6 +45,11 @@ from qagen_dagster.settings import Settings
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
+ROLES = tuple(role.value for role in EXAM_ROLES)
+_FORMATS = [one.name for one in BANK_EXPORTERS]
+_SHARE = click.FloatRange(0)
+_RETRIES = click.IntRange(0, 20)
+exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
 class PartReport(Record):
@@ -130,13 +135,6 @@ def show(console: Console, one: ExamReport, assets: str) -> None:
 def _share(counts: Counts) -> str:
     total = counts.accepted + counts.rejected
     return f"{counts.accepted} of {total}" if total else "-"
-
-
-ROLES = tuple(role.value for role in EXAM_ROLES)
-_FORMATS = [one.name for one in BANK_EXPORTERS]
-_SHARE = click.FloatRange(0)
-_RETRIES = click.IntRange(0, 20)
-exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
 @click.group()

@@ -69,6 +69,7 @@ reference_option = click.option(
     type=FOLDER,
     help="Folder with TikZ references (PDF, TeX, STY). Can be repeated.",
 )
+_MANY = 3  # from this many problems on, a message that they share is printed once
 
 
 def count_option(what: str) -> Any:
@@ -159,9 +160,6 @@ def _spread(words: list[str], option: str) -> list[str]:
     return found
 
 
-_MANY = 3  # from this many problems on, a message that they share is printed once
-
-
 @dataclass(frozen=True)
 class Done:
     """The records of the problems, and one line for each error and warning."""
@@ -214,7 +212,7 @@ def carry_out(
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
-    """The store's name for the work on these files. It depends on their paths alone, so that a command resumes."""
+    """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
     files = sorted({one.source_path.partition("#")[0] for one in problems})
     return f"files-{fingerprint([str(Path(one).resolve()) for one in files])[:16]}"
 
@@ -261,7 +259,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
     if text and output is not None:
         write(output, f"{text}\n".encode())
     if request.as_json:
-        print_json(told(done))
+        print_json(json_record(done))
     elif text and output is None:
         echo(text)
     elif output is not None:
@@ -280,7 +278,7 @@ def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord,
     return text
 
 
-def told(done: Done) -> dict[str, object]:
+def json_record(done: Done) -> dict[str, object]:
     """The JSON of a command."""
     return {
         "ok": not done.errors,

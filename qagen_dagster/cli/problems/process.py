@@ -20,12 +20,12 @@ from qagen_dagster.cli.problems.command_runner import (
     carry_out,
     count_option,
     image_option,
+    json_record,
     range_option,
     reference_option,
     request_options,
     tell,
     tex_option,
-    told,
     write_folder,
 )
 from qagen_dagster.cli.problems.sets import process_set
@@ -128,7 +128,7 @@ def _wishes(wished: Mapping[str, Any]) -> Wishes:
 
 def _say(done: Done, bank: ProblemBank, output: Path, *, as_json: bool) -> None:
     if as_json:
-        print_json(told(done))
+        print_json(json_record(done))
         return
     for one in done.records:
         made = (

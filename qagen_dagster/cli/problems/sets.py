@@ -52,13 +52,13 @@ def process_set(request: Request, key: str, *, replace: bool = False) -> int:
     if output is not None:
         write_folder(output, bank_files(bank) | export_files(export_of(bank)))
     if request.as_json:
-        print_json(_told(bank, errors, warnings))
+        print_json(_json_record(bank, errors, warnings))
     else:
         where = space.store.path(ProblemBank.file_key(key, FILES[0]))
         echo(f"{bank.name}: {len(bank.accepted)} of {len(bank.problems)} problems accepted, see {where}")
     return tell(warnings, errors)
 
 
-def _told(bank: ProblemBank, errors: list[str], warnings: list[str]) -> dict[str, object]:
+def _json_record(bank: ProblemBank, errors: list[str], warnings: list[str]) -> dict[str, object]:
     rows = [one.model_dump(mode="json") for one in bank.problems]
     return {"ok": not errors, "failures": errors, "warnings": warnings, "problems": rows}

@@ -20,6 +20,7 @@ from qagen_dagster.cli.problems.command_runner import (
     count_option,
     give,
     image_option,
+    json_record,
     output_option,
     range_option,
     read_problems,
@@ -27,7 +28,6 @@ from qagen_dagster.cli.problems.command_runner import (
     request_options,
     tell,
     tex_option,
-    told,
     write_rows,
 )
 from qagen_dagster.errors import ConfigError, TooLargeError
@@ -45,6 +45,8 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
 )
 from qagen_dagster.records.problems.result import Stage
+
+MOST_PARTS = 8
 
 
 @click.command()
@@ -170,7 +172,7 @@ def idea(request: Request) -> int:
     rows = [(one, one.ideas.model_dump(mode="json")) for one in done.records if one.ideas is not None]
     text = write_rows(request, done, rows)
     if request.as_json:
-        print_json(told(done))
+        print_json(json_record(done))
     elif request.output is None and rows:
         echo(text)
     return tell(done.warnings, done.errors)
@@ -220,9 +222,6 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
         said = "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
         raise ConfigError(said, file=file) from None
     return tuple(one.model_copy(update={"ideas": known.get(one.index)}) for one in problems)
-
-
-MOST_PARTS = 8
 
 
 @click.command()

@@ -37,6 +37,10 @@ from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.item import ExamPart, Severity
 from qagen_dagster.records.review import BY_REVIEWER, exam_key
 
+FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
+EXPORTS = "exports"
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 def stats_of(
     exam: Exam,
@@ -114,11 +118,6 @@ def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str,
         for role, model in models.items():
             found[role].add(model)
     return {role: sorted(models) for role, models in sorted(found.items())}
-
-
-FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
-EXPORTS = "exports"
-_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,40 @@ _LEFT, _RIGHT = re.compile(r"\\left(?![a-z])"), re.compile(r"\\right(?![a-z])")
 _PAIRS = (("\\(", "\\)"), ("\\[", "\\]"))
 _OPEN_END = re.compile(r"\\(?:frac|dfrac|tfrac|sqrt)\s*(?:\$|$)|[\^_]\s*(?:\$|$)|\\$")
 _BARE = re.compile(r"\\(?:frac|dfrac|sqrt|times|cdot|pi|theta|lambda|sin|cos|tan|text|mathrm)\b|\^\{")
+_ORDER: tuple[Letter, ...] = get_args(Letter)
+UNBALANCED_LATEX = "unbalanced_latex"
+EMPTY_OPTION = "empty_option"
+SAME_TEXT = "same_text_twice"
+EQUAL_OPTIONS = "options_equal_in_value"
+MIXED_UNITS = "option_without_unit"
+NO_PATH = "distractor_without_path"
+SAME_PATH = "same_path_twice"
+KEY_IN_MAP = "key_in_distractor_map"
+PATH_OF_NOTHING = "path_of_no_option"
+CALCULATOR = "calculator_only_numbers"
+WRONG_KEY = "key_is_not_the_value"
+SEVERAL_RIGHT = "several_options_have_the_value"
+NONE_RIGHT = "no_option_has_the_value"
+FORM_STATES = "form_states_the_answer"
+FORM_HOSTILE = "form_hostile"
+FORM_FAILED = "form_without_value"
+MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
+MOST_DECIMAL_DIGITS = 4
+_LEAST_PATH_WORDS = 3
+_ROUNDED = re.compile(
+    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
+_HOSTILE = re.compile(
+    r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
+    r"|socket|builtins|breakpoint)\b|[\[{'\"]|\.\s*[A-Za-z_]"
+)
+_ANSWERED = re.compile(r"[-+]?\s*(?:\d+(?:\.\d+)?|[A-Za-z_]\w*)")
+_BEYOND_LIMITS = frozenset(
+    (FormFailure.TIMEOUT, FormFailure.OUT_OF_MEMORY, FormFailure.CRASHED, FormFailure.TOO_LARGE)
+)
+_Found = tuple[str, Severity, str]
 
 
 def latex_fault(text: str) -> str:
@@ -76,9 +110,6 @@ def _inline_fault(text: str) -> str:
     if len(parts) > 1 and (bare := _BARE.search(outside)):
         return f"{bare.group()} outside of the $ signs"
     return ""
-
-
-_ORDER: tuple[Letter, ...] = get_args(Letter)
 
 
 @dataclass(frozen=True)
@@ -173,41 +204,6 @@ def _judged(
     return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
 
 
-UNBALANCED_LATEX = "unbalanced_latex"
-EMPTY_OPTION = "empty_option"
-SAME_TEXT = "same_text_twice"
-EQUAL_OPTIONS = "options_equal_in_value"
-MIXED_UNITS = "option_without_unit"
-NO_PATH = "distractor_without_path"
-SAME_PATH = "same_path_twice"
-KEY_IN_MAP = "key_in_distractor_map"
-PATH_OF_NOTHING = "path_of_no_option"
-CALCULATOR = "calculator_only_numbers"
-WRONG_KEY = "key_is_not_the_value"
-SEVERAL_RIGHT = "several_options_have_the_value"
-NONE_RIGHT = "no_option_has_the_value"
-FORM_STATES = "form_states_the_answer"
-FORM_HOSTILE = "form_hostile"
-FORM_FAILED = "form_without_value"
-
-MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
-MOST_DECIMAL_DIGITS = 4
-_LEAST_PATH_WORDS = 3
-_ROUNDED = re.compile(
-    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest)",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
-_HOSTILE = re.compile(
-    r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
-    r"|socket|builtins|breakpoint)\b|[\[{'\"]|\.\s*[A-Za-z_]"
-)
-_ANSWERED = re.compile(r"[-+]?\s*(?:\d+(?:\.\d+)?|[A-Za-z_]\w*)")
-_BEYOND_LIMITS = frozenset(
-    (FormFailure.TIMEOUT, FormFailure.OUT_OF_MEMORY, FormFailure.CRASHED, FormFailure.TOO_LARGE)
-)
-
-
 @dataclass(frozen=True)
 class _Case:
     package: QuestionPackage
@@ -226,9 +222,6 @@ def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examina
         for name, severity, detail in check(case)
     )
     return Examination(faults=faults, proof=case.proving.proof)
-
-
-_Found = tuple[str, Severity, str]
 
 
 def _fixable(name: str, detail: str) -> _Found:

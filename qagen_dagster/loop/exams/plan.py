@@ -29,6 +29,10 @@ from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.item import ExamPart, ExamSchema, QuestionPackage
 from qagen_dagster.records.ids import digest, fingerprint
 
+EXAM_VERSION = "2"  # increase when the same responses would give another result
+Examiner = Callable[[QuestionPackage], Examination]
+_PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
+
 
 def quotas(
     exam: Exam,
@@ -80,9 +84,6 @@ def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tupl
     return tuple(order)
 
 
-EXAM_VERSION = "2"  # increase when the same responses would give another result
-
-
 def exam_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
     """The model of every role. Raises ConfigError, which names the roles without one."""
     found = {role: profile.exam_spec(role) for role in EXAM_ROLES}
@@ -114,9 +115,6 @@ def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, s
             str(seed),
         ]
     )
-
-
-Examiner = Callable[[QuestionPackage], Examination]
 
 
 @dataclass(frozen=True)
@@ -159,9 +157,6 @@ class ItemWork:
     limits: ItemLimits
     models: ExamModels
     examine: Examiner = code_checks.examine
-
-
-_PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs the slots of one part of an exam and stores each result as soon as it is done.
 
-Designs run one after another, because each design is told of the earlier ones. The other steps of the slots run in parallel.
+Designs run one after another, because each design is shown the earlier ones. The other steps of the slots run in parallel.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run_part(
 
 
 def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
-    """What the slots gave, in order; nothing of those that were not worked, or whose model failed."""
+    """The results of the slots, in order. Slots that were not worked, or whose model failed, have none."""
     return tuple(workspace.store.read(key, SlotResult) for key in result_keys(workspace, plan).values())
 
 
@@ -115,7 +115,7 @@ class _PartRun:
         return RunSpending(self.workspace.store, self.plan.part.spending_folder(self.spending_id))
 
     def design(self) -> PartOutcome:
-        """Each design is told of the earlier ones. A design that an earlier run failed to make is also told of the later ones."""
+        """Each design is shown the earlier ones. A design that an earlier run failed to make is also shown the later ones."""
         outcome = PartOutcome()
         slots = part_plans(self.workspace, self.plan)
         self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
@@ -232,5 +232,5 @@ class _PartRun:
 
 
 def _idea(plan: IdeaPlan) -> str:
-    """The idea as other designs are told of it."""
+    """The idea as other designs are shown it."""
     return f"{plan.idea_summary} Asked for: {plan.what_is_asked}"

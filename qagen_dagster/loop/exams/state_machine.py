@@ -22,6 +22,12 @@ from qagen_dagster.records.exams.item import (
 )
 from qagen_dagster.records.run import CallSummary
 
+KEY_NOT_REACHED = "key_not_reached"
+SEVERAL_RIGHT = "several_right_options"
+NONE_RIGHT = "no_right_option"
+_SEVERITY_ORDER = (Severity.STRUCTURAL, Severity.UNKNOWN, Severity.FIXABLE)
+UNUSABLE = "unusable_output"
+
 
 class _ReplyEvent(Record):
     """A model was asked. `raw` is its text. `failure` says why there is no result."""
@@ -75,12 +81,6 @@ ExamEvent = Annotated[
 
 class ExamJournal(Journal[ExamEvent]):
     """The journal of one exam item."""
-
-
-KEY_NOT_REACHED = "key_not_reached"
-SEVERAL_RIGHT = "several_right_options"
-NONE_RIGHT = "no_right_option"
-_SEVERITY_ORDER = (Severity.STRUCTURAL, Severity.UNKNOWN, Severity.FIXABLE)
 
 
 def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
@@ -158,9 +158,6 @@ def _of_style(style: StyleReport, thresholds: StyleThresholds) -> Finding | None
         detail=f"{scores}; needed: each at least {thresholds.least_score}, mean at least {thresholds.least_mean:g}",
         instructions=style.regen_instructions,
     )
-
-
-UNUSABLE = "unusable_output"
 
 
 class ItemLimits(Record):

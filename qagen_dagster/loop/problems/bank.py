@@ -47,6 +47,13 @@ from qagen_dagster.records.problems.result import (
 )
 from qagen_dagster.records.review import problem_set_key
 
+_SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
+_QUIET = ParseOptions(ocr=False)
+Shown = tuple[str, bytes]  # media type and bytes
+SOURCES = "sources.json"
+FILES = ("bank.json", "results.jsonl")
+EXPORTS = "exports"
+
 
 @dataclass(frozen=True)
 class Combined:
@@ -90,11 +97,6 @@ def _whole(record: ProblemRecord) -> bool:
     return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())
 
 
-_SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
-_QUIET = ParseOptions(ocr=False)
-Shown = tuple[str, bytes]  # media type and bytes
-
-
 def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
     """The picture of a problem as a thumbnail; None when it has none."""
     if problem.picture is None:
@@ -126,11 +128,6 @@ def _drawn(space: Workspace, source: Source) -> Shown | None:
     except DocumentError:
         return None
     return None if image is None else (image.media_type, image.data)
-
-
-SOURCES = "sources.json"
-FILES = ("bank.json", "results.jsonl")
-EXPORTS = "exports"
 
 
 @dataclass(frozen=True)

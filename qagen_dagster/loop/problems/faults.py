@@ -45,6 +45,47 @@ _LABELLED = re.compile(r"\\task[*!]?\s*(?:\(\d{1,2}\))?\s*\[|\\begin\s*\{tasks\}
 _DRAWS = re.compile(
     r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
 )
+_DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
+_NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
+_RAISED = r"(?:\$?\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d)\s*\$?)?"
+_PROSE = re.compile(rf"[\s{{}}$-]{{0,4}}({_DEGREE}|{_NAME}{_RAISED}(?:\s*(?:/|\bper\b)\s*{_NAME}{_RAISED})?)")
+_END = re.compile(r"\$|\\[)\]]|[,;=<>+&]|(?<![{^]) - |\\(?:leq?|geq?|approx|text(?:rm)?\s*\{\s+)(?![A-Za-z])")
+_ROMAN = re.compile(r"\\(?:mathrm|text|textrm|rm)\s*\{([^{}]{0,40}(?:\{[^{}]{0,20}\}[^{}]{0,20}){0,4})\}")
+_LOOSE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]")
+_Scale = tuple[Fraction, int]
+_DISPLAY = re.compile(r"\\(?:begin|end)[ \t]*\{(?:equation|align|gather|displaymath|multline)\*?\}")
+_FORMULA = re.compile(
+    r"\$\$?([^$]{1,400})\$|\\\(((?:[^\\]|\\[^)]){1,400})\\\)|\\\[((?:[^\\]|\\[^\]]){1,400})\\\]"
+)
+_SIDE = re.compile(r"=|\\(?:approx|simeq|equiv|propto|quad|to)(?![A-Za-z])|[,;:&]")
+_DROPPED = re.compile(
+    r"\\(?:vec|hat|bar|dot|ddot|tilde|overrightarrow|mathbf|boldsymbol|bm|mathit|cdot|times)(?![A-Za-z])|_\s*(?:\{[^{}]{0,60}\}|\\[A-Za-z]+|\S)|[{}\s~*]"
+)
+_PIECE = re.compile(
+    r"(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<more>\\(?:geq?|geqslant)(?![A-Za-z])|>)|(?P<less>\\(?:leq?|leqslant)(?![A-Za-z])|<)"
+    r"|(?P<kept>\\(?:d?frac|sqrt|sin|cos|tan|log|ln|exp|int|sum|pm|mp)(?![A-Za-z]))|(?P<symbol>\\[A-Za-z]+|[^\W\d_])|(?P<other>\S)"
+)
+_SUBSCRIPT = r"\{?(?:\\(?:mathrm|text|rm)\s*\{?\s*)?"
+_CONSTANT = re.compile(
+    r"\s*(?P<symbol>g|G|c|h|e|k|R|\\hbar|\\sigma"
+    rf"|(?:[gck]|\\(?:var)?epsilon|\\mu)_{_SUBSCRIPT}[0eB][\s}}]*|N_{_SUBSCRIPT}A[\s}}]*|m_{_SUBSCRIPT}[epn][\s}}]*)"
+    r"\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z]))(?P<value>.+)",
+    re.DOTALL,
+)
+_OTHER = {"+": "-", "-": "+", "<": ">", ">": "<"}
+_ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.?!])(?=\s|$)|\n\s*\n")
+_IN = re.compile(r"\b(?:in|number of)\s+(?:(?:units|multiples) of\s+)?(?=([^.,;?!]{1,80}))", re.IGNORECASE)
+_TEN = re.compile(r"\$?\s*10\s*\^\s*(?:\{\s*(-?\d{1,2})\s*\}|(\d))")
+_SPACES = re.compile(r"\\[,;:! ]|~")
+_MOST_WORDS = 4  # of a unit: "metres per second squared"
+_PART = re.compile(
+    r"\bform\b|\\(?:sqrt|pi|times)(?![A-Za-z])|\bsquare (?:of|root)\b|\breciprocal\b|\bratio\b"
+)
+_ROUNDED = re.compile(r"\b(?:significant|nearest|round(?:ed)?)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\\(?:approx|simeq|approxeq|sim)(?![A-Za-z])|\u2248|\babout\b|\bnearly\b")
+_SIZE = re.compile(r"\b(?:magnitude|modulus|absolute|size)\b", re.IGNORECASE)
+_CELSIUS = BASES.index("degC")
 
 
 def whole_item(latex: str) -> list[str]:
@@ -161,37 +202,6 @@ def is_number(answer: str) -> bool:
         return not read_value(answer).symbols
     except ValueError:
         return False
-
-
-_DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
-_NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
-_RAISED = r"(?:\$?\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d)\s*\$?)?"
-_PROSE = re.compile(rf"[\s{{}}$-]{{0,4}}({_DEGREE}|{_NAME}{_RAISED}(?:\s*(?:/|\bper\b)\s*{_NAME}{_RAISED})?)")
-_END = re.compile(r"\$|\\[)\]]|[,;=<>+&]|(?<![{^]) - |\\(?:leq?|geq?|approx|text(?:rm)?\s*\{\s+)(?![A-Za-z])")
-_ROMAN = re.compile(r"\\(?:mathrm|text|textrm|rm)\s*\{([^{}]{0,40}(?:\{[^{}]{0,20}\}[^{}]{0,20}){0,4})\}")
-_LOOSE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]")
-_Scale = tuple[Fraction, int]
-
-_DISPLAY = re.compile(r"\\(?:begin|end)[ \t]*\{(?:equation|align|gather|displaymath|multline)\*?\}")
-_FORMULA = re.compile(
-    r"\$\$?([^$]{1,400})\$|\\\(((?:[^\\]|\\[^)]){1,400})\\\)|\\\[((?:[^\\]|\\[^\]]){1,400})\\\]"
-)
-_SIDE = re.compile(r"=|\\(?:approx|simeq|equiv|propto|quad|to)(?![A-Za-z])|[,;:&]")
-_DROPPED = re.compile(
-    r"\\(?:vec|hat|bar|dot|ddot|tilde|overrightarrow|mathbf|boldsymbol|bm|mathit|cdot|times)(?![A-Za-z])|_\s*(?:\{[^{}]{0,60}\}|\\[A-Za-z]+|\S)|[{}\s~*]"
-)
-_PIECE = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<more>\\(?:geq?|geqslant)(?![A-Za-z])|>)|(?P<less>\\(?:leq?|leqslant)(?![A-Za-z])|<)"
-    r"|(?P<kept>\\(?:d?frac|sqrt|sin|cos|tan|log|ln|exp|int|sum|pm|mp)(?![A-Za-z]))|(?P<symbol>\\[A-Za-z]+|[^\W\d_])|(?P<other>\S)"
-)
-_SUBSCRIPT = r"\{?(?:\\(?:mathrm|text|rm)\s*\{?\s*)?"
-_CONSTANT = re.compile(
-    r"\s*(?P<symbol>g|G|c|h|e|k|R|\\hbar|\\sigma"
-    rf"|(?:[gck]|\\(?:var)?epsilon|\\mu)_{_SUBSCRIPT}[0eB][\s}}]*|N_{_SUBSCRIPT}A[\s}}]*|m_{_SUBSCRIPT}[epn][\s}}]*)"
-    r"\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z]))(?P<value>.+)",
-    re.DOTALL,
-)
-_OTHER = {"+": "-", "-": "+", "<": ">", ">": "<"}
 
 
 def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
@@ -332,21 +342,6 @@ def _turned(before: Sequence[str], after: Sequence[str]) -> bool:
     places = set(_signs(before)) & set(_signs(after))
     differ = [place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
     return bool(differ) and all(place in places and _OTHER[before[place]] == after[place] for place in differ)
-
-
-_ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.?!])(?=\s|$)|\n\s*\n")
-_IN = re.compile(r"\b(?:in|number of)\s+(?:(?:units|multiples) of\s+)?(?=([^.,;?!]{1,80}))", re.IGNORECASE)
-_TEN = re.compile(r"\$?\s*10\s*\^\s*(?:\{\s*(-?\d{1,2})\s*\}|(\d))")
-_SPACES = re.compile(r"\\[,;:! ]|~")
-_MOST_WORDS = 4  # of a unit: "metres per second squared"
-_PART = re.compile(
-    r"\bform\b|\\(?:sqrt|pi|times)(?![A-Za-z])|\bsquare (?:of|root)\b|\breciprocal\b|\bratio\b"
-)
-_ROUNDED = re.compile(r"\b(?:significant|nearest|round(?:ed)?)\b", re.IGNORECASE)
-_ABOUT = re.compile(r"\\(?:approx|simeq|approxeq|sim)(?![A-Za-z])|\u2248|\babout\b|\bnearly\b")
-_SIZE = re.compile(r"\b(?:magnitude|modulus|absolute|size)\b", re.IGNORECASE)
-_CELSIUS = BASES.index("degC")
 
 
 def answer_of(item: str) -> str | None:

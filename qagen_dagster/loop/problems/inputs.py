@@ -49,6 +49,13 @@ ROLE_OF = {
 CompileLatex = Callable[
     [str, str, tuple[str, ...]], Compiled
 ]  # an item or a picture, its preamble, its libraries
+_OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
+_ASKS_INTEGER = re.compile(
+    r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",
+    re.IGNORECASE,
+)
+_BEFORE = (r"\begin{tasks}", r"\begin{solution}")
+PROBLEM_VERSION = "3"  # increase when the same responses would give another result
 
 
 @dataclass(frozen=True)
@@ -89,14 +96,6 @@ class ProblemWork:
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work, whose calls `meter` checks and records."""
         return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})
-
-
-_OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
-_ASKS_INTEGER = re.compile(
-    r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",
-    re.IGNORECASE,
-)
-_BEFORE = (r"\begin{tasks}", r"\begin{solution}")
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:
@@ -176,9 +175,6 @@ def format_of(problem: Problem, state: ProblemState) -> Format:
         return Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else Format.SUBJECTIVE
     several = sum(option.right for option in options_of(item)) > 1
     return Format.MCQ_MC if several or kind_of(problem, state) is QuestionKind.MCQ_MC else Format.MCQ_SC
-
-
-PROBLEM_VERSION = "3"  # increase when the same responses would give another result
 
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:

@@ -60,6 +60,15 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
 )
 
+_LETTERS = re.compile(
+    r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
+)
+_ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
+_COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
+_HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
+_ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
+
 
 def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
     """Property 2: the scanner's prompt is that of the kind, or that of mcq_sc for an unknown kind."""
@@ -101,16 +110,6 @@ def problem_prompt_hashes() -> dict[str, str]:
     Raises ConfigError, which names the file that lacks a part.
     """
     return {prompt.name: prompt.hash for prompt in prompts()}
-
-
-_LETTERS = re.compile(
-    r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
-)
-_ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
-_SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
-_COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
-_HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
-_ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
 
 
 def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:

@@ -29,6 +29,9 @@ from qagen_dagster.records.problems.result import (
 )
 
 _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
+STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a run early
+Progress = Callable[[int, int, str], None]
+_NOT_TRIED = "not tried: the model failed for good before"
 
 
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:
@@ -91,11 +94,6 @@ def refusals(record: ProblemRecord) -> tuple[str, ...]:
 
 def _outcome_line(record: ProblemRecord, one: TaskResult) -> str:
     return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
-
-
-STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a run early
-Progress = Callable[[int, int, str], None]
-_NOT_TRIED = "not tried: the model failed for good before"
 
 
 @dataclass

@@ -45,6 +45,23 @@ _PROSE = {
 _ESCAPES = str.maketrans(_PROSE)
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
 _NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
+_STYLE = """\
+body{font:16px/1.5 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.5rem;border-bottom:1px solid #ccc}
+article{margin:1.5rem 0 2rem;break-inside:avoid}header{font:13px sans-serif;color:#666}
+ol{list-style:upper-alpha;padding-left:2rem}li{margin:.25rem 0;padding-left:.3rem}
+details{font-size:.93rem;background:#f6f6f4;padding:.4rem .9rem;border-radius:4px}
+summary{font:13px sans-serif;cursor:pointer}dt{float:left;font-weight:bold;width:1.5rem}
+dd{margin:0 0 .2rem 1.5rem}math{font-size:1.06em}.key{font-weight:bold}code{background:#fee}
+nav{font:14px sans-serif}@media print{details>*{display:block}}
+"""
+_DOT = " \u00b7 "
+_PROOFS = {
+    ProofStatus.PROVEN: "key proven by computation",
+    ProofStatus.REFUTED: "key refuted by computation",
+    ProofStatus.UNPROVEN: "key confirmed by the verifier alone",
+    ProofStatus.ABSENT: "key confirmed by the verifier alone",
+}
 
 
 class LatexExam:
@@ -103,25 +120,6 @@ def _may_be_set(latex: str) -> bool:
     if "$" in latex.replace("\\$", "") or _DEFINES.search(latex) or _NOT_TEX.search(latex.replace("\\%", "")):
         return False
     return "\n\n" not in latex and mathml(latex) is not None
-
-
-_STYLE = """\
-body{font:16px/1.5 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}
-h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.5rem;border-bottom:1px solid #ccc}
-article{margin:1.5rem 0 2rem;break-inside:avoid}header{font:13px sans-serif;color:#666}
-ol{list-style:upper-alpha;padding-left:2rem}li{margin:.25rem 0;padding-left:.3rem}
-details{font-size:.93rem;background:#f6f6f4;padding:.4rem .9rem;border-radius:4px}
-summary{font:13px sans-serif;cursor:pointer}dt{float:left;font-weight:bold;width:1.5rem}
-dd{margin:0 0 .2rem 1.5rem}math{font-size:1.06em}.key{font-weight:bold}code{background:#fee}
-nav{font:14px sans-serif}@media print{details>*{display:block}}
-"""
-_DOT = " \u00b7 "
-_PROOFS = {
-    ProofStatus.PROVEN: "key proven by computation",
-    ProofStatus.REFUTED: "key refuted by computation",
-    ProofStatus.UNPROVEN: "key confirmed by the verifier alone",
-    ProofStatus.ABSENT: "key confirmed by the verifier alone",
-}
 
 
 class HtmlPreview:

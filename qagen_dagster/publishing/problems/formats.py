@@ -32,6 +32,10 @@ _LAYOUT = re.compile(
 )
 _BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
+_SHARES = {
+    1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
+}  # fmt: skip  # the fractions that Moodle accepts
 
 
 def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
@@ -58,12 +62,6 @@ def _flow(text: str) -> str:
             number += 1
         parts.append(line.replace("~", " "))
     return "".join(parts)
-
-
-_PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
-_SHARES = {
-    1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
-}  # fmt: skip  # the fractions that Moodle accepts
 
 
 class MoodleXml:

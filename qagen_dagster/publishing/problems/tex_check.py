@@ -45,6 +45,36 @@ _HEADS = {
 _VARIABLES = re.compile(
     r"(?:count|variable|evaluate|remember|index)\s*=\s*\\([A-Za-z]+)|\bas\s*\\([A-Za-z]+)"
 )
+_ENVIRONMENT_MARK = re.compile(r"\s*\{([A-Za-z]+\*?)\}")
+_SETTINGS = {
+    **dict.fromkeys((r"\tikzset", r"\ctikzset", r"\pgfplotsset", r"\tikzfeynmanset", r"\sisetup"), r"\s*\{"),
+    r"\usetikzlibrary": r"\s*\{(?![^}]*(?:external|graphdrawing))[A-Za-z0-9.,\s-]*\}",
+    r"\tikzstyle": r"\s*\{[\w -]*\}\s*\+?=\s*(?=\[)",
+    r"\tikz": r"(?=\s*[\[{\\])",
+}  # what must follow, so that nothing else is taken as their argument
+_IN_PATH = frozenset((r"\closedcycle", r"\foreach"))
+_TEXTED = frozenset(
+    (
+        "node",
+        "coordinates",
+        "pic",
+        "expression",
+        "matrix",
+        "vertex",
+        "diagram",
+        "graph",
+        "feynmandiagram",
+        "addplot",
+    )
+)  # commands and operations: the group after them is no part of the path
+_CONDITIONS = frozenset((r"\ifnum", r"\ifdim", r"\ifodd", r"\ifdefined"))
+_KEYS = re.compile(
+    r"gnuplot|insert\s+path|after\s+command|parent\s+path|to\s+path\s*[=/]|from\s+file|patch\s+table"
+    r"|contour\s+external|external\s*/|graph\s+drawing|plot\s*(?:\[[^\]]{0,200}\]\s*)?(?:file|function)\s*\{"
+)
+_HANDLER = re.compile(r"/\s*\.\s*([A-Za-z]+)")
+_DRAWS = re.compile(r"tikz|pgf|/\s*\.|\\(?:draw|path|node|addplot)(?![A-Za-z])")
+_GLUED = re.compile(r"(?<![=,{(\[])(?<!\s)\s*#\d|#\d\s*(?:#|\\|(?!cm|mm|pt|em|ex)[A-Za-z])")
 
 
 class RefusedError(Exception):
@@ -146,7 +176,7 @@ def allowed_command(command: str, own: Own) -> bool:
 
 
 def own_of(definitions: Sequence[str]) -> Own:
-    """What definitions define."""
+    """The commands and environments that definitions define."""
     own = Own()
     for one in definitions:
         with contextlib.suppress(RefusedError):
@@ -211,7 +241,7 @@ def _add(parts: dict[str, str | None], own: Own) -> None:
 
 
 def _arguments(parts: dict[str, str | None]) -> tuple[int, bool]:
-    """How many arguments a defined command takes, and whether the first is optional."""
+    """The number of arguments of a defined command, and whether the first one is optional."""
     optional = bool(parts.get("default") or parts.get("optional"))
     mandatory = (parts.get("parameters") or "").count("#") + (parts.get("mandatory") or "").count("m")
     return int(parts.get("count") or mandatory + bool(parts.get("optional"))), optional
@@ -219,38 +249,6 @@ def _arguments(parts: dict[str, str | None]) -> tuple[int, bool]:
 
 def _words(text: str) -> Iterator[str]:
     return (one.group() for one in re.finditer(r"[A-Za-z]+", text))
-
-
-_ENVIRONMENT_MARK = re.compile(r"\s*\{([A-Za-z]+\*?)\}")
-_SETTINGS = {
-    **dict.fromkeys((r"\tikzset", r"\ctikzset", r"\pgfplotsset", r"\tikzfeynmanset", r"\sisetup"), r"\s*\{"),
-    r"\usetikzlibrary": r"\s*\{(?![^}]*(?:external|graphdrawing))[A-Za-z0-9.,\s-]*\}",
-    r"\tikzstyle": r"\s*\{[\w -]*\}\s*\+?=\s*(?=\[)",
-    r"\tikz": r"(?=\s*[\[{\\])",
-}  # what must follow, so that nothing else is taken as their argument
-_IN_PATH = frozenset((r"\closedcycle", r"\foreach"))
-_TEXTED = frozenset(
-    (
-        "node",
-        "coordinates",
-        "pic",
-        "expression",
-        "matrix",
-        "vertex",
-        "diagram",
-        "graph",
-        "feynmandiagram",
-        "addplot",
-    )
-)  # commands and operations: the group after them is no part of the path
-_CONDITIONS = frozenset((r"\ifnum", r"\ifdim", r"\ifodd", r"\ifdefined"))
-_KEYS = re.compile(
-    r"gnuplot|insert\s+path|after\s+command|parent\s+path|to\s+path\s*[=/]|from\s+file|patch\s+table"
-    r"|contour\s+external|external\s*/|graph\s+drawing|plot\s*(?:\[[^\]]{0,200}\]\s*)?(?:file|function)\s*\{"
-)
-_HANDLER = re.compile(r"/\s*\.\s*([A-Za-z]+)")
-_DRAWS = re.compile(r"tikz|pgf|/\s*\.|\\(?:draw|path|node|addplot)(?![A-Za-z])")
-_GLUED = re.compile(r"(?<![=,{(\[])(?<!\s)\s*#\d|#\d\s*(?:#|\\|(?!cm|mm|pt|em|ex)[A-Za-z])")
 
 
 @dataclass

@@ -31,6 +31,37 @@ _HARMLESS = frozenset(_PACKAGES.split())
 _PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project's
 _ROUNDS = 20  # definitions that need each other, one after the other
 _MOST = 4_000  # characters in one definition
+FOLDER = "tex"
+_BASIC = ("amsmath", "amssymb", "mathtools")
+_OURS = frozenset(("tasks", "graphicx", "tikz"))  # always loaded
+_LIBRARY = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_HEAD = r"""\documentclass[11pt,a4paper]{article}
+\usepackage[margin=25mm]{geometry}
+\input{preamble}
+\title{%(title)s}
+\date{}
+\begin{document}
+\maketitle
+"""
+_OWN = r"""\newcommand{\maybe}[2][]{\IfFileExists{#2.sty}{\usepackage[#1]{#2}}{}}
+%(packages)s
+\usepackage{tasks}
+\usepackage{graphicx}
+%(libraries)s
+%(signs)s
+\providecommand{\ans}{\hfill$\checkmark$}
+\providecommand{\solution}{}
+\let\solution\relax
+\let\endsolution\relax
+\newenvironment{solution}{\par\noindent\textbf{Solution.} }{\par\medskip}
+\renewcommand{\includegraphics}[2][]{\fbox{\texttt{\detokenize{#2}}}}
+%% what the sources define
+%(definitions)s
+"""
+_PROSE = str.maketrans({
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
+    "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+})  # fmt: skip
 
 
 def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
@@ -88,39 +119,6 @@ def _whole(text: str, start: int) -> str | None:
         if char == "\n" and opened and depth == 0:
             return text[start:place].strip()
     return text[start:].strip() if opened and depth == 0 and len(text) - start <= _MOST else None
-
-
-FOLDER = "tex"
-_BASIC = ("amsmath", "amssymb", "mathtools")
-_OURS = frozenset(("tasks", "graphicx", "tikz"))  # always loaded
-_LIBRARY = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-_HEAD = r"""\documentclass[11pt,a4paper]{article}
-\usepackage[margin=25mm]{geometry}
-\input{preamble}
-\title{%(title)s}
-\date{}
-\begin{document}
-\maketitle
-"""
-_OWN = r"""\newcommand{\maybe}[2][]{\IfFileExists{#2.sty}{\usepackage[#1]{#2}}{}}
-%(packages)s
-\usepackage{tasks}
-\usepackage{graphicx}
-%(libraries)s
-%(signs)s
-\providecommand{\ans}{\hfill$\checkmark$}
-\providecommand{\solution}{}
-\let\solution\relax
-\let\endsolution\relax
-\newenvironment{solution}{\par\noindent\textbf{Solution.} }{\par\medskip}
-\renewcommand{\includegraphics}[2][]{\fbox{\texttt{\detokenize{#2}}}}
-%% what the sources define
-%(definitions)s
-"""
-_PROSE = str.maketrans({
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
-    "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-})  # fmt: skip
 
 
 class TexProject:

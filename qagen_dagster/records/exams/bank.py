@@ -22,6 +22,10 @@ from qagen_dagster.records.exams.item import (
 from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 from qagen_dagster.records.run import CallSummary
 
+DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
+REVIEW_STAGE = "review"  # the stage at which a person rejects an item
+REJECTED = "rejected.jsonl"
+
 
 class Fault(Record):
     """One thing that is wrong with a question, as code sees it. `detail` is read by the implementer."""
@@ -127,18 +131,13 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
-    """How far the design of a slot is."""
+    """The state of the design of a slot."""
 
     part: ExamPart
     slot: int
     plan: IdeaPlan | None = None
     failures: tuple[str, ...] = ()  # designs that could not be used
     calls: tuple[CallSummary, ...] = ()
-
-
-DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
-REVIEW_STAGE = "review"  # the stage at which a person rejects an item
-REJECTED = "rejected.jsonl"
 
 
 class ExamItem(Record):
@@ -246,7 +245,7 @@ class ItemBank(Record):
 
 
 class PartSet(Record):
-    """What makes up one part now. A run adds results and leaves those that are there, unless it replaces them.
+    """The results that make up one part now. A run adds results and leaves those that are there, unless it replaces them.
 
     Attributes:
         results: store keys of the slots' results, in order; they may be of several fingerprints.
@@ -279,7 +278,7 @@ class PartSet(Record):
 
 
 class Counts(Record):
-    """How many slots of one kind ended how."""
+    """The number of slots of one kind, by how they ended."""
 
     accepted: int = 0
     rejected: int = 0

@@ -1,4 +1,4 @@
-"""What an exam.yaml may say. Reading it, and schemas.md beside it, with line numbers, is `configuration/exams/loading.py`."""
+"""The settings of an exam.yaml. `configuration/exams.py` reads them, and the schemas.md beside it, with line numbers."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Severity(StrEnum):
 
 
 def sample_of(seed: int, slot: int, number: int) -> int:
-    """What tells the draws of one model apart: by seed, slot (from 1, below 10,000) and `number` (below 1,000)."""
+    """A sample number that differs by seed, slot (from 1, below 10,000) and `number` (below 1,000)."""
     return (seed * 10_000 + slot) * 1_000 + number
 
 
@@ -118,7 +118,7 @@ class ExamPart(Record):
         return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".json")
 
     def partial_key(self, slot: int, fingerprint: str) -> str:
-        """What a slot gave before its budget ended."""
+        """The key of the result of a slot whose budget ended."""
         return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".partial.json")
 
     def journal_key(self, slot: int, fingerprint: str) -> str:

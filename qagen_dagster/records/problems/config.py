@@ -1,4 +1,4 @@
-"""What a `problems.yaml` may say: where the problems of a set are, and what is to be made of them."""
+"""The settings of a `problems.yaml`: where the problems of a set are, and what is to be made of them."""
 
 from __future__ import annotations
 

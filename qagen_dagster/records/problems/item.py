@@ -20,6 +20,9 @@ _LOST: Final = (
 )
 _FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
+LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
+DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
+ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
 
 
 def mended_latex(value: object) -> object:
@@ -42,9 +45,6 @@ LatexText = Annotated[
 ]
 
 
-LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
-DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
-ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
 _Latex = LatexText
 
 
@@ -308,5 +308,5 @@ class Problem(Record):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever a model could be told of it; not with where it lies."""
+        """Changes with everything that a model may be shown of the problem, but not with the path of its file."""
         return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])

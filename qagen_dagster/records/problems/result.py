@@ -23,9 +23,20 @@ from qagen_dagster.records.problems.item import (
 )
 from qagen_dagster.records.run import CallSummary
 
+ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
+AnyResult = (
+    ClassificationResult
+    | ScanResult
+    | TikzResult
+    | IdeaResult
+    | AlternateResult
+    | VariantResult
+    | ConversionResult
+)
+
 
 class SourceReport(Record):
-    """What one file gave."""
+    """The problems that one file gave."""
 
     file: str
     problems: int
@@ -37,18 +48,6 @@ class ProblemSources(Record):
 
     problems: tuple[Problem, ...]
     sources: tuple[SourceReport, ...] = ()
-
-
-ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
-AnyResult = (
-    ClassificationResult
-    | ScanResult
-    | TikzResult
-    | IdeaResult
-    | AlternateResult
-    | VariantResult
-    | ConversionResult
-)
 
 
 class Stage(StrEnum):
@@ -86,7 +85,7 @@ class Task(Record):
 
     @property
     def made(self) -> str | None:
-        """What the record calls the item that the task makes: the format, or the variant's kind (the second of a kind is `kind-2`)."""
+        """The name of the made item in the record: the format, or the variant's kind (the second of a kind is `kind-2`)."""
         if self.stage is Stage.VARIANT and self.variant is not None:
             return self.variant.value if self.number == 1 else f"{self.variant.value}-{self.number}"
         return self.target.value if self.stage is Stage.CONVERT and self.target is not None else None
@@ -123,7 +122,7 @@ class Compiled(Record):
 
 
 class TaskResult(Record):
-    """Everything one task gave. Of the results at most one is there: that of its stage.
+    """Everything that one task gave. At most one of the results is set: the one of its stage.
 
     Attributes:
         breaches: of a rejected one, the last ones; of another, none.
