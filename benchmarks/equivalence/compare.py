@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 SHOWN, WIDTH = 6, 150  # differing lines of each file; characters of a line around its first difference
+FILE_NAME = "file_name"
 _HASH = re.compile(rb"[0-9a-f]{12,64}")
 _Files = dict[str, list[bytes]]
 
@@ -19,7 +20,7 @@ def compare(first: Path, second: Path, allowed: Sequence[str]) -> int:
     """Print the differences; the number of files that differ.
 
     `allowed` are names of JSON fields and columns whose values may differ. Hashes among the values are masked wherever they
-    occur, also in file names, since other records refer to them.
+    occur, also in file names, since other records refer to them. FILE_NAME stands for hashes that are the name of a file.
     """
     old, new = (_read(folder, allowed) for folder in (first, second))
     names = sorted(old.keys() | new.keys())
@@ -56,6 +57,9 @@ def _read(folder: Path, allowed: Sequence[str]) -> _Files:
         for _, values in pattern.findall(content)
         for value in _HASH.findall(values)
     }
+    if FILE_NAME in allowed:
+        stems = (Path(name).stem.encode() for name in files)
+        words |= {stem: b"<file name>" for stem in stems if _HASH.fullmatch(stem) and stem not in words}
     found: _Files = defaultdict(list)
     for name, content in files.items():
         for pattern, mask in fields:

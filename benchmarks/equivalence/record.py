@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,8 @@ from typing import Any
 
 from benchmarks.equivalence.canonical import Masks, write_canonical
 
-SET = "town_records/rag_eval/textual"
+SCORED = "town_records/rag_eval/textual"
+GRADED = (SCORED, "research_journal/peer_review_reading/textual")
 BYLAW = "town_records/documents/market_bylaw.md"
 MECHANICS = "problems/mechanics/sources/mechanics.tex"
 INSTANCE = "telemetry: {enabled: false}\nnux: {enabled: false}\n"
@@ -44,19 +46,15 @@ SHOW = {  # the commands that only read the store
     "export": ("export", "--output", "out/export", "--json"),
     "exam-export": ("exam", "export", "--output", "out/exam", "--json"),
     "report": ("report", "--output", "out/report.html"),
-    "grade-hybrid": (
-        "grade",
-        "--answers",
-        "grade.jsonl",
-        "--documents",
-        "corpora/town_records/documents",
-        "--json",
+    "grade": (
+        *("grade", "--answers", "grade-town_records.jsonl", "--json"),
+        *("--documents", "corpora/town_records/documents"),
     ),
     "grade-keyword": (
-        *("grade", "--answers", "grade.jsonl", "--documents", "corpora/town_records/documents"),
-        *("--method", "keyword", "--json"),
+        *("grade", "--answers", "grade-research_journal.jsonl", "--json", "--method", "keyword"),
+        *("--documents", "corpora/research_journal/documents"),
     ),
-    "score": ("score", "--answers", "score.jsonl", "--set", SET, "--output", "out/score.md", "--json"),
+    "score": ("score", "--answers", "score.jsonl", "--set", SCORED, "--output", "out/score.md", "--json"),
     "answer": ("answer", f"corpora/{BYLAW}", "What does a casual trader pay for a pitch?", "--json"),
     "process-file": (
         *("process", "-t", f"corpora/{MECHANICS}", "-r", "1", "4", "--variants", "numerical", "context"),
@@ -80,10 +78,7 @@ def record(folder: Path, checkout: Path) -> None:
         project.write_answers()
         for command, words in SHOW.items():
             project.run(command, words)
-        first = json.loads(
-            (project.root / f"assets/published/{SET}/questions.jsonl").read_text().splitlines()[0]
-        )
-        project.run("show", ("show", first["id"], "--json"))
+        project.show_first()
         project.script(PROBE, str(project.root / "dagster"))
         paths = {str(project.root): "<root>", str(project.checkout): "<checkout>"}
         for folder in project.root.glob(
@@ -119,19 +114,34 @@ class Project:
             raise SystemExit(ended.stderr)
 
     def write_answers(self) -> None:
-        """The answers of a system that is often wrong: every third one is that of the next question."""
-        published = (self.root / f"assets/published/{SET}/questions.jsonl").read_text().splitlines()
-        questions = [json.loads(line) for line in published]
-        grade: list[dict[str, str]] = []
-        score: list[dict[str, Any]] = []
-        for number, question in enumerate(questions):
-            answer = questions[(number + (number % 3 == 0)) % len(questions)]["answer"]
-            document = question["row"] or Path(question["source_document"]).name
-            grade.append({"document": document, "question": question["question"], "answer": answer})
-            passages = [evidence["quote"] for evidence in question["evidence"]]
-            score.append({"id": question["id"], "answer": answer, "passages": passages})
-        for name, rows in (("grade", grade), ("score", score)):
-            (self.root / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        """The answers of systems to be graded and scored. Some are right, others are wrong in several ways."""
+        for name in GRADED:
+            questions = self._published(name)
+            rows = [
+                {"document": _document(question), "question": question["question"], "answer": answer}
+                for question, following in zip(questions, questions[1:] + questions[:1], strict=True)
+                for answer in _answers(question, following["answer"])
+            ]
+            _write(self.root / f"grade-{name.partition('/')[0]}.jsonl", rows)
+        questions = self._published(SCORED)
+        answers = [questions[number - (number % 3 == 0)]["answer"] for number in range(len(questions))]
+        rows = [
+            {
+                "id": question["id"],
+                "answer": answer,
+                "passages": [part["quote"] for part in question["evidence"]],
+            }
+            for question, answer in zip(questions, answers, strict=True)
+        ]
+        _write(self.root / "score.jsonl", rows)
+
+    def show_first(self) -> None:
+        """Show one question with its lineage."""
+        self.run("show", ("show", self._published(SCORED)[0]["id"], "--json"))
+
+    def _published(self, name: str) -> list[dict[str, Any]]:
+        text = (self.root / f"assets/published/{name}/questions.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines()]
 
     def _process(self, *words: str) -> subprocess.CompletedProcess[str]:
         kept = {
@@ -148,3 +158,25 @@ class Project:
         return subprocess.run(
             words, cwd=self.root, env=environment, capture_output=True, text=True, check=False
         )
+
+
+def _document(question: dict[str, Any]) -> str:
+    return question["row"] or Path(question["source_document"]).name
+
+
+def _answers(question: dict[str, Any], other: str) -> tuple[str, ...]:
+    """The answer, a wrong one, and the evidence as it is, shortened, with other numbers, and with its opposite."""
+    quote = " ".join(question["evidence"][-1]["quote"].split())
+    words = quote.split()
+    return (
+        question["answer"],
+        other,
+        quote,
+        " ".join(word for number, word in enumerate(words) if number % 4 != 3),
+        re.sub(r"\d+", lambda number: str(int(number[0]) + 1), quote),
+        re.sub(r"\b(is|was|are|were|has|have|had|can|must|may|will)\b", r"\1 not", quote, count=1),
+    )
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
