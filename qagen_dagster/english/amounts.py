@@ -1,6 +1,6 @@
-"""Comparisons around a number or date: "more than 80", "before 1967", "85 or more" state a limit, not a value.
+"""Numbers as texts write them: digits with separators, scales, words, ordinals, shares, money, units.
 
-Numbers as texts write them: digits with separators, scales, words, ordinals, shares, money, units.
+A comparison around a number or date ("more than 80", "before 1967", "85 or more") states a limit, not a value.
 """
 
 from __future__ import annotations

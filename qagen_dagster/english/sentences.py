@@ -1,14 +1,8 @@
-"""English abbreviations after which a full stop may not end the sentence, grouped by what must follow.
+"""Finds the sentences of any text (an answer, a parsed document, a list) by rules, in one pass, with their offsets.
 
-`sentences.py` has the rules that use them.
-
-Groups the lines of a text into blocks: wrapped prose is one block; each list item and each heading is a block.
-
-`sentences.py` finds the sentences inside a block.
-
-Finds the sentences of any text (an answer, a parsed document, a list) by rules, in one pass, with their offsets.
-
-The embedded generator has stricter rules for the sentences that it asks about.
+The lines of a text are first grouped into blocks: wrapped prose is one block; each list item and each heading is a block. After some
+abbreviations a full stop does not end a sentence. They are grouped by what must follow. The embedded generator has stricter rules for
+the sentences that it asks about.
 """
 
 from __future__ import annotations

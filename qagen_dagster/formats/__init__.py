@@ -1,4 +1,4 @@
-"""Readers of document formats: each format is one file, registered by one line in `registry.py`."""
+"""Readers of document formats: each format is one file or one folder, registered by one line in `registry.py`."""
 
 import sys
 

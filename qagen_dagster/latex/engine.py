@@ -1,9 +1,6 @@
-"""A compilable TeX document around an item or a picture: its packages and the macros that items expect.
+"""A TeX engine of this machine, and the compilation of items and pictures with it in a sandbox.
 
-A preamble from the source comes first and takes precedence.
-
-A TeX engine of this machine, and the compilation of items and pictures with it in a sandbox.
-
+An item becomes a document with the packages and macros that items expect. A preamble from the source comes first and takes precedence.
 LuaTeX is not used, because its Lua interpreter can open files and sockets.
 """
 

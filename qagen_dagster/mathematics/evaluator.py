@@ -1,11 +1,8 @@
-"""The allow-list of checkable forms, applied to the syntax tree before anything is computed.
+"""Exact computation of checkable forms, with SymPy and without eval.
 
-The error names the construct that is not on the list.
-
-Exact computation of forms that passed the allow-list, with SymPy and without eval.
-
-Sizes are bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is
-small enough to be computed in any process.
+An allow-list is applied to the syntax tree before anything is computed. The error names the construct that is not on it. Sizes are
+bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be computed in
+any process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The tokenizer of an option's text, plain or LaTeX.
+"""Parses the text of an option's value, plain or LaTeX: tokens first, then an expression in the syntax of checkable forms.
 
-The parser of an option's value: from tokens to an expression in the syntax of checkable forms.
-
-A recursive descent over at most a few hundred tokens, with bounded depth. The caller reads units after the value.
+The parser is a recursive descent over at most a few hundred tokens, with bounded depth. The caller reads units after the value.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Parsing of a unit after a number: `m s^{-1}`, `kg/m^3`, `metres per second`, `%`, degrees.
+"""Reads an option's text, plain or LaTeX, as one value with a unit.
 
-Reading of an option's text, plain or LaTeX, as one value with a unit.
-
-Numbers with thousands separators, fractions, mixed numbers, powers, roots, pi, scientific notation, per cent,
-degrees, units, common functions and single-letter symbols become an expression that `evaluator.py` computes. Words,
+Numbers with thousands separators, fractions, mixed numbers, powers, roots, pi, scientific notation, per cent, degrees, units (`m s^{-1}`,
+`kg/m^3`, `metres per second`), common functions and single-letter symbols become an expression that `evaluator.py` computes. Words,
 ranges and lists of values are refused. Nothing is computed here.
 """
 

@@ -2,7 +2,7 @@
 
 The end of a process releases what it held. Each permit of the semaphore is a file, and whoever holds its lock holds the permit. Threads of one
 process queue in order, and the first one looks for a free permit. A newcomer does not take a permit at once while others wait: it polls like
-them, so that nobody starves. What does not belong here: rate limits (`limits.py`).
+them, so that nobody starves. What does not belong here: rate limits (`rate_limits.py`).
 """
 
 from __future__ import annotations

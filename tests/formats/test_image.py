@@ -1,7 +1,4 @@
-"""Pages that we have drawn lose the white around what is on them, whatever mode and encoding they have.
-
-Pictures: sizes, encodings, broken files, and PNG, JPEG and WebP as documents.
-"""
+"""Pictures: sizes, encodings, broken files, PNG, JPEG and WebP as documents, and white margins that are cut off."""
 
 from __future__ import annotations
 

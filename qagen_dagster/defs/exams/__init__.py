@@ -1,1 +1,1 @@
-"""Assets, checks, metadata and partitions of exams."""
+"""Assets, checks and metadata of exams."""

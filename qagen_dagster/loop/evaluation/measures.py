@@ -4,7 +4,7 @@ Sources: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuat
 scripts without spaces between words each character is a token, as in MLQA, Lewis et al. 2020). Voorhees, TREC-8 question
 answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain, here binary:
 log2(1 + rank), relative to the best possible order). McNemar, Psychometrika 1947 (paired shares; here the exact binomial
-test). `answer_match.py` compares the facts of two answers.
+test). `english/answers.py` compares the facts of two answers.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Exports of problem banks, one module per format. Exporters do not write to disk."""
+"""Exports of problem banks. Exporters do not write to disk."""

@@ -1,9 +1,4 @@
-"""The authors of JATS articles.
-
-Where sections of a JATS article end.
-
-JATS: front matter, sections, floats, formulae, references, and what must not be read.
-"""
+"""JATS articles: front matter and authors, sections, floats, formulae, references, and what must not be read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Rows of tables without ruling lines: cells that stand close together, and cells of several lines.
-
-Tables in letters of one width: their cells are parted by columns of blanks, also where one blank parts words.
-"""
+"""Tables without ruling lines: close cells, cells of several lines, and columns of blanks in letters of one width."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Boxes of forms in the text: which are ticked, and beside which words.
-
-Raised and lowered letters of a page, written with "^" and "_"; signs of symbol fonts as they look.
-"""
+"""Letters of a page as text: raised and lowered ones, signs of symbol fonts, and boxes of forms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Titles of PDFs: what is taken for one, and what is printed like one.
-
-Titles of PDFs that their properties or their outlines state.
-"""
+"""Titles of PDFs: what is printed like one, and what properties and outlines state."""
 
 from __future__ import annotations
 

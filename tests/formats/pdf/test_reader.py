@@ -1,7 +1,4 @@
-"""Pages of PDF files as pictures: limits, crops, rotation.
-
-PDF files as documents: outcomes, pages, metadata, headings, pictures of pages.
-"""
+"""PDF files as documents: outcomes, pages, metadata, headings, and pictures of pages with their limits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Sidebars beside a title: they are read before or after the article, whatever the order in which the page is drawn.
-
-Reading order: columns, tables, turned text, running heads, scripts from right to left.
-"""
+"""Reading order: columns, sidebars, tables, turned text, running heads, scripts from right to left."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Visuals of PDFs drawn here: what is found, where, what it is called, on which lines; and what is left alone.
-
-The limits of the search for visuals count what is on the pages, and say which pages were left out.
-"""
+"""Visuals of PDFs drawn here: what is found, where, what it is called, what is left alone, and which pages are left out."""
 
 from __future__ import annotations
 

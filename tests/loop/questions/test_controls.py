@@ -1,7 +1,4 @@
-"""A question that says it needs several passages is rejected if the validator answers it without them.
-
-A visual question needs a picture: what the validator answers without pictures is rejected.
-"""
+"""The controls: a multi-hop question needs its passages, a visual question its picture."""
 
 from __future__ import annotations
 

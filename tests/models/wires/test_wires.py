@@ -1,7 +1,4 @@
-"""The three wires over HTTP with the real SDK clients: what is sent, and what is read.
-
-Whatever a server sends, reading it gives a response or MalformedResponseError.
-"""
+"""The three wires over HTTP with the real SDK clients: what is sent, what is read, and that any reply gives a response or an error."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What becomes of questions that are asked for again: repeats, refusals, empty replies.
-
-An answer of a batch that the validator refused may be corrected once.
-
-What the answerer and the judge of a batch are shown.
-"""
+"""Questions of a batch that are asked for again or corrected once, and what its answerer and judge are shown."""
 
 from __future__ import annotations
 
