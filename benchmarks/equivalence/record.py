@@ -81,10 +81,8 @@ def record(folder: Path, checkout: Path) -> None:
         project.show_first()
         project.script(PROBE, str(project.root / "dagster"))
         paths = {str(project.root): "<root>", str(project.checkout): "<checkout>"}
-        for folder in project.root.glob(
-            "assets/problems/files-*"
-        ):  # named by a hash of the path of the file of problems
-            paths[folder.name] = "files-<hash of path>"
+        for tasks in project.root.glob("assets/problems/files-*"):  # named by a hash of a path
+            paths[tasks.name] = "files-<hash of path>"
         masks = Masks.of(paths, project.root / "assets", began, datetime.now(UTC))
         write_canonical(project.root, folder, masks)
 
