@@ -142,7 +142,6 @@ class Row:
         anew: fields with which a product that is out of date is made again. Without `replace` a run would keep what exists.
         always: whether it is made without having been made once, also after a failure and with --force.
         within: a product whose runs make this one, too.
-        heeds: whether a task of `needs` with these reasons can change it.
     """
 
     product: Product
@@ -161,7 +160,6 @@ class Row:
     anew: Fields = field(default_factory=dict[str, Any])
     always: bool = False
     within: Product | None = None
-    heeds: Callable[[tuple[str, ...]], bool] = lambda _: True
 
 
 def every(assets: Iterable[str], fields: Fields) -> Fields:
@@ -308,7 +306,7 @@ ROWS = (
     Row(
         Product.QUESTIONS, Unit.COMBINATION, Group.QUESTIONS, "how-it-works.md", QUESTIONS, "{}",
         ops=_question_ops,
-        needs=(Product.DOCUMENTS,), heeds=lambda reasons: not parsing.only_retries(reasons),
+        needs=(Product.DOCUMENTS,),
         why=_why_questions_outdated,
         inputs=lambda space, key: _documents(space, Combination.from_key(key).corpus),
         profile=_profile_of,

@@ -189,7 +189,7 @@ class _Search:
         return tuple(
             task.name
             for task in near
-            if task.product in row.needs and _belong(task.partition, key) and row.heeds(task.reasons)
+            if task.product in row.needs and _belong(task.partition, key)
         )
 
 
