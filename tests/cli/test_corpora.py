@@ -64,7 +64,9 @@ def test_files_that_cannot_be_used_are_named_and_keep_nothing_out_of_date(qagen:
     for name, (_, outcome, detail) in UNUSABLE.items():
         assert listed[name]["outcome"] == outcome
         assert detail in listed[name]["detail"]
-    assert qagen("documents", "--outcome", "encrypted").out.startswith("water | contract.pdf | encrypted | a password")
+    assert qagen("documents", "--outcome", "encrypted").out.startswith(
+        "water | contract.pdf | encrypted | a password"
+    )
     assert "documents water" not in qagen("stale").out
     assert "everything is up to date" in qagen("run").err
     assert qagen("documents", "--corpus", "fire").code == 2

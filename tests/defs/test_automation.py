@@ -114,7 +114,9 @@ def test_runs_of_the_last_launch_hold_the_next_one_back(project: Project) -> Non
         assert graph.nightly().skipped == "the runs of the last launch have not ended"
 
 
-@pytest.mark.parametrize("change", ["a higher target of the command line", "a lower target", "fewer attempts"])
+@pytest.mark.parametrize(
+    "change", ["a higher target of the command line", "a lower target", "fewer attempts"]
+)
 def test_fewer_wanted_questions_remove_none(project: Project, change: str) -> None:
     published = project.assets / "published" / KEY / "questions.jsonl"
     attempts = "max_attempts: {}, modes:" if change == "fewer attempts" else "modes:"

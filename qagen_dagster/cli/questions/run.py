@@ -211,7 +211,9 @@ def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator
         known = space.store.exists(CorpusIndex.key(corpus))
         bad = [one for one in space.entries(corpus) if one.outcome not in usable] if known else []
         for one in bad[:_NAMED]:
-            yield f"{corpus}/documents/{one.source}: {one.outcome}" + (f", {one.detail}" if one.detail else "")
+            yield f"{corpus}/documents/{one.source}: {one.outcome}" + (
+                f", {one.detail}" if one.detail else ""
+            )
         if bad[_NAMED:]:
             yield f"{corpus}: {len(bad) - _NAMED} more documents cannot be used; see: qagen documents --corpus {corpus}"
 

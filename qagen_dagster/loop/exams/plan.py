@@ -215,7 +215,7 @@ class PartPlan:
     budget: Budget = field(default_factory=Budget)
     replace: bool = False
     kept: Mapping[int, str] = field(default_factory=dict[int, str])
-    given: Given = Given()
+    given: Given = field(default_factory=Given)
 
     @property
     def others(self) -> int:

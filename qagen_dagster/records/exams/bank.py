@@ -255,7 +255,7 @@ class Given(Record):
     seed: int | None = None
     max_designer_retries: int | None = None
     max_implementer_retries: int | None = None
-    models: dict[str, str] = {}
+    models: dict[str, str] = Field(default_factory=dict)
     goal: bool = False
 
 

@@ -125,8 +125,14 @@ def esat_ids(qagen: Command) -> list[str]:
     "runs",
     [
         [("--schema", "M1,P2", "--items", "8")],
-        [("--schema", "M1", "--items", "3", "--seed", "7"), ("--schema", "M1,P2", "--items", "8", "--seed", "9")],
-        [("--schema", "M1", "--items", "4", "--w-easy", "0", "--max-implementer-retries", "0"), ("--items", "1")],
+        [
+            ("--schema", "M1", "--items", "3", "--seed", "7"),
+            ("--schema", "M1,P2", "--items", "8", "--seed", "9"),
+        ],
+        [
+            ("--schema", "M1", "--items", "4", "--w-easy", "0", "--max-implementer-retries", "0"),
+            ("--items", "1"),
+        ],
     ],
 )
 def test_what_a_command_asked_for_is_not_out_of_date(esat: Command, runs: list[tuple[str, ...]]) -> None:
