@@ -1,4 +1,6 @@
-"""The commands `qagen init`, which makes the folder of a new corpus, and `qagen corpora check`, which reads every corpus.yaml."""
+"""The commands about corpora: `qagen init` makes the folder of a new one, `qagen corpora check` reads every corpus.yaml,
+`qagen documents` lists what became of the files.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,13 @@ import json
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.cli.options import OneOf, json_option
+from qagen_dagster.cli.output import fail, print_json, warn
 from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, load_corpora, load_corpus
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import CorpusIndex, Outcome
 from qagen_dagster.records.ids import check_name
 from qagen_dagster.settings import Settings
 
@@ -38,21 +42,58 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
             found.get(name)
         except ConfigError as error:
             faults = [error, *(fault for fault in faults if fault is not error)]
+    files = {corpus.key: len(discover(corpus)) for corpus in good}
+    warnings = [f"{key}: there are no documents" for key, count in files.items() if not count]
     if as_json:
         rows = {
             corpus.key: {
                 "name": corpus.config.name,
-                "files": len(discover(corpus)),
+                "files": files[corpus.key],
                 "combinations": [one.key for one in corpus.combinations()],
             }
             for corpus in good
         }
-        print_json({"corpora": rows, "faults": [str(fault) for fault in faults]})
+        print_json({"corpora": rows, "faults": [str(fault) for fault in faults], "warnings": warnings})
     else:
         for corpus in good:
-            files, scenarios = len(discover(corpus)), ", ".join(corpus.config.scenarios)
-            echo(f"{corpus.key}: valid; files: {files}; scenarios: {scenarios}")
+            scenarios = ", ".join(corpus.config.scenarios)
+            echo(f"{corpus.key}: valid; files: {files[corpus.key]}; scenarios: {scenarios}")
+        warn(warnings)
     return 2 if fail(faults) else 0
+
+
+@click.command()
+@click.option("--corpus", help="Only this corpus. Default: all.")
+@click.option("--outcome", type=OneOf(Outcome), help="Only documents with this outcome. Default: all.")
+@json_option
+@click.pass_obj
+def documents(settings: Settings, corpus: str | None, outcome: Outcome | None, as_json: bool) -> None:
+    """List documents with their outcomes, and why a file cannot be used.
+
+    Shows what was last parsed. Files that were not parsed yet are not listed.
+    """
+    space = Workspace(settings)
+    chosen = [space.corpus(corpus)] if corpus else list(space.corpora.corpora.values())
+    parsed = [one.key for one in chosen if space.store.exists(CorpusIndex.key(one.key))]
+    found = [
+        {"corpus": key, "document": one.id, "source": one.source}
+        | {"outcome": one.outcome.value, "detail": one.detail}
+        for key in parsed
+        for one in space.entries(key)
+        if outcome in (None, one.outcome)
+    ]
+    unread = [
+        f"{one.key}: its documents were never parsed; qagen run --corpus {one.key} reads them"
+        for one in chosen
+        if one.key not in parsed
+    ]
+    if as_json:
+        print_json(found)
+    else:
+        for row in found:
+            told = (row["corpus"], row["document"], row["outcome"], row["detail"])
+            echo(" | ".join(part for part in told if part))
+    warn((*unread, *space.corpora.faults))
 
 
 TEMPLATE = """\

@@ -35,6 +35,7 @@ COMMANDS = {
     "convert": ("problems.tasks", "Convert problems to another format with the same answer."),
     "corpora": ("corpora", "Check the configuration of corpora."),
     "doctor": ("doctor", "Check the installation, the configuration and the models."),
+    "documents": ("corpora", "List documents with their outcomes and reasons."),
     "estimate": ("questions.estimate", "Forecast calls, tokens, cost and time of a run."),
     "evaluate": ("evaluation", "Evaluate published question sets."),
     "exam": ("exams.commands", "Make and export banks of multiple-choice exam items."),
@@ -64,7 +65,7 @@ COMMANDS = {
 
 GROUPS = {  # of commands, as --help shows them
     "Question sets": (
-        "init", "corpora", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
+        "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
         "evaluate", "export", "score",
     ),
     "Search and answers": ("index", "answer"),

@@ -20,13 +20,14 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.refresh.products import TABLE
+from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.settings import MAX_USD, MAX_USD_PER_DAY
 
 LAUNCH_TAG = "qagen/launch"  # nightly or change
@@ -88,6 +89,10 @@ class Launch:
             if task.partition and task.partition not in self.known:
                 refused[f"reload definitions to run {task.name}"] = None
                 continue
+            kept = self._kept(task)
+            if kept is not None:
+                refused[f"{task.partition}: {kept}"] = None
+                continue
             try:
                 limits = self._limits(task)
             except ConfigError as error:
@@ -98,6 +103,12 @@ class Launch:
                 continue
             self.log.info(f"{task.name}: {'; '.join(task.reasons)}")
             yield self._request(task, limits)
+
+    def _kept(self, task: Task) -> str | None:
+        """Why the run would refuse to replace what there is."""
+        if task.product is not Product.QUESTIONS:
+            return None
+        return why_kept(self.space, Combination.from_key(task.partition), RunOptions())
 
     def _tried(self, task: Task) -> bool:
         """Whether the task was launched before and would do the same again. Each night tries everything once."""

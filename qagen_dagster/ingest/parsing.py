@@ -5,7 +5,7 @@ Each file gives documents, or an outcome that says why not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -42,7 +42,6 @@ from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
 NEVER_PARSED = "its documents were never parsed"
-_RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{name}-{version}" for name, version in VERSIONS.items())
 _NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no parser accepts; it is tried again when a parser changes
@@ -56,7 +55,6 @@ class _Fault(Enum):
     REMOVED = "removed files"
     OPTIONS = "files parsed with other options"
     PARSER = "files parsed by another version of the parser"
-    RETRIED = "unreadable files that are tried again"
     DAMAGED = "files with a damaged or missing record"
     UNSEEN = "documents without a list of their tables and figures"
 
@@ -86,12 +84,32 @@ def _state(entry: IndexEntry | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class _Reading:
+    """The parse options, and the tag of them that entries of an index have."""
+
+    options: ParseOptions
+    tag: str
+
+    @classmethod
+    def of(cls, corpus: Corpus, settings: Settings) -> _Reading:
+        """Raises ConfigError when a configured password variable is not set."""
+        options = corpus.config.documents
+        return cls(parse_options(options), options_fingerprint(options, settings))
+
+    def tag_for(self, outcome: Outcome, sha256: str) -> str:
+        """The tag of a file. If no password opened the file, two digits change with the passwords: it is tried again then."""
+        given = sorted(self.options.passwords.values())
+        if outcome is not Outcome.ENCRYPTED or not given:
+            return self.tag
+        return f"{self.tag}-{fingerprint([sha256, *given])[:2]}"
+
+
+@dataclass(frozen=True)
 class _Job:
     corpus: str
     store: Store
     pool: ParserPool
-    options: ParseOptions
-    options_tag: str
+    reading: _Reading
     previous: dict[str, tuple[IndexEntry, ...]]
     stopped: Event = field(default_factory=Event)
 
@@ -114,8 +132,7 @@ def parse_corpus(
         corpus=corpus.key,
         store=store,
         pool=pool,
-        options=parse_options(corpus.config.documents),
-        options_tag=options_fingerprint(corpus.config.documents, settings),
+        reading=_Reading.of(corpus, settings),
         previous={name: tuple(entries) for name, entries in _by_source(known.documents if known else ())},
     )
     files = discover(corpus)
@@ -160,8 +177,7 @@ def why_outdated(corpus: Corpus, store: Store, settings: Settings) -> tuple[str,
 
 def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tuple[str, str]], list[str]]:
     """The files that must be parsed, each with the fault; and the files that are gone."""
-    tag = options_fingerprint(corpus.config.documents, settings)
-    max_bytes = parse_options(corpus.config.documents).max_bytes
+    reading = _Reading.of(corpus, settings)
     files = {file.name: file for file in discover(corpus)}
     faults: list[tuple[str, str]] = []
     removed: list[str] = []
@@ -171,19 +187,14 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
         if file is None:
             removed.append(source)
             continue
-        sha256 = _hashed(file, max_bytes, Event())
-        found = (_fault(entry, sha256, tag, corpus.key, store) for entry in entries)
+        sha256 = _hashed(file, reading.options.max_bytes, Event())
+        found = (_fault(entry, sha256, reading, corpus.key, store) for entry in entries)
         faults += [(source, fault.value) for fault in islice(filter(None, found), 1)]
     return [*faults, *((name, _Fault.NEW.value) for name in files)], removed
 
 
 def _by_source(entries: Iterable[IndexEntry]) -> Iterator[tuple[str, Iterator[IndexEntry]]]:
     return groupby(entries, key=attrgetter("source"))  # an index keeps the entries of a file together
-
-
-def only_retries(reasons: Sequence[str]) -> bool:
-    """Whether the corpus is parsed again only because a file that could not be parsed might be readable now."""
-    return all(_Fault.RETRIED.value in one for one in reasons)
 
 
 def files_version(corpus: Corpus, settings: Settings) -> str:
@@ -230,13 +241,15 @@ def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFil
 
 
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
-    sha256 = _hashed(file, job.options.max_bytes, job.stopped)
+    sha256 = _hashed(file, job.reading.options.max_bytes, job.stopped)
     kept = job.previous.get(file.name, ())
-    if kept and not any(_fault(entry, sha256, job.options_tag, job.corpus, job.store) for entry in kept):
+    crashed = any(entry.outcome is Outcome.CRASHED for entry in kept)  # it may not happen again
+    faults = (_fault(entry, sha256, job.reading, job.corpus, job.store) for entry in kept)
+    if kept and not crashed and not any(faults):
         return list(kept), False
     if isinstance(sha256, ParsedFile):
         return [_failed_file(file, sha256, "", job)], False
-    found = job.pool.parse(file.source, job.options)
+    found = job.pool.parse(file.source, job.reading.options)
     sha256 = found.sha256 or sha256  # of what was parsed: the file may have changed meanwhile
     if not found.entries:
         return [_failed_file(file, found, sha256, job)], True
@@ -244,7 +257,7 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
 
 
 def _fault(
-    entry: IndexEntry, sha256: str | ParsedFile, options_tag: str, corpus: str, store: Store
+    entry: IndexEntry, sha256: str | ParsedFile, reading: _Reading, corpus: str, store: Store
 ) -> _Fault | None:
     """Why a file must be parsed again; None if what is stored is still good."""
     if isinstance(sha256, ParsedFile):
@@ -252,10 +265,8 @@ def _fault(
         return None if same and store.exists(Document.key(corpus, entry.id)) else _Fault.CHANGED
     if entry.source_sha256 != sha256:
         return _Fault.CHANGED
-    if entry.options != options_tag:
+    if entry.options != reading.tag_for(entry.outcome, sha256):
         return _Fault.OPTIONS
-    if entry.outcome in _RETRIED:
-        return _Fault.RETRIED
     if entry.parser not in {*_PARSERS, _NO_PARSER}:
         return _Fault.PARSER
     if store.find_valid(Document.key(corpus, entry.id), Document) is None:
@@ -277,7 +288,7 @@ def _store(
         document = document.model_copy(update={"text_sha256": content_hash(text)})
         _write_text(job, document, text)
     job.store.write(Document.key(job.corpus, document.id), document)
-    return _entry(document, job.options_tag)
+    return _entry(document, job.reading.tag)
 
 
 def _write_text(job: _Job, document: Document, text: bytes) -> None:
@@ -332,7 +343,7 @@ def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job) ->
     document = _document(file, found, None, sha256)
     job.store.remove(Document.text_key(job.corpus, document.id))  # the text of an earlier version
     job.store.write(Document.key(job.corpus, document.id), document)
-    return _entry(document, job.options_tag)
+    return _entry(document, job.reading.tag_for(document.outcome, sha256))
 
 
 def build_manifests(

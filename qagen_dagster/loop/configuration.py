@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS
 
 NONE = "none"
 OTHER_VERSION = "its settings, its prompts or the version of this program changed"
@@ -42,6 +43,12 @@ def model_settings(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
         for name, value in spec.identity().items()
         if name not in ("provider", "model")
     }
+
+
+def is_free_for_paid(made: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether free models would replace the work of paid ones. Models are `provider:model`."""
+    free = [[name.partition(":")[0] in FREE_PROVIDERS for name in names] for names in (made, wanted)]
+    return not all(free[0]) and all(free[1])
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:

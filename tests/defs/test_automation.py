@@ -112,3 +112,39 @@ def test_runs_of_the_last_launch_hold_the_next_one_back(project: Project) -> Non
         graph.begin(request)
         assert graph.requests().skipped == "the runs of the last launch have not ended"
         assert graph.nightly().skipped == "the runs of the last launch have not ended"
+
+
+@pytest.mark.parametrize(
+    "change", ["a higher target of the command line", "a lower target", "fewer attempts"]
+)
+def test_fewer_wanted_questions_remove_none(project: Project, change: str) -> None:
+    published = project.assets / "published" / KEY / "questions.jsonl"
+    attempts = "max_attempts: {}, modes:" if change == "fewer attempts" else "modes:"
+    first = waterworks.corpus(2 if "higher" in change else 4)
+    project.corpus("water", first.replace("modes:", attempts.format(30)), {})
+    words = ("--target-count", "4") if "higher" in change else ()
+    assert project.qagen("run", *words).code == 0
+    before = published.read_bytes()
+    assert before.count(b"\n") == 4
+    if "lower" in change:
+        project.corpus("water", waterworks.corpus(1), {})
+    if "attempts" in change:
+        project.corpus("water", first.replace("modes:", attempts.format(1)), {})
+    with GraphRun(project) as graph:
+        assert graph.settle() == []
+        project.corpus("water", waterworks.corpus(1), {"plain.txt": waterworks.notes("plain")})
+        assert graph.settle() != []
+        assert before.splitlines()[0] in published.read_bytes()
+        assert published.read_bytes().count(b"\n") == 8
+    assert project.qagen("run", "--replace", "--force").code == 0
+    assert published.read_bytes().count(b"\n") == 2
+
+
+def test_a_set_of_paid_models_is_not_launched_with_free_ones(project: Project) -> None:
+    assert project.qagen("run").code == 0
+    for name in ("corpus.json", "questions.jsonl"):
+        path = project.assets / "published" / KEY / name
+        path.write_text(path.read_text().replace("scripted:", "openai:"))
+    project.corpus("water", waterworks.corpus(3), {})
+    with GraphRun(project) as graph:
+        assert "made the published set" in graph.requests().skipped

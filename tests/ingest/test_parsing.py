@@ -193,7 +193,9 @@ def test_a_password_that_came_later_opens_the_file(desk: Desk, monkeypatch: pyte
     monkeypatch.setenv("PDF_PASSWORD", "silk")
     desk.options = DocumentOptions(passwords={"locked.pdf": "PDF_PASSWORD"})
     assert outcomes(desk) == {"a.txt": Outcome.PARSED, "locked.pdf": Outcome.ENCRYPTED}
+    assert "locked.pdf" not in str(why_outdated(desk.corpus, desk.store, desk.settings))
     monkeypatch.setenv("PDF_PASSWORD", "wool")
+    assert "locked.pdf" in str(why_outdated(desk.corpus, desk.store, desk.settings))
     assert outcomes(desk)["locked.pdf"] is Outcome.PARSED
     assert desk.pool.parsed == ["locked.pdf"]
     assert b"opens at noon" in desk.store.read_bytes(Document.text_key("notes", "locked.pdf"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.before_run import refused, why_kept
@@ -33,11 +34,15 @@ from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.document import CorpusIndex, Outcome
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
+
+
+_NAMED = 5  # files that cannot be used, of each corpus
 
 
 @click.command()
@@ -93,7 +98,7 @@ def run(
         failures = _materialize(work, Scope(combinations, options, force), progress)
     reports = [report(space, combination) for combination in combinations]
     _print(settings, reports, failures, as_json)
-    warn(space.corpora.faults)
+    warn((*space.corpora.faults, *_unusable(space, combinations)))
     return fail(failures)
 
 
@@ -194,6 +199,23 @@ def _print(settings: Settings, reports: list[CombinationReport], failures: list[
         f"{accepted} accepted questions in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
     console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {_ui(settings)}")
+
+
+def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator[str]:
+    """A line for each of the first files of which no mode can use the text or the pages."""
+    modes: dict[str, set[Mode]] = {}
+    for one in combinations:
+        modes.setdefault(one.corpus, set()).add(one.mode)
+    for corpus, asked in modes.items():
+        usable = USABLE if Mode.VISUAL in asked else (Outcome.PARSED,)
+        known = space.store.exists(CorpusIndex.key(corpus))
+        bad = [one for one in space.entries(corpus) if one.outcome not in usable] if known else []
+        for one in bad[:_NAMED]:
+            yield f"{corpus}/documents/{one.source}: {one.outcome}" + (
+                f", {one.detail}" if one.detail else ""
+            )
+        if bad[_NAMED:]:
+            yield f"{corpus}: {len(bad) - _NAMED} more documents cannot be used; see: qagen documents --corpus {corpus}"
 
 
 def _ui(settings: Settings) -> str:

@@ -40,6 +40,9 @@ class ExamRunConfig(ModelConfig):
     max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
     models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
     replace: bool = Field(False, description="Replace the results of earlier runs. Else a run only adds.")
+    refresh: bool = Field(
+        False, description="Make again what changed, for the goal and with the options of the last launch."
+    )
 
     @property
     def options(self) -> ExamOptions:
@@ -58,6 +61,7 @@ class ExamRunConfig(ModelConfig):
             models=self.models or {},
             run_budget=self.allowance,
             replace=self.replace,
+            refresh=self.refresh,
         )
 
 

@@ -48,9 +48,10 @@ class ProblemConfig(ShardConfig):
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
     replace: bool = Field(False, description="Replace what the bank has. Else a run only adds.")
+    refresh: bool = Field(False, description="Make again what changed, with the options of the last launch.")
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
-        options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace)
+        options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace, self.refresh)
         return plan_problem_set(space, find_problem_set(space.settings.corpora, key), options)
 
 

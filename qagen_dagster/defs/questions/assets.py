@@ -75,7 +75,8 @@ def plan_shards(
     if kept is not None:
         raise ConfigError(kept)
     keep_plan(space, planned, context.run_id, datetime.now(UTC).isoformat())
-    chosen = config.model_copy(update={"profile": planned.profile_name})
+    settled = {"profile": planned.profile_name, "target_count": planned.limits.target_count}
+    chosen = config.model_copy(update=settled)
     what = f"of {len(planned.documents)} documents"
     yield from split(context, space, chosen, run.names, what, least=1, started=run.started)
 

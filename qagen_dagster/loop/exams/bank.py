@@ -139,8 +139,8 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
     A run that replaces results takes effect when all its slots have ended. A set that does not change stays as it is.
     """
     keys = result_keys(workspace, plan)
-    slots = max([plan.slots, *keys])
     former = part_set(workspace, plan.part)
+    slots = max([plan.slots, *keys, 0 if former is None or plan.replace else former.slots])
     found = PartSet(
         part=plan.part,
         schema_title=plan.schema.title,
@@ -150,6 +150,7 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
         models={role.value: spec.name for role, spec in plan.specs.items()},
         fingerprint=plan.configuration,
         results=tuple(keys.values()),
+        given=plan.given,
         run_id=run_id,
         started=started,
         ended=datetime.now(UTC).isoformat(),

@@ -23,17 +23,25 @@ def wanted_part(space: Workspace, part: ExamPart, profile: str | None = None) ->
     return Configuration(plan.configuration, parts, settings)
 
 
-def made_part(space: Workspace, part: ExamPart, _wanted: Configuration) -> Configuration | None:
+def made_part(space: Workspace, part: ExamPart, wanted: Configuration) -> Configuration | None:
     """The configuration of the last run that changed the part; None if it was never made."""
     made = part_set(space, part)
-    return None if made is None else _made(made)
+    if made is None:
+        return None
+    return _made(made) if why_part_outdated(space, part) else wanted
 
 
 def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
-    """Why a part that was made once is out of date, in one line each. Raises ConfigError."""
+    """Why a part that was made once is out of date, in one line each. Raises ConfigError.
+
+    Fewer wanted items are no reason. A part that models of the command line made is never out of date: its profile does not tell what
+    a run of it would cost.
+    """
     made = part_set(space, part)
+    if made is None or made.given.models:
+        return ()
     plan = _planned(space, part, None)
-    if made is None or is_part_current(space, plan):
+    if is_part_current(space, plan):
         return ()
     found = what_changed(_made(made), wanted_part(space, part))
     slots = (f"items: {made.slots} → {plan.slots}",) if made.slots != plan.slots else ()
@@ -41,8 +49,8 @@ def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
 
 
 def _planned(space: Workspace, part: ExamPart, profile: str | None) -> PartPlan:
-    """The part as a run that replaces earlier results makes it: items of another configuration do not count."""
-    return plan_part(space, part, ExamOptions(profile=profile, replace=True))
+    """The part as a run that brings it up to date makes it."""
+    return plan_part(space, part, ExamOptions(profile=profile, refresh=True))
 
 
 def _made(made: PartSet) -> Configuration:

@@ -15,6 +15,7 @@ from qagen_dagster.agents.exams import ExamContext, prompts
 from qagen_dagster.configuration.exams import Exam, chosen, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemLimits
 from qagen_dagster.loop.journal import JournalFile
@@ -24,7 +25,7 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget, Meter
 from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.bank import Examination, PartSet, SlotResult
+from qagen_dagster.records.exams.bank import Examination, Given, PartSet, SlotResult
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.item import ExamPart, ExamSchema, QuestionPackage
 from qagen_dagster.records.ids import digest, fingerprint
@@ -164,7 +165,8 @@ class ExamOptions:
     """Options of a run that replace the configuration; None: as configured.
 
     `n_items` and `seed` are those of the whole exam. `models` binds roles to other models, as `model` or `provider:model`.
-    `replace`: results of earlier runs do not count.
+    `replace`: results of earlier runs do not count. `refresh`: the run brings a part up to date. It keeps to what the launch that made
+    the part was given, removes no slot, and replaces results only if the configuration changed.
     """
 
     profile: str | None = None
@@ -177,6 +179,14 @@ class ExamOptions:
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     run_budget: Allowance | None = None  # replaces the profile's budget of a run
     replace: bool = False
+    refresh: bool = False
+
+    @property
+    def given(self) -> Given:
+        """What a set remembers of it."""
+        names = Given.model_fields.keys() - {"goal", "models"}
+        goal = bool(self.n_items or self.weights or self.schema_prefixes)
+        return Given(**{one: getattr(self, one) for one in names}, models=dict(self.models), goal=goal)
 
 
 @dataclass(frozen=True)
@@ -200,6 +210,7 @@ class PartPlan:
     budget: Budget = field(default_factory=Budget)
     replace: bool = False
     kept: Mapping[int, str] = field(default_factory=dict[int, str])
+    given: Given = field(default_factory=Given)
 
     @property
     def others(self) -> int:
@@ -243,6 +254,20 @@ class PartPlan:
 
 def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> PartPlan:
     """Resolve configuration, quota and models. Raises ConfigError. Asks no model and writes nothing."""
+    made = part_set(workspace, part)
+    if made is None or not options.refresh:
+        return _planned(workspace, part, options)
+    told = made.given.model_dump(exclude={"goal"})
+    told["profile"] = options.profile or told["profile"]
+    plan = _planned(workspace, part, replace(options, **told))
+    slots = made.slots if made.given.goal else max(plan.slots, made.slots)
+    changed = made.fingerprint != plan.configuration
+    anew = changed and not is_free_for_paid(made.models.values(), model_names(plan.specs).values())
+    kept = {} if anew else plan.kept
+    return replace(plan, slots=slots, replace=anew, kept=kept, given=made.given)
+
+
+def _planned(workspace: Workspace, part: ExamPart, options: ExamOptions) -> PartPlan:
     exam = find_exam(workspace.settings.corpora, part.exam)
     schema = exam.schema(part.schema_id)
     if part not in exam.parts():
@@ -267,6 +292,7 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
         budget=effective_budget(profile, options.run_budget),
         replace=options.replace,
         kept={} if options.replace else _kept(workspace, part),
+        given=options.given,
     )
 
 

@@ -18,8 +18,16 @@ from qagen_dagster.latex.engine import (
     sign_declarations,
 )
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
+from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
+from qagen_dagster.loop.problems.plan import (
+    ProblemOptions,
+    SetPlan,
+    picture_key,
+    plan_set,
+    problem_specs,
+    wishes_of,
+)
 from qagen_dagster.loop.problems.properties import (
     alternate_breaches,
     conversion_breaches,
@@ -163,7 +171,8 @@ def plan_problem_set(
 
     Raises ConfigError and StoreError.
     """
-    wished, config = options or ProblemOptions(), problem_set.config
+    config = problem_set.config
+    wished = _as_made(space, problem_set, options or ProblemOptions())
     references, _ = find_references(space, problem_set.references)
     seed = config.seed if wished.seed is None else wished.seed
     former = _former(space, problem_set.key)
@@ -177,10 +186,23 @@ def plan_problem_set(
         compiler=engine_compiler(),
         references=references,
     )
-    plan = replace(plan, former=former, replace=wished.replace)
+    given = (wished.profile, wished.seed)
+    plan = replace(plan, former=former, replace=wished.replace, refresh=wished.refresh, given=given)
     more = _combined(space, plan, problem_set)
     added = more.problems if wished.replace else _as_published(more.problems, former)
     return replace(plan, problems=(*plan.problems, *added), missing=more.missing)
+
+
+def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) -> ProblemOptions:
+    """The options of a run that brings a bank up to date: free models replace nothing that paid ones made."""
+    made = space.store.find_valid(ProblemBank.file_key(problem_set.key, FILES[0]), ProblemBank)
+    if made is None or not wished.refresh:
+        return wished
+    profile = wished.profile or made.profile
+    name = profile or problem_set.config.profile or space.settings.profile
+    wanted = model_names(problem_specs(space.profile(name), name)).values()
+    models = (task.model for one in made.problems for task in one.tasks if task.model)
+    return replace(wished, profile=profile, seed=made.seed, replace=not is_free_for_paid(models, wanted))
 
 
 def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
@@ -280,7 +302,11 @@ def bank_files(bank: ProblemBank) -> dict[str, bytes]:
 def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> PublishedBank:
     """Write the bank's files and all its exports. Changed files of the bank are also kept in the history of the run."""
     bank = open_bank(space, plan)
-    space.store.find_or_set_aside(ProblemBank.file_key(plan.name, FILES[0]), ProblemBank)
+    former = space.store.find_or_set_aside(ProblemBank.file_key(plan.name, FILES[0]), ProblemBank)
+    profile, seed = plan.given
+    if former is not None and not plan.replace and bank.problems == former.problems:
+        profile, seed = former.profile, former.seed
+    bank = bank.model_copy(update={"profile": profile, "seed": seed})
     export = export_of(bank)
     files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
     changed: list[str] = []

@@ -27,13 +27,15 @@ from qagen_dagster.records.text import counted
 def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:
     """The configuration and the source files with which a run would make the bank. Raises ConfigError."""
     problem_set = find_problem_set(space.settings.corpora, key)
-    name = profile or problem_set.config.profile or space.settings.profile
+    made = _bank(space, key)
+    name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
     specs = problem_specs(space.profile(name), name)
     settings = model_settings(specs) | {
         f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
     }
     told = problem_set.config.model_dump(mode="json", exclude={"name", "profile", "sources"})
     settings |= {field: str(value) for field, value in told.items()}
+    settings["seed"] = str(problem_set.config.seed if made is None or made.seed is None else made.seed)
     settings["references"] = find_references(space, problem_set.references)[0].version
     settings["TeX engine"] = engine_compiler().name
     files = {
@@ -64,12 +66,12 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
         return ()
     problem_set = find_problem_set(space.settings.corpora, key)
     if all(source.file.lower().endswith(TEX) for source in problem_set.config.sources):
-        found = read_set(space, problem_set).problems
-        if found != read_sources(space, key).problems:
+        known = {one.id: one for one in read_sources(space, key).problems}
+        if any(known.get(one.id) != one for one in read_set(space, problem_set).problems):
             return ("its source files changed",)
     if reviewed(space, bank) != bank:
         return ("new decisions of reviewers",)
-    plan = plan_problem_set(space, problem_set, ProblemOptions(replace=True))
+    plan = plan_problem_set(space, problem_set, ProblemOptions(refresh=True))
     models = _models(bank)
     roles = {role.value: spec.name for role, spec in plan.specs.items() if role.value in models}
     stored = {one.id: {task.task.key: task.fingerprint for task in one.tasks} for one in bank.problems}

@@ -35,12 +35,17 @@ _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 
 @dataclass(frozen=True)
 class ProblemOptions:
-    """Options of a run that replace the configuration; None: as configured."""
+    """Options of a run that replace the configuration; None: as configured.
+
+    `refresh`: the run brings a bank up to date. It keeps to the profile and the seed of the launch that made the bank, and replaces
+    only what is still wanted: nothing is removed.
+    """
 
     profile: str | None = None
     seed: int | None = None
     run_budget: Allowance | None = None
     replace: bool = False
+    refresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,9 @@ class SetPlan:
 
     Attributes:
         missing: one line for each thing that its author wants and that cannot be worked yet, such as combined problems.
-        former: the published bank. Its problems and their results stay, unless `replace`.
+        former: the published bank. Its problems and their results stay, unless `replace`. With `refresh`, too, those that are no longer
+            wanted stay.
+        given: the profile and the seed that the launch set.
     """
 
     name: str
@@ -64,6 +71,8 @@ class SetPlan:
     missing: tuple[str, ...] = ()
     former: Mapping[str, ProblemRecord] = field(default_factory=dict[str, ProblemRecord])
     replace: bool = False
+    refresh: bool = False
+    given: tuple[str | None, int | None] = (None, None)
 
     @cached_property
     def _by_id(self) -> dict[str, Problem]:
@@ -86,7 +95,7 @@ class SetPlan:
 
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
         wanted = tasks_of(problem, self.wishes)
-        more = (one.task for one in self._kept(problem.id) if one.task not in wanted)
+        more = (one.task for one in self._kept(problem) if one.task not in wanted)
         return ProblemWork(
             problem=problem,
             tasks=tuple(sorted((*wanted, *more), key=lambda one: FULL.index(one.stage))),
@@ -98,13 +107,16 @@ class SetPlan:
         )
 
     def results(self, problem: Problem, store: Store) -> TaskResults:
-        kept = {one.task.key: one.fingerprint for one in self._kept(problem.id)}
+        kept = {one.task.key: one.fingerprint for one in self._kept(problem)}
         return TaskResults(store, self.name, problem.id, kept)
 
-    def _kept(self, problem_id: str) -> list[TaskResult]:
-        """The successful results of a problem in the published bank."""
-        record = None if self.replace else self.former.get(problem_id)
-        return [] if record is None else [one for one in record.tasks if one.end.ok]
+    def _kept(self, problem: Problem) -> list[TaskResult]:
+        """The successful results of a problem in the published bank; when it is replaced, none that are made again."""
+        record = None if self.replace and not self.refresh else self.former.get(problem.id)
+        if record is None or (self.replace and record.problem.fingerprint != problem.fingerprint):
+            return []
+        anew = tasks_of(problem, self.wishes) if self.replace else ()
+        return [one for one in record.tasks if one.end.ok and one.task not in anew]
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> Prob
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
     """All problems of the set in their current state, and those that only the published bank has."""
     records = {one.id: gather_record(workspace, plan, one) for one in plan.problems}
-    if not plan.replace and plan.former.keys() - records.keys():
+    if (plan.refresh or not plan.replace) and plan.former.keys() - records.keys():
         records = {**plan.former, **records}
     return ProblemBank(name=plan.name, title=title, problems=tuple(records.values()))
 

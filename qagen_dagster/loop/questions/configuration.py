@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
-from qagen_dagster.loop.questions.combination import RunOptions, effective_fingerprint, limits_of
+from qagen_dagster.loop.questions.combination import RunOptions, effective_fingerprint, wanted_limits
 from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_hashes, specs_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
@@ -29,7 +29,7 @@ def wanted_questions(
     scenario = corpus.scenario(combination.scenario)
     name = space.profile_name(combination, chosen.profile)
     specs = specs_of(space.profile(name), combination.mode, scenario.strategy)
-    limits = limits_of(scenario, chosen.target_count)
+    limits = wanted_limits(space, combination, chosen)
     control = has_text_control(scenario, combination.mode, specs[Role.VALIDATOR])
     parts = {
         "profile": name,

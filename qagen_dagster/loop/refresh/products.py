@@ -20,8 +20,10 @@ from qagen_dagster.loop.configuration import Configuration
 from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation, why_unevaluated
 from qagen_dagster.loop.exams.bank import is_bank_current
 from qagen_dagster.loop.exams.outdated import made_part, wanted_part, why_part_outdated
+from qagen_dagster.loop.exams.plan import part_set
 from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_ungraded
 from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
+from qagen_dagster.loop.problems.bank import FILES as BANK_FILES
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
@@ -34,7 +36,7 @@ from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.problems.result import Stage
+from qagen_dagster.records.problems.result import ProblemBank, Stage
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 from qagen_dagster.records.text import counted
@@ -140,7 +142,6 @@ class Row:
         anew: fields with which a product that is out of date is made again. Without `replace` a run would keep what exists.
         always: whether it is made without having been made once, also after a failure and with --force.
         within: a product whose runs make this one, too.
-        heeds: whether a task of `needs` with these reasons can change it.
     """
 
     product: Product
@@ -159,7 +160,6 @@ class Row:
     anew: Fields = field(default_factory=dict[str, Any])
     always: bool = False
     within: Product | None = None
-    heeds: Callable[[tuple[str, ...]], bool] = lambda _: True
 
 
 def every(assets: Iterable[str], fields: Fields) -> Fields:
@@ -274,13 +274,14 @@ def _made_parts(space: Workspace, exam: str) -> list[ExamPart]:
 
 
 def _exam_profile(space: Workspace, key: str, _: RunOptions) -> str:
-    exam = find_exam(space.settings.corpora, key.split("/")[0])
-    return exam.config.profile or space.settings.profile
+    exam, made = find_exam(space.settings.corpora, key.split("/")[0]), part_set(space, ExamPart.from_key(key))
+    return (made and made.given.profile) or exam.config.profile or space.settings.profile
 
 
 def _problem_profile(space: Workspace, key: str, _: RunOptions) -> str:
     found = find_problem_set(space.settings.corpora, key)
-    return found.config.profile or space.settings.profile
+    made = space.store.find_valid(ProblemBank.file_key(key, BANK_FILES[0]), ProblemBank)
+    return (made and made.profile) or found.config.profile or space.settings.profile
 
 
 def _why_catalog_outdated(space: Workspace, _: str, scope: Scope) -> tuple[str, ...]:
@@ -305,7 +306,7 @@ ROWS = (
     Row(
         Product.QUESTIONS, Unit.COMBINATION, Group.QUESTIONS, "how-it-works.md", QUESTIONS, "{}",
         ops=_question_ops,
-        needs=(Product.DOCUMENTS,), heeds=lambda reasons: not parsing.only_retries(reasons),
+        needs=(Product.DOCUMENTS,),
         why=_why_questions_outdated,
         inputs=lambda space, key: _documents(space, Combination.from_key(key).corpus),
         profile=_profile_of,
@@ -368,7 +369,7 @@ ROWS = (
     ),
     Row(
         Product.EXAM_PART, Unit.EXAM, Group.EXAMS, "exams.md", ("idea_plans", "exam_items"), "{}",
-        ops=partial(every, ("idea_plans", "exam_items")), needs=(), anew={"replace": True},
+        ops=partial(every, ("idea_plans", "exam_items")), needs=(), anew={"refresh": True},
         why=lambda space, key, _: why_part_outdated(space, ExamPart.from_key(key)),
         keys=lambda space, exam: [one.key for one in _made_parts(space, exam)],
         profile=_exam_profile,
@@ -389,7 +390,7 @@ ROWS = (
     Row(
         Product.PROBLEMS, Unit.SET, Group.PROBLEMS, "problems.md",
         ("problem_sources", *PROBLEM_STAGES, "problem_bank"), "problems {}",
-        ops=_problem_ops, needs=(), anew={"replace": True},
+        ops=_problem_ops, needs=(), anew={"refresh": True},
         why=lambda space, key, _: why_bank_outdated(space, key),
         profile=_problem_profile,
         observed=Observed(

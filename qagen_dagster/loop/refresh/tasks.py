@@ -186,11 +186,7 @@ class _Search:
     def _before(self, row: Row, key: str) -> tuple[str, ...]:
         """The names of the tasks that were found and that the partition waits for."""
         near = self._near.get(_first(key), ()) if key else self.found.values()
-        return tuple(
-            task.name
-            for task in near
-            if task.product in row.needs and _belong(task.partition, key) and row.heeds(task.reasons)
-        )
+        return tuple(task.name for task in near if task.product in row.needs and _belong(task.partition, key))
 
 
 def _first(key: str) -> str:

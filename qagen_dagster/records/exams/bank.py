@@ -244,6 +244,20 @@ class ItemBank(Record):
         return store_key("exams", exam, "history", run_id, *path.split("/"))
 
 
+class Given(Record):
+    """What the launch that made a part set in place of exam.yaml. Runs that bring the part up to date keep to it.
+
+    `goal`: the launch said how many items of which parts it wants.
+    """
+
+    profile: str | None = None
+    seed: int | None = None
+    max_designer_retries: int | None = None
+    max_implementer_retries: int | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    goal: bool = False
+
+
 class PartSet(Record):
     """The results that make up one part now. A run adds results and leaves those that are there, unless it replaces them.
 
@@ -251,6 +265,7 @@ class PartSet(Record):
         results: store keys of the slots' results, in order; they may be of several fingerprints.
         fingerprint: of the last run that changed the set, as are profile, seed, models, run_id, started and ended.
         unfinished: slots that a later run resumes.
+        given: by the launch of that run; empty in sets of older versions.
     """
 
     part: ExamPart
@@ -262,6 +277,7 @@ class PartSet(Record):
     fingerprint: str
     results: tuple[str, ...] = ()
     unfinished: int = 0
+    given: Given = Given()
     run_id: str
     started: str  # ISO 8601, UTC
     ended: str

@@ -231,11 +231,16 @@ class ProblemRecord(Record):
 
 
 class ProblemBank(Record):
-    """All problems of one set, in its order, rejected ones too."""
+    """All problems of one set, in its order, rejected ones too.
+
+    `profile` and `seed` are those that the launch set in place of problems.yaml. Runs that bring the bank up to date keep to them.
+    """
 
     name: Name
     title: str
     problems: tuple[ProblemRecord, ...]
+    profile: str | None = None
+    seed: int | None = None
 
     @property
     def accepted(self) -> tuple[ProblemRecord, ...]:

@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
 from qagen_dagster.records.run import CallSummary
@@ -303,7 +304,12 @@ class CandidateDocument(Record):
 
 
 class CandidateSet(Record):
-    """What one run made of a combination, before corpus-wide deduplication."""
+    """What one run made of a combination, before corpus-wide deduplication.
+
+    Attributes:
+        max_attempts, max_consecutive_failures: its limits besides the target; 0 in sets of older versions.
+        mix: the number of questions of each type, if the scenario declared them.
+    """
 
     corpus: str
     scenario: str
@@ -315,6 +321,9 @@ class CandidateSet(Record):
     fingerprint: str  # of models, prompts, corpus and scenario
     configuration: str  # the same with the limits: what `model_config` observes
     target_count: int
+    max_attempts: int = 0
+    max_consecutive_failures: int = 0
+    mix: dict[QuestionType, int] | None = None
     started: str  # ISO 8601, UTC
     ended: str
     documents: tuple[CandidateDocument, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.exams.bank import SlotResult
+from qagen_dagster.records.exams.bank import PartSet, SlotResult
+from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.settings import PROJECT_ROOT
 from tests.cli.conftest import Command
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, store_part, write_exam
 from tests.support.exams.play import idea
+from tests.support.graph import GraphRun
 from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 
 PARTS = {
@@ -103,3 +107,70 @@ def test_items_of_a_schema_that_is_removed_stay_until_they_are_replaced(bank: Co
     assert "P2 " in bank("exam", "status").out
     assert bank("exam", "run", "--items", "2", "--replace").code == 0
     assert ids(bank) == [one for one in before if '"schema_id":"M1"' in one]
+
+
+@pytest.fixture
+def esat(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The shipped exam, of which the embedded models make items."""
+    monkeypatch.setenv("QAGEN_PROFILE", "embedded")
+    shutil.copytree(PROJECT_ROOT / "corpora/exams/esat", qagen.project.corpora / "exams/esat")
+    return qagen
+
+
+def esat_ids(qagen: Command) -> list[str]:
+    return (Path(qagen.project.assets) / "exams/esat/accepted.jsonl").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [("--schema", "M1,P2", "--items", "8")],
+        [
+            ("--schema", "M1", "--items", "3", "--seed", "7"),
+            ("--schema", "M1,P2", "--items", "8", "--seed", "9"),
+        ],
+        [
+            ("--schema", "M1", "--items", "4", "--w-easy", "0", "--max-implementer-retries", "0"),
+            ("--items", "1"),
+        ],
+    ],
+)
+def test_what_a_command_asked_for_is_not_out_of_date(esat: Command, runs: list[tuple[str, ...]]) -> None:
+    for words in runs:
+        assert esat("exam", "run", "--exam", "esat", *words).code == 0
+    before = esat_ids(esat)
+    with GraphRun(esat.project, profile="embedded") as graph:
+        assert graph.settle() == []
+        assert graph.nightly().tasks == []
+        assert esat("stale").out.count("exam") == 0
+        part = "esat/M1/medium"
+        graph.materialize(part, "idea_plans", "exam_items")  # as a backfill does
+        graph.materialize("esat", "item_bank")
+        assert set(before) <= set(esat_ids(esat))
+        assert [one for one in graph.settle() if "exam" in str(one)] == []
+    assert set(before) <= set(esat_ids(esat))
+
+
+def test_a_changed_exam_makes_as_many_items_again(esat: Command) -> None:
+    assert esat("exam", "run", "--exam", "esat", "--schema", "M1,P2", "--items", "8").code == 0
+    before = esat_ids(esat)
+    path = esat.project.corpora / "exams/esat/exam.yaml"
+    path.write_text(path.read_text().replace("seed: 0", "seed: 11"))
+    with GraphRun(esat.project, profile="embedded") as graph:
+        assert graph.settle() != []
+        assert graph.settle() == []
+    assert len(esat_ids(esat)) >= len(before) - 1
+    assert esat_ids(esat) != before
+
+
+def test_free_models_do_not_replace_what_paid_ones_made(bank: Command) -> None:
+    store = Workspace(bank.project.settings()).store
+    for part in PARTS:
+        key = ExamPart.from_key(part).set_key()
+        found = store.read(key, PartSet)
+        paid = dict.fromkeys(found.models, "openai:gpt-5")
+        store.write(key, found.model_copy(update={"models": paid, "fingerprint": "of other models"}))
+    before = ids(bank)
+    with GraphRun(bank.project, profile="embedded") as graph:
+        assert [one for one in graph.settle() if "exam_part" in str(one)] == []
+    assert ids(bank) == before

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from qagen_dagster.configuration.problems import find_problem_set
+from qagen_dagster.loop.problems.bank import keep_sources, plan_problem_set, publish_problem_bank
+from qagen_dagster.loop.problems.plan import ProblemOptions
+from qagen_dagster.loop.problems.run_set import run_stages
+from qagen_dagster.loop.problems.state_machine import FULL
+from qagen_dagster.loop.workspace import Workspace
 from tests.cli.conftest import Command, Play
 from tests.support.problems.board import PROFILE
 from tests.support.problems.files import YAML, picture, write_set
@@ -197,3 +203,32 @@ def test_a_bank_is_stale_when_the_configuration_or_a_tex_file_changes(qagen: Com
     assert stale() == ["its source files changed"]
     assert qagen("process", "--set", "motion", "--replace").code == 0
     assert stale() == []
+
+
+def test_what_a_command_made_stays_when_less_is_wanted(
+    qagen: Command, play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play()
+    folder = qagen.project.corpora / "problems" / "motion"
+    whole = YAML.format(more="variants: [numerical]\nvariants_each: 2\n")
+    less = YAML.format(more="variants: [numerical]\n").replace("tex}", "tex, range: [1, 1]}")
+    (folder / "problems.yaml").write_text(whole)
+    assert qagen("process", "--set", "motion", "--profile", "remote").code == 0
+    (folder / "problems.yaml").write_text(less)
+    for profile in ("remote", "embedded", "dry_run"):
+        monkeypatch.setenv("QAGEN_PROFILE", profile)
+        assert qagen("stale", "--json").value["tasks"] == [], profile
+    remote = qagen.project.profiles / "remote.yaml"
+    remote.write_text(remote.read_text().replace("model: ", "max_output_tokens: 4000, model: "))
+    assert qagen("stale", "--json").value["tasks"][0]["product"] == "problems"
+    space = Workspace(qagen.project.settings(profile="dry_run"))
+    found = find_problem_set(space.settings.corpora, "motion")
+    keep_sources(space, found)
+    plan = plan_problem_set(space, found, ProblemOptions(refresh=True))
+    run_stages(space, plan, [one.id for one in plan.problems], FULL, "refresh")
+    bank = publish_problem_bank(space, plan, "refresh").bank
+    assert {one.id: list(one.variants) for one in bank.problems} == {
+        "problems-01": ["numerical", "numerical-2"],
+        "problems-02": ["numerical", "numerical-2"],
+    }
+    assert qagen("stale", "--json").value["tasks"] == []

@@ -36,8 +36,8 @@ def test_what_a_row_names_exists() -> None:
     ("product", "fields"),
     [
         (Product.INDEX, {"profile": "mine", "max_usd": 1.5}),
-        (Product.EXAM_PART, {"profile": "mine", "max_usd": 1.5, "replace": True}),
-        (Product.PROBLEMS, {"profile": "mine", "max_usd": 1.5, "replace": True}),
+        (Product.EXAM_PART, {"profile": "mine", "max_usd": 1.5, "refresh": True}),
+        (Product.PROBLEMS, {"profile": "mine", "max_usd": 1.5, "refresh": True}),
     ],
 )
 def test_what_is_out_of_date_is_made_with_the_profile_and_the_budget(
