@@ -42,7 +42,7 @@ from qagen_dagster.loop.questions.publication.reading import read_published
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.score_markdown import score_markdown, shown_measure
+from qagen_dagster.publishing.score_markdown import BOUNDS, score_markdown, shown_measure
 from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
@@ -283,8 +283,10 @@ def _print_score(report: ScoreReport) -> None:
             if any(found):
                 table.add_row(escape(f"correct, {by} {group}"), *map(shown_measure, found))
     Terminal().print(table)
+    if any(each.not_measured for one in overall for each in one.measures.values()):
+        echo(BOUNDS.replace("`", ""))
     for one in report.comparisons:
         echo(
             f"{one.measure}: only {report.systems[0].system} {len(one.only_first)}, only {report.systems[1].system} "
-            f"{len(one.only_second)}, both {one.both}, neither {one.neither}; p = {one.p_value:.4f} (McNemar, exact)"
+            f"{len(one.only_second)}, both {one.both}, neither {one.neither}, left out {one.left_out}; p = {one.p_value:.4f} (McNemar, exact)"
         )
