@@ -186,12 +186,18 @@ def combinations(catalog: Path) -> tuple[CombinationStats, ...]:
         return _combinations(connection)
 
 
-def finished_runs(catalog: Path) -> set[str]:
-    """The ids of the runs whose end the catalog knows. Raises StoreError when there is no catalog."""
+_LATEST = "SELECT combination, max_by(run_id, (started, run_id)) AS run_id FROM runs WHERE collected GROUP BY combination"
+
+
+def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
+    """The ids of the runs whose end the catalog knows, and by combination the run that made its latest set.
+
+    Raises StoreError when there is no catalog.
+    """
     with snapshot(catalog) as connection:
-        return {
-            row["run_id"] for row in query(connection, "SELECT run_id FROM runs WHERE status <> 'started'")
-        }
+        ended = query(connection, "SELECT run_id FROM runs WHERE status <> 'started'")
+        made = query(connection, _LATEST)
+    return {row["run_id"] for row in ended}, {row["combination"]: row["run_id"] for row in made}
 
 
 def status(catalog: Path) -> CatalogStatus:
@@ -207,6 +213,10 @@ def status(catalog: Path) -> CatalogStatus:
         )
 
 
+class UnknownQuestionError(StoreError):
+    """The catalog has no such question."""
+
+
 def question(catalog: Path, question_id: str) -> QuestionLineage:
     """The full lineage of a question. `question_id` may be the beginning of an id if only one id begins so.
 
@@ -215,7 +225,7 @@ def question(catalog: Path, question_id: str) -> QuestionLineage:
     with snapshot(catalog) as connection:
         rows = query(connection, sql("question"), [question_id]) if question_id else []
         if not rows:
-            raise StoreError(f"there is no question {question_id!r} in {catalog}")
+            raise UnknownQuestionError(f"there is no question {question_id!r} in {catalog}")
         if len(rows) > 1 and rows[0]["question_id"] != question_id:
             raise StoreError(f"more than one question begins with {question_id!r}: give more of its id")
         row = rows[0]

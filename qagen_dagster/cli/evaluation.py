@@ -189,8 +189,12 @@ def _print_evaluations(
 
 
 def _cell(told: dict[str, Any], kind: Kind, metric: str) -> str:
-    value = told.get(kind.value, {}).get("metrics", {}).get(metric)
-    return "-" if value is None else f"{value:.3f}"
+    """A measure; its bounds if some questions were not measured; `-` if none was."""
+    metrics = told.get(kind.value, {}).get("metrics", {})
+    value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
+    if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):
+        return "-"
+    return f"{value:.3f}" if low == high else f"{low:.2f} to\n{high:.2f}"
 
 
 _FILE = click.Path(path_type=Path)

@@ -38,7 +38,9 @@ def wrong_type(question: str, reference: str, given: str) -> str:
     """
     wanted, found = facts(reference), facts(given)
     said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
-    if not said or any(char > "\u024f" and char.isalpha() for char in given):  # no words, or of another script
+    if not said or any(
+        char > "\u024f" and char.isalpha() for char in given
+    ):  # no words, or of another script
         return ""
     return (
         _not_a_number(question, wanted, found, said)

@@ -103,7 +103,14 @@ def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
 
 def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> Iterator[str]:
     yield f"## {line(first.system)} against {line(second.system)}: {one.measure}\n"
-    head = ("both", f"only {first.system}", f"only {second.system}", "neither", "left out", "p (McNemar, exact)")
+    head = (
+        "both",
+        f"only {first.system}",
+        f"only {second.system}",
+        "neither",
+        "left out",
+        "p (McNemar, exact)",
+    )
     counts = (one.both, len(one.only_first), len(one.only_second), one.neither, one.left_out)
     yield from table(head, [(*counts, f"{one.p_value:.4f}")])
     mine = {answer.question_id: answer for answer in first.answers}

@@ -30,7 +30,9 @@ def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
     assert (first.code, first.err) == (0, "")
     (told,) = first.value["combinations"]
     assert told["combination"] == KEY
-    assert told["closed_book"]["metrics"]["leaked_share"] == 0
+    assert told["closed_book"]["metrics"] == {"leaked": 0, "undecided": 0, "tried": 0}, "it never answers"
+    leaked = qagen("evaluate", "--only", "closed_book").out.splitlines()
+    assert leaked[-3].split()[-1] == "-"
     assert (told["closed_book"]["leaked_questions"], told["closed_book"]["questions"]) == ([], 2)
     assert told["retrieval"]["metrics"]["fused_document_recall_at_5"] == 1
     assert told["answers"]["metrics"]["exact_match"] == 1

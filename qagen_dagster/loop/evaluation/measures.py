@@ -274,6 +274,14 @@ def bounds(total: float, measured: int, questions: int) -> tuple[float, float]:
     return round(total / questions, 4), round((total + questions - measured) / questions, 4)
 
 
+def share_with_bounds(name: str, values: Sequence[float], questions: int) -> dict[str, float]:
+    """The mean of values under `name`, and its bounds over all questions under `<name>_lower` and `<name>_upper`."""
+    if not values:
+        return {}
+    lower, upper = bounds(sum(values), len(values), questions)
+    return {name: round(fmean(values), 4), f"{name}_lower": lower, f"{name}_upper": upper}
+
+
 def _mean_with_interval(values: Iterable[float], questions: int) -> Measure | None:
     """The mean of values from 0 to 1, out of `questions`; None without values."""
     found = [float(value) for value in values]
