@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 from qagen_dagster.catalog.database import snapshot, sql
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence
 
 
@@ -104,6 +104,7 @@ class CatalogStatus(Record):
     built_at: Utc
     schema_version: int
     questions: Count
+    distinct_questions: Count = 0  # with different words
     corpora: tuple[CorpusStatus, ...]
     combinations: tuple[CombinationStats, ...]
 
@@ -208,6 +209,9 @@ def status(catalog: Path) -> CatalogStatus:
         return CatalogStatus(
             **info,
             questions=sum(entry.accepted for entry in found),
+            distinct_questions=len(
+                {normalise(row["question"]) for row in query(connection, "SELECT question FROM questions")}
+            ),
             corpora=tuple(CorpusStatus(**row) for row in query(connection, sql("corpora"))),
             combinations=found,
         )

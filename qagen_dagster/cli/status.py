@@ -85,7 +85,10 @@ def _documents(corpora: Sequence[queries.CorpusStatus]) -> Table:
 
 
 def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
-    table = _table(f"Question sets: {found.questions} accepted questions", "combination")
+    table = _table(
+        f"Question sets: {found.questions} accepted questions, {found.distinct_questions} of them distinct",
+        "combination",
+    )
     for name in ("accepted", "rejected"):
         table.add_column(name, justify="right")
     table.add_column("state", no_wrap=True)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from qagen_dagster.cli.questions.report import distinct_questions, report
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import (
@@ -178,3 +179,22 @@ def _rejected(question: str, reason: RejectionReason, detail: str) -> RejectedQA
         rejection_detail=detail,
         document_id="ridge.txt",
     )
+
+
+def test_a_question_of_two_sets_is_one_distinct_question(stored: Command) -> None:
+    space = Workspace(stored.project.settings())
+    validated = space.store.read(ValidatedSet.key(WHERE), ValidatedSet)
+    (kept,) = validated.questions
+    again = kept.model_copy(update={"id": "q-2", "question": f" {KEPT.upper()}"})
+    space.store.write(ValidatedSet.key(WHERE), validated.model_copy(update={"questions": (kept, again)}))
+    other = Combination.from_key("water/other/textual")
+    made = space.store.read(CandidateSet.key(WHERE), CandidateSet).model_copy(update={"scenario": "other"})
+    space.store.write(CandidateSet.key(other), made)
+    third = {"scenario": "other", "questions": (kept.model_copy(update={"id": "q-3"}),)}
+    space.store.write(ValidatedSet.key(other), validated.model_copy(update=third))
+    reports = [report(space, one) for one in (WHERE, other)]
+    assert [(one.accepted, one.distinct) for one in reports] == [(2, 1), (1, 1)]
+    assert distinct_questions(space, reports) == 1
+    found = stored("status", "--json").value
+    assert (found["questions"], found["distinct_questions"]) == (3, 1)
+    assert "3 accepted questions, 1 of them distinct" in " ".join(stored("status").out.split())
