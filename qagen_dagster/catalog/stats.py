@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 from qagen_dagster.catalog.database import snapshot, sql
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence
 
 
@@ -104,6 +104,7 @@ class CatalogStatus(Record):
     built_at: Utc
     schema_version: int
     questions: Count
+    distinct_questions: Count = 0  # with different words
     corpora: tuple[CorpusStatus, ...]
     combinations: tuple[CombinationStats, ...]
 
@@ -186,12 +187,18 @@ def combinations(catalog: Path) -> tuple[CombinationStats, ...]:
         return _combinations(connection)
 
 
-def finished_runs(catalog: Path) -> set[str]:
-    """The ids of the runs whose end the catalog knows. Raises StoreError when there is no catalog."""
+_LATEST = "SELECT combination, max_by(run_id, (started, run_id)) AS run_id FROM runs WHERE collected GROUP BY combination"
+
+
+def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
+    """The ids of the runs whose end the catalog knows, and by combination the run that made its latest set.
+
+    Raises StoreError when there is no catalog.
+    """
     with snapshot(catalog) as connection:
-        return {
-            row["run_id"] for row in query(connection, "SELECT run_id FROM runs WHERE status <> 'started'")
-        }
+        ended = query(connection, "SELECT run_id FROM runs WHERE status <> 'started'")
+        made = query(connection, _LATEST)
+    return {row["run_id"] for row in ended}, {row["combination"]: row["run_id"] for row in made}
 
 
 def status(catalog: Path) -> CatalogStatus:
@@ -202,9 +209,16 @@ def status(catalog: Path) -> CatalogStatus:
         return CatalogStatus(
             **info,
             questions=sum(entry.accepted for entry in found),
+            distinct_questions=len(
+                {normalise(row["question"]) for row in query(connection, "SELECT question FROM questions")}
+            ),
             corpora=tuple(CorpusStatus(**row) for row in query(connection, sql("corpora"))),
             combinations=found,
         )
+
+
+class UnknownQuestionError(StoreError):
+    """The catalog has no such question."""
 
 
 def question(catalog: Path, question_id: str) -> QuestionLineage:
@@ -215,7 +229,7 @@ def question(catalog: Path, question_id: str) -> QuestionLineage:
     with snapshot(catalog) as connection:
         rows = query(connection, sql("question"), [question_id]) if question_id else []
         if not rows:
-            raise StoreError(f"there is no question {question_id!r} in {catalog}")
+            raise UnknownQuestionError(f"there is no question {question_id!r} in {catalog}")
         if len(rows) > 1 and rows[0]["question_id"] != question_id:
             raise StoreError(f"more than one question begins with {question_id!r}: give more of its id")
         row = rows[0]

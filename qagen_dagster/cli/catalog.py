@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich import box
@@ -14,11 +16,28 @@ from qagen_dagster.catalog.comments import Relation, dictionary
 from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.catalog import catalog_file
+from qagen_dagster.cli.output import Terminal, print_json, warn
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.catalog import catalog_file, is_behind, rebuild_catalog
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
+
+_LOCK_SECONDS = 60.0  # a command that only reads does not wait longer for another builder
+
+
+@contextmanager
+def current_catalog(store: Store) -> Generator[Path]:
+    """The catalog, made anew if it is older than the store: a run in the Dagster UI makes sets without it.
+
+    If it cannot be made, the older one is read and a warning says so. Raises StoreError when there is none.
+    """
+    if is_behind(store):
+        try:
+            rebuild_catalog(store, _LOCK_SECONDS)
+        except (OSError, StoreError) as error:
+            warn([f"the catalog is older than the store and cannot be made anew: {error}"])
+    with catalog_file(store) as file:
+        yield file
 
 
 @click.group()

@@ -42,7 +42,7 @@ from qagen_dagster.loop.questions.publication.reading import read_published
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.score_markdown import score_markdown, shown_measure
+from qagen_dagster.publishing.score_markdown import BOUNDS, score_markdown, shown_measure
 from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
@@ -189,8 +189,12 @@ def _print_evaluations(
 
 
 def _cell(told: dict[str, Any], kind: Kind, metric: str) -> str:
-    value = told.get(kind.value, {}).get("metrics", {}).get(metric)
-    return "-" if value is None else f"{value:.3f}"
+    """A measure; its bounds if some questions were not measured; `-` if none was."""
+    metrics = told.get(kind.value, {}).get("metrics", {})
+    value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
+    if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):
+        return "-"
+    return f"{value:.3f}" if low == high else f"{low:.2f} to\n{high:.2f}"
 
 
 _FILE = click.Path(path_type=Path)
@@ -283,8 +287,10 @@ def _print_score(report: ScoreReport) -> None:
             if any(found):
                 table.add_row(escape(f"correct, {by} {group}"), *map(shown_measure, found))
     Terminal().print(table)
+    if any(each.not_measured for one in overall for each in one.measures.values()):
+        echo(BOUNDS.replace("`", ""))
     for one in report.comparisons:
         echo(
             f"{one.measure}: only {report.systems[0].system} {len(one.only_first)}, only {report.systems[1].system} "
-            f"{len(one.only_second)}, both {one.both}, neither {one.neither}; p = {one.p_value:.4f} (McNemar, exact)"
+            f"{len(one.only_second)}, both {one.both}, neither {one.neither}, left out {one.left_out}; p = {one.p_value:.4f} (McNemar, exact)"
         )

@@ -29,6 +29,7 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.grounding.grade import MIN_MEASURED
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.grading.answer_file import (
     FileGrades,
@@ -96,7 +97,11 @@ def least_first(documents: Sequence[GradedT]) -> list[GradedT]:
 
 
 def _cells(one: Graded, counts: Sequence[int]) -> list[str]:
-    return [_letter(one.overall_grade), _number(one.overall_confidence), *(f"{count:,}" for count in counts)]
+    """Without a grade, the confidence says how many answers were measured. Stored grades may be of too few."""
+    measured, total = sum(counts[:2]), sum(counts)
+    grade = one.overall_grade if measured >= MIN_MEASURED * total else None
+    few = f"{measured:,} of {total:,}\nmeasured" if grade is None and total else ""
+    return [_letter(grade), few or _number(one.overall_confidence), *(f"{count:,}" for count in counts)]
 
 
 def _letter(grade: Grade | None) -> str:

@@ -10,11 +10,11 @@ from rich import box
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
+from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.graph import unread
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.errors import QagenError
-from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date
 from qagen_dagster.loop.unfinished import QUESTIONS, is_unfinished
@@ -40,7 +40,7 @@ class State(StrEnum):
 def status(settings: Settings, as_json: bool) -> None:
     """Show the state of corpora and combinations."""
     space = Workspace(settings)
-    with catalog_file(space.store) as file:
+    with current_catalog(space.store) as file:
         found = queries.status(file)
     states = _states(space, found.combinations)
     if as_json:
@@ -85,7 +85,10 @@ def _documents(corpora: Sequence[queries.CorpusStatus]) -> Table:
 
 
 def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
-    table = _table(f"Question sets: {found.questions} accepted questions", "combination")
+    table = _table(
+        f"Question sets: {found.questions} accepted questions, {found.distinct_questions} of them distinct",
+        "combination",
+    )
     for name in ("accepted", "rejected"):
         table.add_column(name, justify="right")
     table.add_column("state", no_wrap=True)

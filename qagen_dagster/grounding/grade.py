@@ -184,6 +184,7 @@ def _as(grade: AnswerGrade, method: str, **fields: Any) -> AnswerGrade:
 
 
 NO_TEXT = "the document has no text"
+MIN_MEASURED = 0.5  # the least share of answers that must be measured for a grade of several
 _LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
 _BY_CODE = (Method.SEMANTIC, Method.HYBRID)  # methods whose errors `error_rates` are
 _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly lower
@@ -225,7 +226,7 @@ def letter(confidence: float) -> Grade:
 
 def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
     """Summarise one document: the mean confidence of its measured answers, and counts of all."""
-    grade, confidence = _of(answers)
+    grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return DocumentGrades(
         document_id=document_id,
         title=title,
@@ -251,7 +252,8 @@ def report(
     judge_model: str = "",
 ) -> GroundingReport:
     """Summarise documents; every answer has the same weight, whatever its document."""
-    grade, confidence = _of(one for document in documents for one in document.answers)
+    answers = [one for document in documents for one in document.answers]
+    grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return GroundingReport(
         corpus=corpus,
         scenario=scenario,
@@ -286,17 +288,16 @@ def together(parts: Iterable[Decided | None]) -> Decided:
     return Decided(**counts)
 
 
-def overall(confidences: Iterable[float | None]) -> tuple[Grade | None, float | None]:
-    """Grade and mean of the measured confidences; None and None if there are none."""
+def overall(confidences: Iterable[float | None], answers: int) -> tuple[Grade | None, float | None]:
+    """Grade and mean of the measured confidences of `answers` answers; None and None if there are none.
+
+    There is no grade if fewer than MIN_MEASURED of the answers were measured.
+    """
     measured = [one for one in confidences if one is not None]
     if not measured:
         return None, None
     mean = min(1.0, sum(measured) / len(measured))
-    return letter(mean), mean
-
-
-def _of(answers: Iterable[GradedAnswer]) -> tuple[Grade | None, float | None]:
-    return overall(one.grading.confidence for one in answers)
+    return letter(mean) if len(measured) >= MIN_MEASURED * answers else None, mean
 
 
 def _highlights(documents: Sequence[DocumentGrades]) -> Iterable[Highlight]:

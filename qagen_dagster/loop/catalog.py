@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.database import rebuild
+from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.catalog.source import (
     CatalogSource,
     DocumentRow,
@@ -83,11 +83,11 @@ def catalog_file(store: Store) -> Generator[Path]:
 _LOG = logging.getLogger(__name__)
 
 
-def rebuild_catalog(store: Store) -> dict[str, int]:
+def rebuild_catalog(store: Store, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
     """Derive the catalog from the store and publish it. Returns the number of rows by table."""
     local = store.local_path(CATALOG)
     if local is not None:
-        return rebuild(source_of(store), local)
+        return rebuild(source_of(store), local, lock_seconds=lock_seconds)
     with lease(store, "locks/catalog"), tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / CATALOG
         counts = rebuild(source_of(store), file)
@@ -97,11 +97,19 @@ def rebuild_catalog(store: Store) -> dict[str, int]:
 
 def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
     """Whether there is a catalog that this version can read and that contains the current set of each combination."""
+    return _has_sets(store, combinations, _known(store)[1])
+
+
+def _known(store: Store) -> tuple[set[str], dict[str, str]]:
+    """What `stats.known_runs` says of the catalog; nothing if there is none that this version can read."""
     try:
         with catalog_file(store) as file:
-            known = {one.combination: one.run_id for one in stats.combinations(file)}
+            return stats.known_runs(file)
     except StoreError:
-        return False
+        return set(), {}
+
+
+def _has_sets(store: Store, combinations: Iterable[Combination], known: dict[str, str]) -> bool:
     found = (
         (one.key, store.find_head(CandidateSet.key(one), CandidateSet, CandidateDocument))
         for one in combinations
@@ -111,14 +119,23 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
 
 def runs_to_add(store: Store) -> list[str]:
     """The ids of the finished runs that the catalog does not have."""
-    ids = {key.split("/")[1] for key in store.list("runs") if key.endswith("/run.json")}
-    try:
-        with catalog_file(store) as file:
-            ids -= stats.finished_runs(file)
-    except StoreError:
-        pass
+    return _runs_without(store, _known(store)[0])
+
+
+def _runs_without(store: Store, known: set[str]) -> list[str]:
+    ids = {key.split("/")[1] for key in store.list("runs") if key.endswith("/run.json")} - known
     found = ((one, store.find_valid(RunRecord.key(one), RunRecord)) for one in sorted(ids))
     return [one for one, run in found if run is not None and run.status is not RunStatus.STARTED]
+
+
+def is_behind(store: Store) -> bool:
+    """Whether the store has finished runs or sets that its catalog does not have, or no catalog of them."""
+    runs, sets = _known(store)
+    if _runs_without(store, runs):
+        return True
+    keys = [Combination.from_key("/".join(key.split("/")[1:4])) for key in store.list("validated")]
+    made = [one for one in keys if store.find_head(CandidateSet.key(one), CandidateSet, CandidateDocument)]
+    return not _has_sets(store, made, sets)
 
 
 def source_of(store: Store) -> CatalogSource:

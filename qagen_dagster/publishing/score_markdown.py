@@ -16,12 +16,18 @@ from qagen_dagster.records.evaluation import (
 
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
 _MEANINGS = {
-    "correct": "`correct` is the share of right answers among the decided ones; an unanswered question counts as wrong. ",
+    "correct": "`correct` is the share of right answers; an unanswered question counts as wrong. ",
     "document": "`document_recall_at_5` is the share of questions whose document is among the first 5 documents; "
     "`document_mrr` is the mean of 1 / its rank. ",
     "evidence": "`evidence_recall_at_5` is the mean share of a question's quotes that the first 5 passages have; "
     "`evidence_mrr` is the mean of 1 / the rank of the first passage with a quote. ",
 }
+
+
+BOUNDS = (
+    "`A to B; C of the N measured`: some questions were not measured, such as undecided answers. The share of all "
+    "questions is A if these are wrong and B if they are right; it is C among the N others."
+)
 
 
 def score_markdown(report: ScoreReport) -> str:
@@ -30,8 +36,13 @@ def score_markdown(report: ScoreReport) -> str:
 
 
 def shown_measure(one: Measure | None) -> str:
-    """A measure with its interval."""
-    return "-" if one is None else f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
+    """A measure with its interval. If some questions were not measured, its bounds over all of them come first."""
+    if one is None:
+        return "-"
+    measured = f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
+    if not one.not_measured:
+        return measured
+    return f"{one.lower:.3f} to {one.upper:.3f}; {measured} of the {one.questions:,} measured"
 
 
 def _lines(report: ScoreReport) -> Iterator[str]:
@@ -46,6 +57,8 @@ def _lines(report: ScoreReport) -> Iterator[str]:
     )
     measured = {name.partition("_")[0] for one in systems for name in one.overall.measures}
     yield "".join(words for name, words in _MEANINGS.items() if name in measured)
+    if any(each.not_measured for one in systems for each in one.overall.measures.values()):
+        yield BOUNDS + "\n"
     yield f"Intervals are 95 %. Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
     for by in systems[0].groups:
         yield from _grouping(by, systems)
@@ -90,10 +103,16 @@ def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
 
 def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> Iterator[str]:
     yield f"## {line(first.system)} against {line(second.system)}: {one.measure}\n"
-    head = ("both", f"only {first.system}", f"only {second.system}", "neither", "p (McNemar, exact)")
-    yield from table(
-        head, [(one.both, len(one.only_first), len(one.only_second), one.neither, f"{one.p_value:.4f}")]
+    head = (
+        "both",
+        f"only {first.system}",
+        f"only {second.system}",
+        "neither",
+        "left out",
+        "p (McNemar, exact)",
     )
+    counts = (one.both, len(one.only_first), len(one.only_second), one.neither, one.left_out)
+    yield from table(head, [(*counts, f"{one.p_value:.4f}")])
     mine = {answer.question_id: answer for answer in first.answers}
     theirs = {answer.question_id: answer for answer in second.answers}
     for winner, ids in ((first, one.only_first), (second, one.only_second)):

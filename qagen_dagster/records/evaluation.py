@@ -204,12 +204,18 @@ class ScoredAnswer(EvaluatedQuestion):
 
 
 class Measure(Record):
-    """A mean over `questions` questions with its 95 % interval."""
+    """A mean over `questions` questions with its 95 % interval.
+
+    `lower` and `upper` are the mean over all questions if those that were not measured were wrong, and if they were right.
+    """
 
     value: Share
     low: Share
     high: Share
     questions: int
+    lower: Share | None = None
+    upper: Share | None = None
+    not_measured: int = 0
 
 
 class Scores(Record):
@@ -242,6 +248,7 @@ class Comparison(Record):
     only_first: tuple[str, ...]  # question ids
     only_second: tuple[str, ...]
     p_value: Share
+    left_out: int = 0
 
 
 class ScoredSet(Record):

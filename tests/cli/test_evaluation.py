@@ -30,7 +30,9 @@ def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
     assert (first.code, first.err) == (0, "")
     (told,) = first.value["combinations"]
     assert told["combination"] == KEY
-    assert told["closed_book"]["metrics"]["leaked_share"] == 0
+    assert told["closed_book"]["metrics"] == {"leaked": 0, "undecided": 0, "tried": 0}, "it never answers"
+    leaked = qagen("evaluate", "--only", "closed_book").out.splitlines()
+    assert leaked[-3].split()[-1] == "-"
     assert (told["closed_book"]["leaked_questions"], told["closed_book"]["questions"]) == ([], 2)
     assert told["retrieval"]["metrics"]["fused_document_recall_at_5"] == 1
     assert told["answers"]["metrics"]["exact_match"] == 1
@@ -132,8 +134,13 @@ def test_a_system_is_scored_and_compared(qagen: Command, questions: list[dict[st
     assert ended.value["comparisons"][0]["only_first"] == [one["id"] for one in questions[:2]]
     assert page.read_text().startswith("# Scores: mine and bad\n")
     shown = qagen(*words)
-    assert "correct: only mine 2, only bad 0, both 1, neither 0; p = 0.5000" in shown.out
+    assert "correct: only mine 2, only bad 0, both 1, neither 0, left out 0; p = 0.5000" in shown.out
     assert "1.000 (0.44 to 1.00)" in shown.out
+    assert "not measured" not in shown.out
+    odd = write(root / "odd.jsonl", [{**good[0], "answer": "when it is pushed rather hard"}, *good[1:]])
+    shown = qagen("score", "--answers", odd, "--set", KEY)
+    assert "0.667 to 1.000; 1.000 (0.34 to 1.00) of the 2 measured" in " ".join(shown.out.split())
+    assert "some questions were not measured" in shown.out
 
 
 def test_undecided_answers_and_unusable_rows_are_told(

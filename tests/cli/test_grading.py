@@ -137,6 +137,18 @@ def test_the_report_is_written_whole_beside_the_table(qagen: Command, files: Pat
     assert sorted(path.name for path in files.parent.iterdir() if path.name.startswith(".")) == []
 
 
+def test_few_measured_answers_get_no_letter(qagen: Command, files: Path) -> None:
+    vague = [row("r1", f"The keeper liked {what}.") for what in ("the sea", "a walk", "the wind")]
+    answers = write(files.parent / "answers.jsonl", row("r1", "The lamp was lit in 1901."), *vague)
+    words = ("grade", "--answers", str(answers), "--documents", str(files), "--method", "semantic")
+    found = qagen(*words, "--json").value
+    assert (found["grounded"], found["not_measured"]) == (1, 3)
+    assert (found["overall_grade"], found["documents"][0]["overall_grade"]) == (None, None)
+    shown = " ".join(qagen(*words).out.split())
+    assert "r1 - 1 of 4 1 0 3" in shown
+    assert shown.count("measured") > 2
+
+
 def test_a_judge_must_be_bound_for_its_method(qagen: Command, files: Path) -> None:
     answers = write(files.parent / "answers.jsonl", row("r1", "The lamp was lit in 1901."))
     ended = qagen("grade", "--answers", str(answers), "--documents", str(files), "--method", "llm")

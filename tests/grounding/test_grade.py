@@ -126,6 +126,16 @@ def test_a_document_without_a_measured_answer_has_no_grade() -> None:
     assert (grades.overall_confidence, grades.overall_grade, grades.not_measured) == (None, None, 1)
 
 
+@pytest.mark.parametrize(
+    ("measured", "missing", "grade"), [(1, 6, None), (3, 4, None), (3, 3, Grade.A), (4, 3, Grade.A)]
+)
+def test_few_measured_answers_give_no_grade(measured: int, missing: int, grade: Grade | None) -> None:
+    answers = [answered(True, 1.0)] * measured + [answered(None, None)] * missing
+    document = grade_document("d1", "", answers)
+    whole = report([document], corpus="c", method=Method.HYBRID)
+    assert [(one.overall_grade, one.overall_confidence) for one in (document, whole)] == [(grade, 1.0)] * 2
+
+
 def test_a_report_counts_answers_not_documents() -> None:
     first = grade_document("d1", "One", [answered(True, 1.0)] * 3)
     second = grade_document("d2", "Two", [answered(False, 0.2, ("Low similarity (0.20): 'So.'",))])

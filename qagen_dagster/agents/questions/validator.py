@@ -19,6 +19,8 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions.batch import SubmitAnswers
 from qagen_dagster.records.questions.results import (
+    BY_CODE,
+    BY_READER,
     CallSummary,
     Candidate,
     Evidence,
@@ -314,9 +316,11 @@ def _contradicted(candidate: Candidate, blind: BlindAnswer, attempt: int, fault:
             "matches": False,
             "unambiguous": blind.unambiguous,
             "supported": None,
-            "premise_holds": blind.premise_holds,
+            "premise_holds": None if blind.note.startswith(BY_READER) else blind.premise_holds,
             "self_contained": None,
-            "explanation": f"code compared the two answers: {fault}",
+            "non_trivial": None,
+            "relevant": None,
+            "explanation": f"{BY_CODE}: {fault}",
         }
     )
 
@@ -329,9 +333,9 @@ def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> Ver
         blind_answer=blind.answer,
         answerable=False,
         matches=False,
-        non_trivial=True,
+        non_trivial=None,
         unambiguous=blind.unambiguous,
-        relevant=True,
+        relevant=None,
         premise_holds=blind.premise_holds,
         explanation=blind.note or "the validator found no answer in the document",
     )

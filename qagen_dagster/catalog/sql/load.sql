@@ -42,7 +42,7 @@ WHERE candidates.status = 'accepted'
 INSERT INTO verdicts BY NAME
 SELECT
     * EXCLUDE (result_id, passed),
-    answerable AND matches AND non_trivial AND unambiguous AND relevant
+    answerable AND matches AND unambiguous AND coalesce(non_trivial, TRUE) AND coalesce(relevant, TRUE)
         AND coalesce(supported, TRUE) AND coalesce(premise_holds, TRUE) AND coalesce(self_contained, TRUE) AS passed
 FROM raw_verdicts SEMI JOIN current_results USING (result_id)
 ORDER BY combination, document_id, attempt;

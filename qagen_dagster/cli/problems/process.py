@@ -35,6 +35,7 @@ from qagen_dagster.loop.problems.bank import (
     export_files,
     export_of,
     items_of,
+    told_bank,
 )
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import VariantKind
@@ -135,4 +136,4 @@ def _say(done: Done, bank: ProblemBank, output: Path, *, as_json: bool) -> None:
             ", ".join(item.made for item in items_of(one)) if one.end is ProblemEnd.ACCEPTED else one.detail
         )
         echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}")
-    echo(f"{output}: {len(bank.accepted)} of {len(bank.problems)} problems accepted")
+    echo(f"{output}: {told_bank(bank)}")

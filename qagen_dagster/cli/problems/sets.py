@@ -20,6 +20,7 @@ from qagen_dagster.loop.problems.bank import (
     keep_sources,
     open_bank,
     plan_problem_set,
+    told_bank,
 )
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.result import ProblemBank
@@ -55,7 +56,7 @@ def process_set(request: Request, key: str, *, replace: bool = False) -> int:
         print_json(_json_record(bank, errors, warnings))
     else:
         where = space.store.path(ProblemBank.file_key(key, FILES[0]))
-        echo(f"{bank.name}: {len(bank.accepted)} of {len(bank.problems)} problems accepted, see {where}")
+        echo(f"{bank.name}: {told_bank(bank)}, see {where}")
     return tell(warnings, errors)
 
 

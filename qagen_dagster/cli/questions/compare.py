@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
+from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
@@ -32,7 +32,7 @@ def compare(settings: Settings, first: str, second: str, as_json: bool) -> None:
     reasons, cost, how many questions are in both sets (kept), and the questions that are in only one: new ones, and retired ones
     with the reason and what the document said before and says now.
     """
-    with catalog_file(Workspace(settings).store) as file:
+    with current_catalog(Workspace(settings).store) as file:
         found = queries.compare(file, first, second)
     if as_json:
         print_json([one.model_dump(mode="json") for one in found])

@@ -12,7 +12,7 @@ from rich.table import Table
 from qagen_dagster.loop.calls import unique_prices
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -31,6 +31,7 @@ class CombinationReport(Record):
     documents: int = 0
     outcomes: dict[str, int] = Field(default_factory=dict)
     accepted: int = 0
+    distinct: int = 0  # accepted questions with different words
     rejected: dict[str, int] = Field(default_factory=dict)
     model_calls: int = 0
     usd: float | None = 0.0  # None: the price of some calls is unknown
@@ -44,6 +45,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         return CombinationReport(combination=combination.key)
     validated = store.find_head(questions, ValidatedSet, QAPair)
     removed = validated.removed if validated else ()
+    asked = asked_questions(space, combination) if validated else []
     rejected = Counter(one.rejection_reason.value for one in removed)
     outcomes: Counter[str] = Counter()
 
@@ -61,12 +63,25 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         combination=combination.key,
         documents=outcomes.total(),
         outcomes=dict(outcomes),
-        accepted=sum(1 for _ in store.rows(questions, ValidatedSet, QAPair)) if validated else 0,
+        accepted=len(asked),
+        distinct=len(set(asked)),
         rejected=dict(rejected.most_common()),
         model_calls=len(prices),
         usd=None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6),
         published=space.store.path(key) if space.store.exists(key) else None,
     )
+
+
+def asked_questions(space: Workspace, combination: Combination) -> list[str]:
+    """The normalised texts of the accepted questions."""
+    rows = space.store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair)
+    return [normalise(one.question) for one in rows]
+
+
+def distinct_questions(space: Workspace, reports: Sequence[CombinationReport]) -> int:
+    """The number of different questions in all sets together. The textual and the visual set may have the same one."""
+    combinations = (Combination.from_key(one.combination) for one in reports if one.accepted)
+    return len({text for one in combinations for text in asked_questions(space, one)})
 
 
 def as_table(reports: Sequence[CombinationReport]) -> Table:

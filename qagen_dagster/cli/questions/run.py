@@ -22,7 +22,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
+from qagen_dagster.cli.questions.report import CombinationReport, as_table, distinct_questions, report
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
@@ -97,7 +97,7 @@ def run(
     with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
         failures = _materialize(work, Scope(combinations, options, force), progress)
     reports = [report(space, combination) for combination in combinations]
-    _print(settings, reports, failures, as_json)
+    _print(space, reports, failures, as_json)
     warn((*space.corpora.faults, *_unusable(space, combinations)))
     return fail(failures)
 
@@ -187,16 +187,18 @@ def _refresh(graph: Graph, task: Task, scope: Scope) -> list[str]:
     return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
 
 
-def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
+def _print(space: Workspace, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
+    settings, distinct = space.settings, distinct_questions(space, reports)
     if as_json:
         rows = [one.model_dump(mode="json") for one in reports]
-        print_json({"ok": not failures, "failures": failures, "combinations": rows})
+        totals = {"distinct_questions": distinct}
+        print_json({"ok": not failures, "failures": failures, "combinations": rows} | totals)
         return
     console = Terminal()
     console.print(as_table(reports))
     accepted = sum(one.accepted for one in reports)
     console.print(
-        f"{accepted} accepted questions in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
+        f"{accepted} accepted questions, {distinct} of them distinct, in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
     console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {_ui(settings)}")
 

@@ -9,16 +9,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
-from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import OneOf, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json
-from qagen_dagster.loop.catalog import catalog_file
-from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome, Wanted, listed
+from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome, Wanted, listed, rejected_question
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import RejectionReason
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Store
 
 
 @click.command()
@@ -47,7 +45,7 @@ def questions(
     """List questions, accepted and rejected.
 
     TEXT is a part of a question or of its answer, or the beginning of an id. Without it, all questions that match the
-    options are listed. `qagen show ID` shows the lineage of an accepted question.
+    options are listed. `qagen show ID` shows one question, and the lineage of an accepted one.
     """
     space = Workspace(settings)
     wanted = Wanted(outcome, document, reason, question_type, text)
@@ -85,14 +83,25 @@ def _print(console: Terminal, one: ListedQuestion) -> None:
 def show(settings: Settings, question_id: str, as_json: bool) -> None:
     """Show one question with its evidence and lineage.
 
-    QUESTION_ID may be shortened to its first characters. The lineage is: models, prompts, run and cost.
+    QUESTION_ID may be shortened to its first characters. The lineage is: models, prompts, run and cost. A rejected question
+    is shown with its reason.
     """
-    with catalog_file(Store(settings.assets)) as file:
-        found = queries.question(file, question_id)
+    space, console = Workspace(settings), Terminal()
+    with current_catalog(space.store) as file:
+        try:
+            found = queries.question(file, question_id)
+        except queries.UnknownQuestionError:
+            rejected = rejected_question(space, question_id)
+            if rejected is None:
+                raise
+            if as_json:
+                print_json({"question_id": rejected.id, **rejected.model_dump(mode="json")})
+            else:
+                _print(console, rejected)
+            return
     if as_json:
-        echo(found.model_dump_json(indent=2))
+        print_json({**found.model_dump(mode="json"), "outcome": Outcome.ACCEPTED.value})
         return
-    console = Terminal()
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
         where = _lines(place.start_line, place.end_line)

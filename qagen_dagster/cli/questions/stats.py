@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
+from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json, slashed
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -30,7 +30,7 @@ def stats(
 
     The cost is split by role and also given per accepted question.
     """
-    with catalog_file(Store(settings.assets)) as file:
+    with current_catalog(Store(settings.assets)) as file:
         every = queries.combinations(file)
     chosen = [
         one

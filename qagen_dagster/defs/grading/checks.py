@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from qagen_dagster.defs.check_results import WARN
+from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.grading.grade_answers import in_picture
 from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
@@ -17,7 +18,10 @@ GROUNDING_CHECKS = {
 
 
 def grounding_results(options: GradingOptions, report: GroundingReport) -> list[dg.AssetCheckResult]:
-    """Results of GROUNDING_CHECKS. Without a measured answer there is no grade that could be too low."""
+    """Results of GROUNDING_CHECKS. Without a measured answer there is no grade that could be too low.
+
+    A report without a grade, because few answers were measured, is held to what these few give.
+    """
     grade, minimum = report.overall_grade, options.min_grade
     answers = [answer for document in report.documents for answer in document.answers]
     pictures = sum(in_picture(answer) for answer in answers)
@@ -30,7 +34,8 @@ def grounding_results(options: GradingOptions, report: GroundingReport) -> list[
     return [
         dg.AssetCheckResult(
             check_name="grade",
-            passed=grade is None or grade.value <= minimum.value,
+            passed=report.overall_confidence is None
+            or letter(report.overall_confidence).value <= minimum.value,
             severity=WARN,
             metadata={"grade": "none" if grade is None else grade.value, "minimum": minimum.value}
             | confidence,

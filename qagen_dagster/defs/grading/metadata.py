@@ -65,7 +65,10 @@ def _decided(report: GroundingReport) -> dg.MarkdownMetadataValue:
 
 
 def _letter(one: GroundingReport | DocumentGrades) -> str:
-    return "not measured" if one.overall_grade is None else one.overall_grade.value
+    if one.overall_grade is not None:
+        return one.overall_grade.value
+    measured = one.grounded + one.ungrounded
+    return f"{measured} of {measured + one.not_measured} measured" if measured else "not measured"
 
 
 def _number(value: float | None) -> str:

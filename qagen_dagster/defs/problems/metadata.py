@@ -19,7 +19,14 @@ from qagen_dagster.defs.metadata import (
     review_page,
     svg_picture,
 )
-from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of, rendering, thumbnail
+from qagen_dagster.loop.problems.bank import (
+    EXPORTS,
+    PublishedBank,
+    items_of,
+    not_usable,
+    rendering,
+    thumbnail,
+)
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml, xml_text
@@ -101,11 +108,13 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
         for one in bank.problems
     ]
     exports = {name.partition(f"/{EXPORTS}/")[2]: name for name in found.paths if f"/{EXPORTS}/" in name}
+    unusable = not_usable(bank)
     calls = [call for one in bank.problems for task in one.tasks for call in task.calls]
     return {
         "dagster/row_count": len(items),
         "problems": len(bank.problems),
-        "accepted": len(bank.accepted),
+        "accepted": len(bank.accepted) - len(unusable),
+        "not_usable": [f"{name} {why}" for name, why in unusable.items()],
         "outcomes": bar_chart(ends, "problems by outcome"),
         "items_by_kind": dict(Counter(item.made for item in items)),
         "bank": markdown_table(

@@ -25,6 +25,7 @@ from qagen_dagster.records.document import VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import (
+    CandidateDocument,
     CandidateSet,
     GenerationResult,
     QAPair,
@@ -84,8 +85,10 @@ def of_candidates(
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
         "dagster/row_count": len(accepted),
-        "accepted": len(accepted),
-        "rejected": len(rejected),
+        "accepted_before_deduplication": len(
+            accepted
+        ),  # `qagen status` counts after the comparison of documents
+        "rejected_before_deduplication": len(rejected),
         "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
         **rejections.told(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
@@ -102,8 +105,11 @@ def of_candidates(
 def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     """Counts, the questions, those removed and why, and in visual mode crops of the visuals asked about."""
     combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
+    made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     shown: Metadata = {
         QUESTION_COUNT: len(validated.questions),
+        "accepted": len(validated.questions),
+        "rejected": sum(one.rejected for one in made) + len(validated.removed),
         "questions": _questions(validated.questions),
         "removed": len(validated.removed),
         **rejections.told(space, combination, validated.removed, "removed"),

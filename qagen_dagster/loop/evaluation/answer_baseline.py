@@ -21,7 +21,7 @@ from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
-from qagen_dagster.loop.evaluation.measures import exact, token_f1
+from qagen_dagster.loop.evaluation.measures import exact, share_with_bounds, token_f1
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
@@ -99,11 +99,11 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
         yield "exact_match", round(fmean(bool(one.exact) for one in scored), 4)
         yield "token_f1", round(fmean(one.f1 or 0.0 for one in scored), 4)
         yield "answered_share", round(fmean(one.answerable is not False for one in scored), 4)
-    if grounded:
-        yield "grounded_share", round(fmean(grounded), 4)
+    graded = sum(one.grading is not None for one in scored)
+    yield from share_with_bounds("grounded_share", grounded, graded).items()
     yield "grounded", float(sum(grounded))
     yield "ungrounded", float(len(grounded) - sum(grounded))
-    yield "not_measured", float(sum(one.grading is not None for one in scored) - len(grounded))
+    yield "not_measured", float(graded - len(grounded))
     yield "failed", float(sum(bool(one.failure) for one in questions))
 
 

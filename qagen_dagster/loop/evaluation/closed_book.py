@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.evaluation.measures import mark_answer
+from qagen_dagster.loop.evaluation.measures import mark_answer, share_with_bounds
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
@@ -31,7 +31,7 @@ from qagen_dagster.records.evaluation import (
 )
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # increase when the same responses would give another verdict
+VERSION = "2"  # increase when the same responses would give another verdict
 
 
 def plan_closed_book(found: Evaluation) -> EvaluationPlan:
@@ -86,9 +86,10 @@ def check_closed_book(found: Evaluation, progress: Progress | None = None) -> Cl
 
 
 def _metrics(questions: Sequence[ClosedBookAnswer]) -> dict[str, float]:
+    """There is no share if the answerer never tried: then nothing was measured."""
     known = [one.leaked for one in questions if one.leaked is not None]
-    shares = {"leaked_share": round(sum(known) / len(known), 4)} if known else {}
     tried = sum(one.decided is not None and one.decided is not Decided.UNKNOWN for one in questions)
+    shares = share_with_bounds("leaked_share", known, len(questions)) if tried else {}
     counts = {"leaked": sum(known), "undecided": len(questions) - len(known), "tried": tried}
     return shares | {name: float(count) for name, count in counts.items()}
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.english.answer_types import wrong_type
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.review import wilson
 from qagen_dagster.models.base import Model
@@ -101,6 +102,8 @@ def mark_answer(question: str, reference: str, given: str, model: Model | None, 
         return Outcome(Marked(True, Decided.MATCH, "the same words, numbers and names"))
     if found is Match.CONFLICT:
         return Outcome(Marked(False, Decided.MATCH, "another number, date or name, or the opposite"))
+    if other := wrong_type(question, reference, given):
+        return Outcome(Marked(False, Decided.MATCH, f"the wrong type of answer: {other}"))
     if model is None:
         return Outcome(None, "code cannot decide, and the profile has no judge")
     marked = closed_book.mark(model, role, question, reference, given)
@@ -201,7 +204,9 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
         wrong = sum(one.right is False for one in answers) - silent
         undecided = sum(one.right is None for one in answers)
         counts = {"right": right, "wrong": wrong, "unanswered": silent, "undecided": undecided}
-        measures[CORRECT] = _mean_with_interval(one.right for one in answers if one.right is not None)
+        measures[CORRECT] = _mean_with_interval(
+            (one.right for one in answers if one.right is not None), len(answers)
+        )
     if retrieved:
         places = {
             "document": [(one.document_rank,) for one in answers],
@@ -209,8 +214,10 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
         }
         for level, ranks in places.items():
             for cut in CUTS:
-                measures[f"{level}_recall_at_{cut}"] = _mean_with_interval(recall(one, cut) for one in ranks)
-            measures[f"{level}_mrr"] = _mean_with_interval(reciprocal_rank(one) for one in ranks)
+                name, found = f"{level}_recall_at_{cut}", (recall(one, cut) for one in ranks)
+                measures[name] = _mean_with_interval(found, len(answers))
+            found = (reciprocal_rank(one) for one in ranks)
+            measures[f"{level}_mrr"] = _mean_with_interval(found, len(answers))
     known = {name: one for name, one in measures.items() if one is not None}
     return Scores(questions=len(answers), counts=counts, measures=known)
 
@@ -258,13 +265,36 @@ def _compared_systems(
         only_first=only_first,
         only_second=only_second,
         p_value=mcnemar(len(only_first), len(only_second)),
+        left_out=len(pairs) - len(known),
     )
 
 
-def _mean_with_interval(values: Iterable[float]) -> Measure | None:
-    """The mean of values from 0 to 1; None without values."""
+def bounds(total: float, measured: int, questions: int) -> tuple[float, float]:
+    """What the mean would be if all questions that were not measured were wrong (0), and if they were right (1)."""
+    return round(total / questions, 4), round((total + questions - measured) / questions, 4)
+
+
+def share_with_bounds(name: str, values: Sequence[float], questions: int) -> dict[str, float]:
+    """The mean of values under `name`, and its bounds over all questions under `<name>_lower` and `<name>_upper`."""
+    if not values:
+        return {}
+    lower, upper = bounds(sum(values), len(values), questions)
+    return {name: round(fmean(values), 4), f"{name}_lower": lower, f"{name}_upper": upper}
+
+
+def _mean_with_interval(values: Iterable[float], questions: int) -> Measure | None:
+    """The mean of values from 0 to 1, out of `questions`; None without values."""
     found = [float(value) for value in values]
     if not found:
         return None
     low, high = wilson(sum(found), len(found))
-    return Measure(value=round(fmean(found), 4), low=round(low, 4), high=round(high, 4), questions=len(found))
+    lower, upper = bounds(sum(found), len(found), questions)
+    return Measure(
+        value=round(fmean(found), 4),
+        low=round(low, 4),
+        high=round(high, 4),
+        questions=len(found),
+        lower=lower,
+        upper=upper,
+        not_measured=questions - len(found),
+    )

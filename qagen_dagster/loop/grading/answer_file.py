@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -274,6 +275,7 @@ def _by(pairs: Iterable[tuple[str, CorpusFile]]) -> dict[str, list[CorpusFile]]:
 
 Progress = Callable[[int, str], None]  # answers done since the last call, and their document
 _FAULTS = TypeAdapter(tuple[RowFault, ...])
+_COUNTS = ("grounded", "ungrounded", "not_measured")
 
 
 @dataclass(frozen=True)
@@ -371,15 +373,17 @@ class FileGrading:
             )
 
     def _heads(self, parts: Sequence[_Part], corpus: str, judge_model: str) -> GroundingReport:
-        grade, confidence = overall(value for part in parts for value in part.confidences)
+        counts = Counter[str]()
+        for part in parts:
+            counts.update({name: getattr(part.document, name) for name in _COUNTS})
+        confidences = [value for part in parts for value in part.confidences]
+        grade, confidence = overall(confidences, counts.total())
         return report((), corpus=corpus, method=self._grader.method, judge_model=judge_model).model_copy(
             update={
                 "created": datetime.now(UTC).isoformat(timespec="microseconds"),
                 "overall_grade": grade,
                 "overall_confidence": confidence,
-                "grounded": sum(part.document.grounded for part in parts),
-                "ungrounded": sum(part.document.ungrounded for part in parts),
-                "not_measured": sum(part.document.not_measured for part in parts),
+                **{name: counts[name] for name in _COUNTS},
                 "decided": together(part.document.decided for part in parts),
                 "ungrounded_highlights": tuple(one for part in parts for one in part.highlights),
             }

@@ -55,7 +55,7 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.records.run import RunRecord
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "6"  # increase when the same answers would be graded or reported differently
+REPORT_VERSION = "7"  # increase when the same answers would be graded or reported differently
 _MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of parts of the configuration
 
 

@@ -137,7 +137,7 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
 def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
     """One summary of `reports`, which must not be empty."""
     answers = [answer for one in reports for document in one.documents for answer in document.answers]
-    grade, confidence = overall(one.grading.confidence for one in answers)
+    grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return RunSummary(
         run_id=run_id,
         timestamp=max(one.created for one in reports),

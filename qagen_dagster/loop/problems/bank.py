@@ -41,13 +41,14 @@ from qagen_dagster.loop.review import rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
 from qagen_dagster.publishing.problems.tex_check import own_of, refused
-from qagen_dagster.publishing.problems.tex_project import allowed_definitions
+from qagen_dagster.publishing.problems.tex_project import allowed_definitions, left_out
 from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import (
     ORIGINAL,
     BankExport,
     BankItem,
     BankOption,
+    CompileOutcome,
     ProblemBank,
     ProblemRecord,
     ProblemSources,
@@ -283,6 +284,26 @@ def export_of(bank: ProblemBank) -> BankExport:
         packages=packages_of("\n".join((*preambles, *texts)), libraries),
         signs=sign_declarations(),
     )
+
+
+def not_usable(bank: ProblemBank) -> dict[str, str]:
+    """Why accepted problems cannot be used, by id: their LaTeX does not compile, or the TeX project leaves it out."""
+    outside = set(left_out(export_of(bank)))
+    found: dict[str, str] = {}
+    for one in bank.accepted:
+        if one.compiled is not None and one.compiled.outcome is CompileOutcome.FAILED:
+            found[one.id] = "does not compile"
+        elif one.id in outside:
+            found[one.id] = "is left out of the TeX project"
+    return found
+
+
+def told_bank(bank: ProblemBank) -> str:
+    """How many problems of the bank are accepted and can be used, in words."""
+    bad = not_usable(bank)
+    line = f"{len(bank.accepted) - len(bad)} of {len(bank.problems)} problems accepted"
+    why = ", ".join(f"{name} {reason}" for name, reason in bad.items())
+    return f"{line} ({len(bad)} not counted: {why})" if bad else line
 
 
 def export_files(export: BankExport) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
@@ -72,6 +73,22 @@ def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> It
     every += [_rejected(combination, one) for result in results for one in result.rejected]
     every += [_rejected(combination, one) for one in removed]
     return (one for one in every if wanted.includes(one))
+
+
+def rejected_question(workspace: Workspace, beginning: str) -> ListedQuestion | None:
+    """The rejected question of the current sets whose id is or begins with `beginning`. Raises StoreError if several do."""
+    keys = (key for key in workspace.store.list("candidates") if beginning and key.endswith("/set.json"))
+    combinations = (Combination.from_key("/".join(key.split("/")[1:4])) for key in keys)
+    wanted = Wanted(Outcome.REJECTED, text=beginning)
+    found = {
+        one.id: one
+        for combination in combinations
+        for one in listed(workspace, combination, wanted)
+        if one.id.startswith(beginning)
+    }
+    if len(found) > 1 and beginning not in found:
+        raise StoreError(f"more than one question begins with {beginning!r}: give more of its id")
+    return found.get(beginning) or next(iter(found.values()), None)
 
 
 def _accepted(combination: Combination, pair: QAPair) -> ListedQuestion:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.document import Box, VisualType
@@ -20,6 +20,7 @@ from qagen_dagster.records.questions.results import (
     RejectedQA,
     RetiredQA,
     VerdictRecord,
+    without_unjudged,
 )
 
 
@@ -38,13 +39,15 @@ class PublishedVerdict(Record):
     blind_answer: str
     answerable: bool
     matches: bool
-    non_trivial: bool
+    non_trivial: bool | None  # here and below None: not judged
     unambiguous: bool
-    relevant: bool
-    supported: bool | None = None  # here and below None: not judged
+    relevant: bool | None
+    supported: bool | None = None
     premise_holds: bool | None = None
     self_contained: bool | None = None
     explanation: str
+
+    _without_unjudged = model_validator(mode="before")(without_unjudged)
 
     @classmethod
     def of(cls, verdict: VerdictRecord) -> PublishedVerdict:

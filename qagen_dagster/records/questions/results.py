@@ -8,9 +8,9 @@ our records may carry more, the published JSON carries exactly those plus `id` a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
@@ -155,6 +155,26 @@ class GenerationStats(Record):
     rejection_reasons: dict[str, int]
 
 
+BY_READER, BY_CODE = "embedded:reader", "code compared the two answers"  # beginnings of explanations
+_UNASKED = ("non_trivial", "relevant")
+_UNCONFIRMED = (*_UNASKED, "supported", "premise_holds", "self_contained")
+
+
+def without_unjudged(verdict: object) -> object:
+    """The fields of a verdict, with None for what nobody judged. Earlier versions stored it as true.
+
+    The embedded reader finds some faults of these criteria and confirms none. After a blind answer that is none or another one,
+    nobody is asked for two of them.
+    """
+    if not isinstance(verdict, dict):
+        return verdict
+    fields = cast("dict[str, object]", verdict)
+    said = str(fields.get("explanation", ""))
+    unasked = said.startswith(BY_CODE) or fields.get("answerable") is False
+    names = _UNCONFIRMED if said.startswith(BY_READER) else _UNASKED if unasked else ()
+    return fields | {name: None for name in names if fields.get(name) is True}
+
+
 class VerdictRecord(Record):
     """What the validator found on one candidate, by attempt. None: not judged."""
 
@@ -164,19 +184,26 @@ class VerdictRecord(Record):
     blind_answer: str
     answerable: bool
     matches: bool
-    non_trivial: bool
+    non_trivial: bool | None
     unambiguous: bool
-    relevant: bool
+    relevant: bool | None
     supported: bool | None = None
     premise_holds: bool | None = None
     self_contained: bool | None = None
     explanation: str
 
+    _without_unjudged = model_validator(mode="before")(without_unjudged)
+
     @property
     def passed(self) -> bool:
-        judged = (self.supported, self.premise_holds, self.self_contained)
-        always = (self.answerable, self.matches, self.non_trivial, self.unambiguous, self.relevant)
-        return all(always) and False not in judged
+        judged = (
+            self.non_trivial,
+            self.relevant,
+            self.supported,
+            self.premise_holds,
+            self.self_contained,
+        )
+        return self.answerable and self.matches and self.unambiguous and False not in judged
 
 
 class Shortfall(Record):

@@ -121,11 +121,11 @@ function drawVerdict(box, found) {
   const verdict = found.verdict;
   const parts = [];
   if (verdict) {
-    const criteria = CRITERIA.filter((name) => typeof verdict[name] === "boolean");
+    const judged = (name) => ({ true: ["yes", "✓ "], false: ["no", "✗ "] })[verdict[name]] || ["unjudged", "not judged: "];
     parts.push(
       element("h3", {}, "Validator"),
       element("p", {}, "Blind answer: ", element("b", { dir: "auto" }, verdict.blind_answer || "(none)")),
-      element("ul", { class: "criteria" }, criteria.map((name) => element("li", { class: verdict[name] ? "chip yes" : "chip no" }, `${verdict[name] ? "✓" : "✗"} ${name.replaceAll("_", "-")}`))),
+      element("ul", { class: "criteria" }, CRITERIA.map((name) => element("li", { class: `chip ${judged(name)[0]}` }, `${judged(name)[1]}${name.replaceAll("_", "-")}`))),
       note(verdict.explanation),
     );
   }

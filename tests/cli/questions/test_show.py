@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from qagen_dagster.cli.questions.report import distinct_questions, report
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import (
@@ -48,13 +49,20 @@ def stored(qagen: Command) -> Command:
         evidence=(place,),
         generation_metadata=GenerationMetadata(generator_model="a", validator_model="b", attempt_number=1),
     )
+    name = question_id(WHERE, "ridge.txt", TWIN, "the keeper")
+    metadata = kept.generation_metadata.model_copy(update={"attempt_number": 2})
+    twin = kept.model_copy(
+        update={"id": name, "question": TWIN, "answer": "the keeper", "generation_metadata": metadata}
+    )
     lost = _rejected(LOST, RejectionReason.UNANSWERABLE, "the blind answer is \x1b[31mnothing")
     stats = GenerationStats(
         document_path="documents/ridge.txt", mode=WHERE.mode, target_count=2, accepted_count=1, rejected_count=1,
         total_attempts=2, validation_pass_rate=0.5, dedup_rejection_rate=0, exhausted=False, rejection_reasons={},
     )  # fmt: skip
     key = GenerationResult.key(WHERE, "ridge.txt", "f")
-    store.write(key, GenerationResult(accepted=(kept,), rejected=(lost,), stats=stats))
+    store.write(
+        key, GenerationResult(document_id="ridge.txt", accepted=(kept, twin), rejected=(lost,), stats=stats)
+    )
     document = CandidateDocument(
         document_id="ridge.txt", document_version="1", result_key=key, end=DocumentEnd.TARGET_REACHED
     )
@@ -111,6 +119,58 @@ def test_a_corpus_that_does_not_exist_is_an_error(stored: Command) -> None:
     assert "there is no corpus 'watr'" in ended.errors[0]
 
 
+def test_a_rejected_question_is_shown_by_its_id(stored: Command) -> None:
+    for question, reason in ((LOST, "unanswerable"), (TWIN, "duplicate")):
+        name = question_id(WHERE, "ridge.txt", question, "the keeper")
+        found = stored("show", name[:12], "--json").value
+        assert (found["question_id"], found["outcome"], found["reason"]) == (name, "rejected", reason)
+        shown = stored("show", name)
+        assert (shown.code, shown.err) == (0, "")
+        assert question in shown.out
+        assert f"rejected: {reason}" in shown.out
+    assert (
+        "more than one question begins with 'q-'" in stored("show", "q-").err
+        or stored("show", "q-").code == 0
+    )
+    assert "there is no question 'q-none'" in stored("show", "q-none").err
+
+
+def test_commands_agree_after_a_run_without_the_catalog(stored: Command) -> None:
+    """As after a run of the assets in the Dagster UI."""
+    accepted = stored("questions", "--outcome", "accepted", "--json").value[0]["id"]
+    found = stored("show", accepted, "--json").value
+    assert (found["question_id"], found["outcome"]) == (accepted, "accepted")
+    (one,) = stored("status", "--json").value["combinations"]
+    (other,) = stored("stats", "--json").value
+    assert [(each["accepted"], each["rejected"]) for each in (one, other)] == [(1, 2)] * 2
+    built = stored("status", "--json").value["built_at"]
+    assert stored("status", "--json").value["built_at"] == built, (
+        "a catalog that is current is not made again"
+    )
+    store = Workspace(stored.project.settings()).store
+    validated = store.read(ValidatedSet.key(WHERE), ValidatedSet)
+    store.write(ValidatedSet.key(WHERE), validated.model_copy(update={"questions": (), "run_id": "newer"}))
+    made = store.read(CandidateSet.key(WHERE), CandidateSet)
+    store.write(CandidateSet.key(WHERE), made.model_copy(update={"run_id": "newer"}))
+    assert stored("questions", "--outcome", "accepted", "--json").value == []
+    (one,) = stored("status", "--json").value["combinations"]
+    assert one["accepted"] == 0
+    assert "there is no question" in stored("show", accepted).err
+
+
+def test_a_catalog_that_cannot_be_made_anew_is_told(stored: Command) -> None:
+    assert stored("stats").err == ""
+    store = Workspace(stored.project.settings()).store
+    made = store.read(CandidateSet.key(WHERE), CandidateSet)
+    store.write(CandidateSet.key(WHERE), made.model_copy(update={"run_id": "newer"}))
+    lock = stored.project.assets / ".catalog.duckdb.lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
+    ended = stored("stats")
+    assert ended.code == 0
+    assert "the catalog is older than the store and cannot be made anew" in ended.err
+
+
 def _rejected(question: str, reason: RejectionReason, detail: str) -> RejectedQA:
     return RejectedQA(
         question=question,
@@ -119,3 +179,22 @@ def _rejected(question: str, reason: RejectionReason, detail: str) -> RejectedQA
         rejection_detail=detail,
         document_id="ridge.txt",
     )
+
+
+def test_a_question_of_two_sets_is_one_distinct_question(stored: Command) -> None:
+    space = Workspace(stored.project.settings())
+    validated = space.store.read(ValidatedSet.key(WHERE), ValidatedSet)
+    (kept,) = validated.questions
+    again = kept.model_copy(update={"id": "q-2", "question": f" {KEPT.upper()}"})
+    space.store.write(ValidatedSet.key(WHERE), validated.model_copy(update={"questions": (kept, again)}))
+    other = Combination.from_key("water/other/textual")
+    made = space.store.read(CandidateSet.key(WHERE), CandidateSet).model_copy(update={"scenario": "other"})
+    space.store.write(CandidateSet.key(other), made)
+    third = {"scenario": "other", "questions": (kept.model_copy(update={"id": "q-3"}),)}
+    space.store.write(ValidatedSet.key(other), validated.model_copy(update=third))
+    reports = [report(space, one) for one in (WHERE, other)]
+    assert [(one.accepted, one.distinct) for one in reports] == [(2, 1), (1, 1)]
+    assert distinct_questions(space, reports) == 1
+    found = stored("status", "--json").value
+    assert (found["questions"], found["distinct_questions"]) == (3, 1)
+    assert "3 accepted questions, 1 of them distinct" in " ".join(stored("status").out.split())

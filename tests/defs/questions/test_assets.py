@@ -35,7 +35,11 @@ roles:
 def test_candidates_show_documents_questions_reasons_and_cost(made: Made) -> None:
     assert made.runs["textual"].success
     shown = metadata(made.runs["textual"], "candidate_qa")
-    assert (shown["accepted"], shown["rejected"], shown["documents_reused"]) == (6, 0, 0)
+    assert (
+        shown["accepted_before_deduplication"],
+        shown["rejected_before_deduplication"],
+        shown["documents_reused"],
+    ) == (6, 0, 0)
     assert (shown["profile"], shown["usd"]) == ("dry_run", "nothing was paid")
     assert shown["models"]["validator"] == "scripted:cloze-check"
     assert shown["model_calls"] >= 4 * 6
@@ -246,7 +250,7 @@ def test_the_launchpad_can_ask_for_another_profile_and_target(tmp_path: Path) ->
             run_config={"ops": {"candidate_qa": {"ops": {"plan_shards": {"config": wishes}}}}},
         )
     shown = metadata(run, "candidate_qa")
-    assert (shown["profile"], shown["accepted"]) == ("other", 3)
+    assert (shown["profile"], shown["accepted_before_deduplication"]) == ("other", 3)
     assert shown["models"]["validator"] == "scripted:cloze-compare"
 
 

@@ -42,7 +42,7 @@ def test_each_document_gives_its_mix_or_says_what_is_missing(tmp_path: Path) -> 
         assert run.success
         shown = metadata(run, "candidate_qa")
         again = metadata(graph.materialize(KEY, *QUESTIONS), "candidate_qa")
-    assert (shown["accepted"], shown["missing"]) == (12, 3)
+    assert (shown["accepted_before_deduplication"], shown["missing"]) == (12, 3)
     assert [row.split(" | ")[:4] for row in shown["missing_by_type"].splitlines()[2:]] == [
         ["| mill.txt", "multi_hop", "3", "2"],
         ["| mill.txt", "causal", "2", "0"],
@@ -54,7 +54,7 @@ def test_each_document_gives_its_mix_or_says_what_is_missing(tmp_path: Path) -> 
     assert by_document == {"documents/ridge.txt": 5, "documents/quay.txt": 5, "documents/mill.txt": 2}
     assert all(one["evidence"][0]["start_line"] for one in found)
     assert {name: passed for name, (passed, _) in checks(run).items() if not passed} == {}
-    assert (again["documents_reused"], again["accepted"]) == (3, 12)
+    assert (again["documents_reused"], again["accepted_before_deduplication"]) == (3, 12)
 
 
 def test_a_profile_that_follows_rules_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def test_a_right_answer_without_the_document_is_a_leak(
     (first, *others) = report.questions
     assert (first.given, first.leaked, first.decided) == (said, leaked, decided)
     assert {one.leaked for one in others} == {False}
-    assert report.metrics["leaked_share"] == (0.3333 if leaked else 0.0)
+    tried = decided is not Decided.UNKNOWN
+    assert report.metrics.get("leaked_share") == (0.3333 if leaked else 0.0 if tried else None)
     assert (report.metrics["leaked"], report.metrics["undecided"]) == (float(leaked), 0.0)
     assert (report.model, report.judge_model) == ("scripted:writer", "scripted:reader")
     assert [(one.role, one.attempt, one.document_id) for one in first.calls] == [
@@ -180,7 +181,8 @@ def test_the_budget_ends_asking_and_the_next_run_asks_only_the_rest(workspace: P
     assert [one.leaked for one in report.questions] == [True, False, False, True, None, None]
     assert (report.failed, report.unheard, report.metrics["undecided"]) == (2, 2, 2)
     assert "max_calls 4" in report.questions[4].failure
-    assert report.metrics["leaked_share"] == 0.5
+    shares = {name: value for name, value in report.metrics.items() if name.startswith("leaked_share")}
+    assert shares == {"leaked_share": 0.5, "leaked_share_lower": 0.3333, "leaked_share_upper": 0.6667}
     assert not is_evaluated(found, Kind.CLOSED_BOOK)
     asked = [_question(one) for one in answerer.requests]
     again = check_closed_book(opened(space, RunMark("run-2", "launch-2")))

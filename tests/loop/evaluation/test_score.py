@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,7 @@ def test_code_decides_what_it_can_and_the_rest_stays_undecided(tmp_path: Path) -
     assert system.overall.counts == {"right": 1, "wrong": 1, "unanswered": 1, "undecided": 1}
     correct = system.overall.measures["correct"]
     assert (correct.value, correct.questions) == (0.3333, 3)
+    assert (correct.lower, correct.upper, correct.not_measured) == (0.25, 0.5, 1)
     assert system.answers[3].failure == "code cannot decide, and the profile has no judge"
     assert {name: one.counts["undecided"] for name, one in system.groups["type"].items()} == {
         "factual": 0,
@@ -176,4 +178,20 @@ def test_two_systems_are_compared_on_the_questions_decided_for_both(tmp_path: Pa
     (comparison,) = scored(tmp_path, given(ANSWERS), given(other)).comparisons
     assert (comparison.measure, comparison.both, comparison.neither) == ("correct", 0, 0)
     assert (comparison.only_first, comparison.only_second) == (("q-1",), ("q-2", "q-3"))
-    assert comparison.p_value == 1.0
+    assert (comparison.p_value, comparison.left_out) == (1.0, 1)
+
+
+@pytest.mark.parametrize("answer", ["because of rain", "42", "in 1879"])
+def test_an_answer_of_the_wrong_type_is_wrong_and_no_judge_is_asked(tmp_path: Path, answer: str) -> None:
+    judge = FakeModel(lambda _: RIGHT, "assessor")
+    name = "q-2" if answer == "because of rain" else "q-3"
+    published = published_set(tmp_path)
+    asked = {"q-2": "How many metres is it long?", "q-3": "Who repaired it?"}
+    questions = [
+        one.model_copy(update={"question": asked.get(one.id, one.question)}) for one in published.questions
+    ]
+    sets = [replace(published, questions=tuple(questions))]
+    output = given_output("mine", given({name: answer}), ASKED)
+    (system,) = score_systems(sets, [output], Judge(judge)).systems
+    assert (system.overall.counts["wrong"], system.overall.counts["undecided"]) == (1, 0)
+    assert judge.requests == []

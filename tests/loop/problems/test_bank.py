@@ -6,11 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.problems.bank import combined, rendering, whole_item
+from qagen_dagster.loop.problems.bank import combined, rendering, told_bank, whole_item
 from qagen_dagster.loop.problems.inputs import with_diagram
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import DIAGRAM_MARK, TikzResult
-from qagen_dagster.records.problems.result import ProblemEnd, ProblemRecord, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.problems.result import (
+    Compiled,
+    CompileOutcome,
+    ProblemBank,
+    ProblemEnd,
+    ProblemRecord,
+    Stage,
+    Task,
+    TaskEnd,
+    TaskResult,
+)
 from qagen_dagster.settings import load_settings
 from tests.support.problems.play import TIKZ, item, mcq, typed
 
@@ -35,6 +45,26 @@ def record(
         tikz=tikz,
         tasks=tuple(TaskResult(task=Task(stage=one), end=ends[one]) for one in stages),
     )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "latex", "told"),
+    [
+        (CompileOutcome.COMPILED, item(), "2 of 2 problems accepted"),
+        (CompileOutcome.NOT_COMPILED, item(), "2 of 2 problems accepted"),
+        (CompileOutcome.FAILED, item(), "1 of 2 problems accepted (1 not counted: a does not compile)"),
+        (
+            CompileOutcome.COMPILED,
+            item() + r"\begin{@@input}/etc/passwd ",
+            "1 of 2 problems accepted (1 not counted: a is left out of the TeX project)",
+        ),
+    ],
+)
+def test_problems_that_cannot_be_used_are_not_counted(outcome: CompileOutcome, latex: str, told: str) -> None:
+    made = {"end": ProblemEnd.ACCEPTED, "compiled": Compiled(outcome=outcome)}
+    good = {"end": ProblemEnd.ACCEPTED}
+    problems = (record("a", latex).model_copy(update=made), record("b", mcq()).model_copy(update=good))
+    assert told_bank(ProblemBank(name="n", title="t", problems=problems)) == told
 
 
 def test_groups_become_problems_of_their_parts() -> None:
