@@ -23,7 +23,6 @@ from qagen_dagster.agents.spec import (
     Finish,
     GiveUp,
     GiveUpReason,
-    Limits,
     Nudge,
     RunState,
     RunTools,
@@ -58,11 +57,13 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
-from qagen_dagster.toolkit.tool import Tool, misfit
+from qagen_dagster.toolkit.tool import Tool, is_misfit
 
 MAX_PARALLEL = 8  # tool calls of one turn
 _ROW = re.compile(r"\d+\| ")  # a numbered line of the document
 _ABOVE = "[rows that an earlier result of this turn shows]"
+_NOT_RUN = "Not run: "
+_NUMBER = re.compile(r"\d+")
 _TWICE = "Not run: {name} already ended this task in the same turn."
 _AFTER_REFUSAL = "Not run: an earlier {name} of this turn was refused. Read why, then submit once."
 UNREADABLE = (
@@ -316,7 +317,7 @@ def _turn(
     if state.turns >= spec.limits.max_turns:
         useless = state.faulty and state.faulty + state.nudges >= state.turns
         reason = GiveUpReason.FAULTY_CALLS if useless else GiveUpReason.MAX_TURNS
-        return GiveUp(reason, f"no result after {state.turns} turns")
+        return GiveUp(reason, f"no result after {state.turns} turns{f': {state.refusal}' if useless else ''}")
     state.turns += 1
     specs = (*(tool.spec for tool in tools.values()), *(terminal.spec() for terminal in spec.terminals))
     request = Request(
@@ -339,6 +340,7 @@ def _turn(
         step = from_text(step, response, spec.terminals)
     if isinstance(step, RunTools):
         fault = fault_of(request, response)
+        state.refusal = fault or ""
         if fault is not None and state.faulty + 1 >= spec.limits.max_faulty_turns:
             return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty + 1} turns in a row, the last: {fault}")
         return _act(step, spec, tools, state, response, names, faulty=fault is not None)
@@ -351,26 +353,27 @@ def _turn(
 
 
 def _misfits(
-    results: Sequence[ToolResult], state: RunState, limits: Limits, *, faulty: bool
+    results: Sequence[ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
 ) -> GiveUp | None:
-    """Count the calls of a turn whose arguments did not fit. Returns the end of a run in which this goes on."""
+    """Count the calls of a turn that were refused for their form. Returns the end of a run in which this goes on."""
+    terminals = {one.name for one in spec.terminals}
     forms: dict[str, str] = {}
     for one in results:
         text = one.content[0].text if isinstance(one.content[0], Text) else ""
-        form = misfit(text, one.name) if one.is_error else ""
-        if form:
-            forms[form] = " ".join(text[:300].split())
-        else:  # the tool was called well
-            state.misfits = Counter({key: n for key, n in state.misfits.items() if not misfit(key, one.name)})
+        refused = one.is_error and (one.name in terminals or is_misfit(text, one.name))
+        if refused and not text.startswith(_NOT_RUN):
+            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = " ".join(text[:300].split())
+        elif not refused:  # the tool was called well
+            kept = {key: n for key, n in state.misfits.items() if not key.startswith(f"{one.name}: ")}
+            state.misfits = Counter(kept)
     state.misfits.update(forms.keys())
-    useless = faulty or (bool(forms) and all(one.is_error for one in results))
-    state.faulty = state.faulty + 1 if useless else 0
+    state.refusal = next(reversed(forms.values()), state.refusal)
+    state.faulty = state.faulty + 1 if faulty or (forms and all(one.is_error for one in results)) else 0
     for form, text in forms.items():
-        if state.misfits[form] >= limits.max_same_refusals:
+        if state.misfits[form] >= spec.limits.max_same_refusals:
             return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.misfits[form]} times the same: {text}")
-    if forms and state.faulty >= limits.max_faulty_turns:
-        last = list(forms.values())[-1]
-        return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty} turns in a row, the last: {last}")
+    if forms and state.faulty >= spec.limits.max_faulty_turns:
+        return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty} turns in a row, the last: {state.refusal}")
     return None
 
 
@@ -390,7 +393,7 @@ def _act(
     state.used.extend(step.calls)
     if outcome.finished is not None:
         return Finish(*outcome.finished)
-    ended = _misfits(outcome.results, state, spec.limits, faulty=faulty)
+    ended = _misfits(outcome.results, state, spec, faulty=faulty)
     if ended is not None:
         return ended
     left = spec.limits.max_turns - state.turns

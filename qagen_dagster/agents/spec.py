@@ -31,10 +31,8 @@ class Limits:
     max_turns: int = 30
     max_tool_calls: int = 60
     max_nudges: int = 3
-    max_faulty_turns: int = (
-        5  # in a row: every tool call has an unknown tool, or arguments that cannot be read or do not fit
-    )
-    max_same_refusals: int = 3  # turns in which arguments did not fit a tool in the same way
+    max_faulty_turns: int = 5  # in a row: no tool call is known, readable and in its form
+    max_same_refusals: int = 3  # of one tool, in the same words
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,9 @@ class RunState:
     tool_calls: int = 0
     nudges: int = 0
     faulty: int = 0  # turns in a row whose every tool call was faulty
-    misfits: Counter[str] = field(
-        default_factory=Counter[str]
-    )  # turns in which arguments did not fit, by form
+    # turns with a refusal, by tool and words; the last of them
+    misfits: Counter[str] = field(default_factory=Counter[str])
+    refusal: str = ""
     responses: list[Response] = field(default_factory=list[Response])
     used: list[ToolCall] = field(default_factory=list[ToolCall])  # every call that was run, in order
 

@@ -6,7 +6,6 @@ Descriptions live in docstrings because models read them; they are written for t
 from __future__ import annotations
 
 import inspect
-import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -114,6 +113,6 @@ def explain(error: ValidationError, name: str) -> str:
     return f"{_NOT_RUN.format(name=name)}{faults}. Correct the arguments and call it again."
 
 
-def misfit(text: str, name: str) -> str:
-    """The form of what `explain` said, equal for equal faults in other places; empty for another text."""
-    return re.sub(r"\d+", "#", text) if text.startswith(_NOT_RUN.format(name=name)) else ""
+def is_misfit(text: str, name: str) -> bool:
+    """Whether `explain` said this of the tool."""
+    return text.startswith(_NOT_RUN.format(name=name))

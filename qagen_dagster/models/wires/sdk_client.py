@@ -98,7 +98,7 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
         return RateLimitedError(text)
     if any(word in words for word in ("server_error", "timeout", "api_error")):
         return TransientModelError(text)
-    return PermanentModelError(text)
+    return (RequestRefusedError if "invalid_request" in words else PermanentModelError)(text)
 
 
 def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
