@@ -277,7 +277,13 @@ def test_arguments_that_were_encoded_several_times_are_read(times: int) -> None:
 
 
 def test_a_reply_in_the_field_for_reasoning_is_named(make_model: ModelMaker) -> None:
-    body = {"choices": [{"message": {"content": "", "reasoning_content": '{"city": "Bergen"}'}}]}
+    thought = '{"city": "Bergen"}'
+    body: dict[str, Any] = {
+        "choices": [{"message": {"content": "", "reasoning_content": thought}}],
+        "output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": thought}]}],
+        "content": [{"type": "thinking", "thinking": thought}],
+    }
     with WireServer(lambda _seen, _number: Fault(200, body)) as server:
-        found = ask_for(Quote, make_model("openai_compatible", server), ask("?"))
+        found = ask_for(Quote, make_model(server), ask())
     assert "field for reasoning" in found.fault
+    assert "Bergen" in found.fault

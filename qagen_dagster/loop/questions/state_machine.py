@@ -158,13 +158,18 @@ def ask_again(state: QAState, limits: QALimits) -> QAState:
 
 
 def forgiven(state: QAState) -> QAState:
-    """The state in which the attempts so far do not count."""
-    return state.model_copy(update={"consecutive_failures": 0, "carried_attempts": state.attempts})
+    """The state in which the attempts so far do not count, and candidates that no reply judged may be proposed again."""
+    rejected = tuple(one for one in state.rejected if one.reason is not RejectionReason.VALIDATOR_FAILED)
+    fresh = {"consecutive_failures": 0, "carried_attempts": state.attempts, "exhausted": None}
+    return state.model_copy(update={**fresh, "rejected": rejected})
 
 
 def is_useless(state: QAState, done: Done) -> bool:
     """Whether the document ended although no reply was of use: then it says nothing about the document."""
-    return done.end in (DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS) and _nothing_of_use(state)
+    unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
+    ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
+    ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
+    return done.end in ends and _nothing_of_use(state)
 
 
 def _nothing_of_use(state: QAState) -> bool:

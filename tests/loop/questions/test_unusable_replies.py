@@ -135,7 +135,7 @@ def test_a_long_prompt_that_is_refused_is_answered_with_a_smaller_part(
     )
     status, said = REFUSALS[kind]
     refused: list[int] = []
-    limit = 25_000
+    limit = 40_000
 
     def short(seen: Seen, number: int) -> Step:
         if len(read(seen).whole) > limit:

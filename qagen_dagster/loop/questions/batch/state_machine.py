@@ -229,8 +229,9 @@ def ask_again(state: BatchState, limits: BatchLimits, wanted: Wanted) -> BatchSt
     step = next_step(state, limits, wanted)
     if not isinstance(step, Done) or not state_machine.is_useless(state.qa, step):
         return state
-    again = {"qa": state_machine.forgiven(state.qa), "forgiven_rounds": state.rounds}
-    return state.model_copy(update=again)
+    qa = state_machine.forgiven(state.qa)
+    again = {"forgiven_rounds": state.rounds, "taken": (), "blind": {}, "not_possible": {}}
+    return state.model_copy(update={**again, "qa": qa})
 
 
 def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
