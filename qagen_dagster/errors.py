@@ -11,7 +11,8 @@ QagenError
     ├── TransientModelError     a retry may succeed (rate limit, timeout, 5xx, connection)
     │   └── RateLimitedError        too many requests; all processes should back off
     ├── PermanentModelError     a retry would fail as well (bad key, bad request)
-    │   └── ContextOverflowError    the request does not fit the context window
+    │   └── RequestRefusedError     the server refuses the form of the request, or its length
+    │       └── ContextOverflowError    the request does not fit the context window
     ├── MalformedResponseError  the body does not follow the API
     └── BudgetExhaustedError    a limit on spending is reached; the call was not made
 """
@@ -96,7 +97,11 @@ class PermanentModelError(ModelError):
     """A retry would fail in the same way (bad key, unknown model, invalid request)."""
 
 
-class ContextOverflowError(PermanentModelError):
+class RequestRefusedError(PermanentModelError):
+    """The server refused the request with a status that can also mean that the prompt is too long (400, 413, 422)."""
+
+
+class ContextOverflowError(RequestRefusedError):
     """The request is larger than the context window of the model."""
 
 

@@ -44,6 +44,10 @@ CASES = (
     Case("malformed embeddings", "they are asked for again, and never replayed", "models/wires/test_openai_embeddings.py test_a_malformed_answer_is_asked_for_again_and_never_replayed"),
     Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/publication/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
     Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/test_ledger.py test_entries_that_no_run_can_use_are_named_and_go"),
+    Case("arrays as JSON text, encoded twice, in prose", "they are read", "models/test_json_reply.py test_arguments_in_another_shape_are_read test_no_guess_is_made_about_arguments"),
+    Case("the same refused call again and again", "three of them end the agent's run", "agents/test_refusals.py test_a_refusal_that_goes_on_ends_the_run"),
+    Case("documents without a reply of use", "they cost little, and are asked again", "loop/questions/test_unusable_replies.py test_a_document_without_a_reply_of_use_is_unfinished_and_cheap test_a_reply_that_the_server_could_not_finish_is_a_failed_request"),
+    Case("prompts refused as too long, in any words", "a smaller part is shown; without one the document is unfinished", "loop/questions/test_unusable_replies.py test_a_long_prompt_that_is_refused_is_answered_with_a_smaller_part test_a_document_of_which_no_prompt_was_accepted_is_unfinished"),
     # 3: TeX
     Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/problems/test_tex_check.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
     Case("TeX that reads a file, before it is compiled", "it is not given to an engine", "loop/problems/test_bank.py test_only_allowed_items_are_compiled"),

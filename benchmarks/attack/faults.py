@@ -71,6 +71,10 @@ FAULTS: dict[str, _Attack] = {
         Fault(200, {"type": "error", "status": "failed", "error": {"type": "overloaded_error", "code": "server_error", "message": f"busy {KEY}"}}),
         "reports a failure",
     ),
+    "200 with half a reply and an error": _of(
+        Fault(200, {"choices": [{"finish_reason": "error", "error": {"code": 502, "message": f"upstream {KEY}"}, "message": {"content": "I will"}}], "output": [], "status": "incomplete", "incomplete_details": {"reason": "server_error"}, "content": [], "stop_reason": "error"}),
+        "error",
+    ),
     "200 with HTML": _of(Fault(200, f"<html>Sign in {KEY}</html>", HTML), "not JSON"),
     "200 with half of the JSON": _of(Fault(200, '{"id": "x", "choices": [{"mess'), "not JSON"),
     "200 with a list": _of(Fault(200, "[]"), "not a JSON object"),

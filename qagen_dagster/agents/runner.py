@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic import JsonValue
@@ -30,7 +31,13 @@ from qagen_dagster.agents.spec import (
     decide,
 )
 from qagen_dagster.configuration.files import read_text
-from qagen_dagster.errors import ConfigError, ContextOverflowError, MalformedResponseError, ToolError
+from qagen_dagster.errors import (
+    ConfigError,
+    ContextOverflowError,
+    MalformedResponseError,
+    RequestRefusedError,
+    ToolError,
+)
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import usd
@@ -50,11 +57,13 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
-from qagen_dagster.toolkit.tool import Tool
+from qagen_dagster.toolkit.tool import Tool, is_misfit
 
 MAX_PARALLEL = 8  # tool calls of one turn
 _ROW = re.compile(r"\d+\| ")  # a numbered line of the document
 _ABOVE = "[rows that an earlier result of this turn shows]"
+_NOT_RUN = "Not run: "
+_NUMBER = re.compile(r"\d+")
 _TWICE = "Not run: {name} already ended this task in the same turn."
 _AFTER_REFUSAL = "Not run: an earlier {name} of this turn was refused. Read why, then submit once."
 UNREADABLE = (
@@ -261,6 +270,40 @@ def run_agent(
     return AgentRun(step, tuple(state.responses), tuple(state.used))
 
 
+def is_too_long(run: AgentRun) -> bool:
+    """Whether the model's server refused a prompt of the run as too long."""
+    return isinstance(run.end, GiveUp) and run.end.reason is GiveUpReason.CONTEXT_OVERFLOW
+
+
+_SMALLER_TOO = (
+    "; a smaller part of the document was refused, too. Is the prompt too long? See `opening_characters`"
+)
+
+
+def first_that_fits(runs: Iterable[Callable[[], AgentRun]]) -> AgentRun:
+    """The first run that does not end with a prompt that is too long, else the last one, with the responses of all of them.
+
+    Each run shows less of a document than the one before it. Servers have many words for "too long", so a refusal in unknown words
+    counts as one while there is a smaller part. Raises ModelError, and ValueError if there is no run.
+    """
+    found: AgentRun | None = None
+    refused: list[RequestRefusedError] = []
+    for begin in runs:
+        try:
+            run = begin()
+        except RequestRefusedError as error:
+            refused.append(error)
+            continue
+        found = run if found is None else replace(run, responses=(*found.responses, *run.responses))
+        if not is_too_long(run):
+            return found
+    if found is not None:
+        return found
+    if not refused:
+        raise ValueError("there is no text to ask about")
+    raise refused[0] if len(refused) == 1 else RequestRefusedError(f"{refused[0]}{_SMALLER_TOO}")
+
+
 def readable(run: AgentRun) -> AgentRun:
     """The same run. Raises MalformedResponseError when a malformed reply ended it: the work is not finished then."""
     if isinstance(run.end, GiveUp) and run.end.reason is GiveUpReason.MALFORMED:
@@ -272,7 +315,9 @@ def _turn(
     spec: AgentSpec, model: Model, tools: dict[str, Tool], system: str, state: RunState, sample: int
 ) -> Step:
     if state.turns >= spec.limits.max_turns:
-        return GiveUp(GiveUpReason.MAX_TURNS, f"no result after {state.turns} turns")
+        useless = state.faulty and state.faulty + state.nudges >= state.turns
+        reason = GiveUpReason.FAULTY_CALLS if useless else GiveUpReason.MAX_TURNS
+        return GiveUp(reason, f"no result after {state.turns} turns{f': {state.refusal}' if useless else ''}")
     state.turns += 1
     specs = (*(tool.spec for tool in tools.values()), *(terminal.spec() for terminal in spec.terminals))
     request = Request(
@@ -295,10 +340,10 @@ def _turn(
         step = from_text(step, response, spec.terminals)
     if isinstance(step, RunTools):
         fault = fault_of(request, response)
-        state.faulty = 0 if fault is None else state.faulty + 1
-        if state.faulty >= spec.limits.max_faulty_turns:
-            return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty} turns in a row, the last: {fault}")
-        return _act(step, spec, tools, state, response, names)
+        state.refusal = fault or ""
+        if fault is not None and state.faulty + 1 >= spec.limits.max_faulty_turns:
+            return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty + 1} turns in a row, the last: {fault}")
+        return _act(step, spec, tools, state, response, names, faulty=fault is not None)
     if isinstance(step, Nudge):
         state.nudges += 1
         if response.message.content:
@@ -307,8 +352,40 @@ def _turn(
     return step
 
 
+def _misfits(
+    results: Sequence[ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
+) -> GiveUp | None:
+    """Count the calls of a turn that were refused for their form. Returns the end of a run in which this goes on."""
+    terminals = {one.name for one in spec.terminals}
+    forms: dict[str, str] = {}
+    for one in results:
+        text = one.content[0].text if isinstance(one.content[0], Text) else ""
+        refused = one.is_error and (one.name in terminals or is_misfit(text, one.name))
+        if refused and not text.startswith(_NOT_RUN):
+            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = " ".join(text[:300].split())
+        elif not refused:  # the tool was called well
+            kept = {key: n for key, n in state.misfits.items() if not key.startswith(f"{one.name}: ")}
+            state.misfits = Counter(kept)
+    state.misfits.update(forms.keys())
+    state.refusal = next(reversed(forms.values()), state.refusal)
+    state.faulty = state.faulty + 1 if faulty or (forms and all(one.is_error for one in results)) else 0
+    for form, text in forms.items():
+        if state.misfits[form] >= spec.limits.max_same_refusals:
+            return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.misfits[form]} times the same: {text}")
+    if forms and state.faulty >= spec.limits.max_faulty_turns:
+        return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty} turns in a row, the last: {state.refusal}")
+    return None
+
+
 def _act(
-    step: RunTools, spec: AgentSpec, tools: dict[str, Tool], state: RunState, response: Response, names: str
+    step: RunTools,
+    spec: AgentSpec,
+    tools: dict[str, Tool],
+    state: RunState,
+    response: Response,
+    names: str,
+    *,
+    faulty: bool,
 ) -> Step:
     repeated = [any(same_call(call, earlier) for earlier in state.used) for call in step.calls]
     outcome = dispatch(step.calls, tools, {terminal.name: terminal for terminal in spec.terminals})
@@ -316,6 +393,9 @@ def _act(
     state.used.extend(step.calls)
     if outcome.finished is not None:
         return Finish(*outcome.finished)
+    ended = _misfits(outcome.results, state, spec, faulty=faulty)
+    if ended is not None:
+        return ended
     left = spec.limits.max_turns - state.turns
     results = [
         _with_note(result, _REPEATED) if again and not result.is_error else result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.errors import ToolError
+from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Message, Response, Stop, ToolCall, ToolSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.toolkit.tool import explain, schema_of
@@ -29,7 +31,8 @@ class Limits:
     max_turns: int = 30
     max_tool_calls: int = 60
     max_nudges: int = 3
-    max_faulty_turns: int = 5  # in a row: every tool call has an unknown tool or unreadable arguments
+    max_faulty_turns: int = 5  # in a row: no tool call is known, readable and in its form
+    max_same_refusals: int = 3  # of one tool, in the same words
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Terminal:
     def submit(self, arguments: dict[str, object]) -> Record:
         """The result record. Raises ToolError when it does not fit or is refused."""
         try:
-            result = self.result.model_validate(arguments)
+            result = fitted(self.result, arguments)
         except ValidationError as error:
             raise ToolError(explain(error, self.name)) from None
         if self.check is not None:
@@ -129,6 +132,9 @@ class RunState:
     tool_calls: int = 0
     nudges: int = 0
     faulty: int = 0  # turns in a row whose every tool call was faulty
+    # turns with a refusal, by tool and words; the last of them
+    misfits: Counter[str] = field(default_factory=Counter[str])
+    refusal: str = ""
     responses: list[Response] = field(default_factory=list[Response])
     used: list[ToolCall] = field(default_factory=list[ToolCall])  # every call that was run, in order
 
@@ -144,6 +150,7 @@ def decide(response: Response, state: RunState, limits: Limits, terminals: str) 
             return GiveUp(GiveUpReason.MAX_TOOL_CALLS, f"more than {limits.max_tool_calls} tool calls")
         return RunTools(calls)
     if state.nudges >= limits.max_nudges:
-        return GiveUp(GiveUpReason.NO_TOOL_CALL, response.message.text[:500] or "empty reply")
+        said = response.message
+        return GiveUp(GiveUpReason.NO_TOOL_CALL, said.text[:500] or said.in_reasoning or "empty reply")
     cut = response.stop is Stop.LENGTH
     return Nudge(NUDGE_CUT if cut else NUDGE_NO_CALL.format(terminals=terminals))

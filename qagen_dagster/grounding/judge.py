@@ -17,7 +17,7 @@ from qagen_dagster.agents.runner import response_summaries, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
-from qagen_dagster.errors import ModelError
+from qagen_dagster.errors import ModelError, RequestRefusedError
 from qagen_dagster.grounding.by_code import GROUNDED_CONFIDENCE
 from qagen_dagster.grounding.generic import is_generic
 from qagen_dagster.grounding.source import Source
@@ -248,7 +248,8 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
             end = run_agent(_spec(), model, {}, values, sample=judge.attempt).end
         except ModelError as error:
             end = error
-        if not (isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW):
+        too_long = isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW
+        if not too_long and not isinstance(end, RequestRefusedError):  # which may mean too long
             break
     calls = response_summaries(model.responses, ROLE, model.spec, judge.document_id, judge.attempt)
     if isinstance(end, ModelError):

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from qagen_dagster.errors import (
-    ContextOverflowError,
     MalformedResponseError,
     ModelError,
     PermanentModelError,
     RateLimitedError,
+    RequestRefusedError,
     TransientModelError,
 )
 from qagen_dagster.models import retry
@@ -236,7 +236,7 @@ class Batcher:
         except PermanentModelError as error:
             told = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=told)
-            if isinstance(error, ContextOverflowError):  # the batch is too large, not a request
+            if isinstance(error, RequestRefusedError):  # the batch is too large, not a request
                 raise PermanentModelError(told) from None
             raise
 

@@ -7,12 +7,15 @@ meaning of the record.
 
 from __future__ import annotations
 
+import ast
+import copy
 import json
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Message, Request, Response, Stop, Text, UserMessage
@@ -64,9 +67,93 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
     if isinstance(raw, dict):
         return cast("dict[str, Any]", raw), None
     try:
-        return read_object(str(raw)), None
+        value = _decoded(str(raw))
+        return (cast("dict[str, Any]", value) if isinstance(value, dict) else read_object(str(value))), None
     except ValueError as error:
         return {}, f"the arguments could not be read: {error}"
+
+
+M = TypeVar("M", bound=BaseModel)
+_ROUNDS = 6  # of mending: values in values, and text that was encoded more than once
+_STARTS = 20  # places of a text where an array or object is looked for
+_OPENS = re.compile(r"[\[{]")
+_LISTS = frozenset({"tuple_type", "list_type"})
+_OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
+
+
+def fitted(kind: type[M], arguments: dict[str, Any]) -> M:
+    """The arguments of a model as `kind`. Raises ValidationError.
+
+    Values in another shape are read where that needs no guess: JSON text for an array or object, one item for an array of one, and
+    arguments under a name that is no field.
+    """
+    given = arguments
+    for _ in range(_ROUNDS):
+        try:
+            return kind.model_validate(given)
+        except ValidationError as error:
+            mended = _mended(kind, given, error)
+            if mended == given:
+                raise
+            given = mended
+    return kind.model_validate(given)
+
+
+def _mended(kind: type[BaseModel], given: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+    """`given` with what does not fit read from its text, as far as possible."""
+    if len(given) == 1 and not set(given) & set(kind.model_fields):
+        inner = _in_text(next(iter(given.values())))
+        known = isinstance(inner, dict) and set(inner) & set(kind.model_fields)
+        return cast("dict[str, Any]", inner) if known else given
+    mended = copy.deepcopy(given)
+    for fault in error.errors(include_url=False, include_context=False):
+        wrong, path = fault["input"], fault["loc"]
+        if fault["type"] not in _LISTS | _OBJECTS:
+            continue
+        value = _in_text(wrong)
+        if isinstance(value, dict) and fault["type"] in _LISTS:
+            value = [value]
+        holder: Any = mended
+        try:
+            for step in path[:-1]:
+                holder = holder[step]
+            holder[path[-1]] = value
+        except (LookupError, TypeError):  # the path names a choice of the schema
+            continue
+    return mended
+
+
+def _in_text(value: Any) -> Any:
+    """The array, object or null in a text; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    found = _decoded(value)
+    if isinstance(found, (dict, list)) or found is None:
+        return cast("Any", found)
+    text = _without_trailing_commas(str(found))
+    for opened in list(_OPENS.finditer(text))[:_STARTS]:
+        try:
+            return _whole(_DECODER.raw_decode(text, opened.start())[0])
+        except (ValueError, RecursionError):
+            continue
+    try:  # single quotes
+        found = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
+    return found if isinstance(found, (dict, list)) else value
+
+
+def _decoded(text: str) -> Any:
+    """The value of a text that was encoded once or several times; the innermost text if it is not JSON. Empty text is null."""
+    for _ in range(_ROUNDS):
+        try:
+            value = loads(text or "null")
+        except ValueError:
+            return text
+        if not isinstance(value, str):
+            return value
+        text = value
+    return text
 
 
 def _objects(text: str) -> Generator[tuple[str, bool]]:
@@ -122,6 +209,8 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
+
 R = TypeVar("R", bound=Record)
 REPAIR = "Your reply cannot be used: {fault}. Send the whole JSON object again, corrected, and nothing else."
 
@@ -155,10 +244,10 @@ def _read(kind: type[R], response: Response) -> tuple[R | None, str]:
     if response.stop in (Stop.REFUSAL, Stop.FILTER):
         return None, f"the model would not answer: {response.message.text[:200] or response.stop.value}"
     try:
-        return kind.model_validate(read_object(response.message.text)), ""
+        return fitted(kind, read_object(response.message.text)), ""
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the object"
         return None, f"{place}: {fault['msg']}"
     except ValueError as error:
-        return None, str(error)
+        return None, response.message.in_reasoning or str(error)

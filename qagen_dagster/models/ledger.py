@@ -45,8 +45,9 @@ def fault_of(request: Request, response: Response) -> str | None:
 
     None if an agent can use it.
     """
-    if not response.message.content and response.stop is Stop.END:
-        return "the reply is empty"
+    said = response.message
+    if response.stop is Stop.END and (said.in_reasoning or not said.content):
+        return said.in_reasoning or "the reply is empty"
     names = {tool.name for tool in request.tools}
     calls = response.message.tool_calls
     faults = [

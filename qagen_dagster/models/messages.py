@@ -103,6 +103,14 @@ class AssistantMessage(Record):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         return tuple(part for part in self.content if isinstance(part, ToolCall))
 
+    @property
+    def in_reasoning(self) -> str:
+        """What to say of a reply without text and calls whose server put the text into its field for reasoning; else empty."""
+        thought = " ".join(part.text for part in self.content if isinstance(part, Thinking)).strip()
+        if self.text.strip() or self.tool_calls or not thought:
+            return ""
+        return f"the reply is empty but for the field for reasoning, which says: {' '.join(thought[:300].split())}"
+
 
 class ToolMessage(Record):
     """All results of one turn, in call order."""

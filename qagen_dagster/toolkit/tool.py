@@ -15,9 +15,11 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
 from qagen_dagster.errors import ToolError
+from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Content, Text, ToolSpec
 
 ToolReturn = str | tuple[Content, ...]
+_NOT_RUN = "{name} was not run: "
 _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 
@@ -36,7 +38,7 @@ class Tool:
     def call(self, arguments: dict[str, Any]) -> tuple[Content, ...]:
         """Validate and run. Raises ToolError, also for arguments that do not fit."""
         try:
-            valid = self.arguments.model_validate(self._without_nulls(arguments))
+            valid = fitted(self.arguments, self._without_nulls(arguments))
         except ValidationError as error:
             raise ToolError(explain(error, self.spec.name)) from None
         result = self.run(**{name: getattr(valid, name) for name in type(valid).model_fields})
@@ -108,4 +110,9 @@ def explain(error: ValidationError, name: str) -> str:
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
         for fault in error.errors()[:5]
     )
-    return f"{name} was not run: {faults}. Correct the arguments and call it again."
+    return f"{_NOT_RUN.format(name=name)}{faults}. Correct the arguments and call it again."
+
+
+def is_misfit(text: str, name: str) -> bool:
+    """Whether `explain` said this of the tool."""
+    return text.startswith(_NOT_RUN.format(name=name))

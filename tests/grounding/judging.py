@@ -58,16 +58,16 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
         lambda: judge(say('{"verdict": "SUPPORTED"}'), say('{"verdict": "SUPPORTED"}')),
         "confidence: Field required",
     ),
-    "unknown_verdict": (lambda: judge(verdict("MAYBE"), verdict("PERHAPS")), "max_turns"),
+    "unknown_verdict": (lambda: judge(verdict("MAYBE"), verdict("PERHAPS")), "faulty_calls"),
     "confidence_out_of_range": (
         lambda: judge(verdict("SUPPORTED", 7), verdict("SUPPORTED", -1)),
-        "max_turns",
+        "faulty_calls",
     ),
     "not_a_number": (
         lambda: judge(verdict("SUPPORTED", float("nan")), verdict("SUPPORTED", float("inf"))),
-        "max_turns",
+        "faulty_calls",
     ),
-    "other_tool": (lambda: judge(call("search", query="x"), call("search", query="y")), "max_turns"),
+    "other_tool": (lambda: judge(call("search", query="x"), call("search", query="y")), "faulty_calls"),
     "both_verdicts": (
         lambda: judge(
             *[say("verdict: SUPPORTED or verdict: NOT_SUPPORTED, confidence: 0.5")] * 2,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from qagen_dagster.errors import ConfigError, PermanentModelError
+from qagen_dagster.errors import ConfigError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models import batcher
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batch_jobs import JobState
@@ -128,7 +128,7 @@ def test_what_the_server_refuses_fails_for_its_thread_alone(bench: Bench) -> Non
 
     with BatchServer(answer) as server:
         found = at_once(bench.model(server), map(question, range(4)))
-        assert [type(one) for one in found] == [Response, PermanentModelError, Response, Response]
+        assert [type(one) for one in found] == [Response, RequestRefusedError, Response, Response]
         assert "400" in str(found[1])
         assert server.direct == []
     (job,) = bench.jobs()

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.json_reply import ask_for
+from qagen_dagster.models.json_reply import ask_for, fitted
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Text
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
 from tests.models.conftest import ModelMaker, ask
-from tests.support.wire_server import Reply, WireServer
+from tests.support.wire_server import Fault, Reply, WireServer
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(),
@@ -202,3 +203,87 @@ def test_any_two_replies_end(texts: list[str]) -> None:
     answer = ask_for(Verdict, LocalModel(provider), ask())
     assert (answer.value is None) == bool(answer.fault)
     assert len(answer.responses) <= 2
+
+
+class Quote(Record):
+    quote: str
+    line: int | None = None
+
+
+class Submitted(Record):
+    question: str
+    evidence: tuple[Quote, ...]
+    notes: tuple[str, ...] = ()
+    main: Quote | None = None
+
+
+QUOTES: list[dict[str, Any]] = [{"quote": "It is 3 mm.", "line": 3}]
+TEXT = json.dumps(QUOTES)
+SHAPES: dict[str, dict[str, Any]] = {
+    "array in a string": {"question": "q", "evidence": TEXT},
+    "encoded twice": {"question": "q", "evidence": json.dumps(TEXT)},
+    "encoded three times": {"question": "q", "evidence": json.dumps(json.dumps(TEXT))},
+    "items in strings": {"question": "q", "evidence": [json.dumps(QUOTES[0])]},
+    "items in strings in a string": {"question": "q", "evidence": json.dumps([json.dumps(QUOTES[0])])},
+    "one item": {"question": "q", "evidence": QUOTES[0]},
+    "one item in a string": {"question": "q", "evidence": json.dumps(QUOTES[0])},
+    "junk around": {"question": "q", "evidence": f"Here it is:\n```json\n{TEXT}\n```\nDone."},
+    "a trailing comma": {"question": "q", "evidence": TEXT[:-1] + ",]"},
+    "single quotes": {"question": "q", "evidence": str(QUOTES)},
+    "an object in a string": {"question": "q", "evidence": QUOTES, "main": json.dumps(QUOTES[0])},
+    "null in a string": {"question": "q", "evidence": QUOTES, "main": "null", "notes": "[]"},
+    "empty text for nothing": {"question": "q", "evidence": QUOTES, "main": ""},
+    "under another name": {"arguments": {"question": "q", "evidence": QUOTES}},
+    "text under another name": {"submit_qa": json.dumps({"question": "q", "evidence": TEXT})},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_arguments_in_another_shape_are_read(shape: str) -> None:
+    found = fitted(Submitted, SHAPES[shape])
+    assert (found.question, found.evidence) == ("q", (Quote(quote="It is 3 mm.", line=3),))
+    assert found.main in (None, found.evidence[0])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"question": "q", "evidence": "line 3"},
+        {"question": "q", "evidence": "[{"},
+        {"question": "q", "evidence": "7"},
+        {"question": "q", "evidence": "[" * 100_000},
+        {"question": "q", "evidence": ""},
+        {"question": QUOTES, "evidence": QUOTES},
+        {"more": {}},
+        {},
+    ],
+)
+def test_no_guess_is_made_about_arguments(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        fitted(Submitted, given)
+
+
+def test_text_stays_text() -> None:
+    assert fitted(Submitted, {"question": TEXT, "evidence": TEXT, "notes": [TEXT]}).notes == (TEXT,)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_arguments_that_were_encoded_several_times_are_read(times: int) -> None:
+    raw: Any = {"question": 'What is "3 mm"?', "evidence": QUOTES}
+    wanted = raw
+    for _ in range(times):
+        raw = json.dumps(raw)
+    assert json_reply.read_arguments(raw) == (wanted, None)
+
+
+def test_a_reply_in_the_field_for_reasoning_is_named(make_model: ModelMaker) -> None:
+    thought = '{"city": "Bergen"}'
+    body: dict[str, Any] = {
+        "choices": [{"message": {"content": "", "reasoning_content": thought}}],
+        "output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": thought}]}],
+        "content": [{"type": "thinking", "thinking": thought}],
+    }
+    with WireServer(lambda _seen, _number: Fault(200, body)) as server:
+        found = ask_for(Quote, make_model(server), ask())
+    assert "field for reasoning" in found.fault
+    assert "Bergen" in found.fault

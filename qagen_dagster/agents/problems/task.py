@@ -16,6 +16,7 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries, raw_text, read
 from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems.item import Breach, Unable
@@ -103,7 +104,7 @@ class _Judged(Terminal, Generic[ResultT]):
 
     def submit(self, arguments: dict[str, object]) -> Record:
         try:
-            result = self.asking.settle(self.kind.model_validate(arguments))
+            result = self.asking.settle(fitted(self.kind, arguments))
         except ValidationError as error:
             return self._struck((Breach(property=self.asking.shape, detail=explain(error, self.name)),))
         breaches = self.asking.judge(result)

@@ -23,6 +23,7 @@ from qagen_dagster.toolkit.visual_tools import visual_row
 
 _MOST_SECTIONS = 60
 _FIRST_CHARACTERS = 8_000  # of a long document
+_LONG = 4_000  # characters of an opening that may be too long for a server
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ class QAContext:
         if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
             return ""
         return opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
+
+    def openings(self, spec: ModelSpec) -> tuple[str, ...]:
+        """The `opening`, and a smaller one if it is long: for a model whose server refuses the first prompt as too long."""
+        whole = self.opening(spec)
+        most = min(_FIRST_CHARACTERS, len(whole) // 4)
+        return (whole, opening(self.view, most, most)) if len(whole) > _LONG else (whole,)
 
     def opens_whole(self, spec: ModelSpec) -> bool:
         """Whether `opening` shows the model the whole document."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
@@ -99,8 +100,8 @@ def _run(
         ),
         limits=Limits(max_turns=40, max_tool_calls=80),
     )
-    values, opening = prompt_values(context, history), context.opening(model.spec)
-    return run_agent(spec, model, context.tools, values, sample=attempt, opening=opening)
+    run = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)
+    return first_that_fits(partial(run, opening=opening) for opening in context.openings(model.spec))
 
 
 def _proposal(run: AgentRun, evidence_check: EvidenceCheck, calls: tuple[CallSummary, ...]) -> Proposal:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, digest
@@ -128,7 +130,9 @@ def run_blind(
     )
     values = {"document_card": context.document_card(), "question": question}
     values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
-    run = run_agent(spec, model, context.tools, values, sample=attempt, opening=context.opening(model.spec))
+    begin = partial(run_agent, spec, model, context.tools, values, sample=attempt)
+    openings = context.openings(model.spec)[: None if tools else 1]
+    run = first_that_fits(partial(begin, opening=opening) for opening in openings)
     return run, call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
 
 
@@ -384,7 +388,12 @@ def answer_all_blind(
     prompt = blind_many_prompt().before(blind_prompt(Mode.TEXTUAL))
     terminal = Terminal("submit_answers", SubmitAnswers)
     tools = not context.shows_all(model.spec)
-    run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
+    try:
+        run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
+    except RequestRefusedError:  # it may be too long; alone, each is asked with a smaller part
+        if len(context.openings(model.spec)) == 1:
+            raise
+        return BlindAnswers({}, ())
     given = SubmitAnswers.model_validate(run.end.result).answers if isinstance(run.end, Finish) else ()
     found = {
         shuffled[one.number - 1]: JudgingAnswer.model_validate(one.model_dump(exclude={"number"}))

@@ -13,7 +13,7 @@ from typing import Protocol, Self, TypeVar
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
-from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError
+from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.loop.questions import controls, model_checks
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.batch.state import BatchLimits
@@ -43,7 +43,6 @@ from qagen_dagster.loop.questions.state_machine import (
     ask_again,
     check_recheck,
     check_replies,
-    is_useless,
     next_ahead,
     next_step,
     replay,
@@ -88,8 +87,6 @@ def run_document(
             used.append(event)
             state = transition(state, event)
     check_replies(state, step)
-    if is_useless(state, step):
-        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {state.rejected[-1].detail}")
     calls = tuple(call for event in used for call in event.calls)
     wanted = state.accepted[: work.limits.target_count]  # an earlier version may have had a higher target
     chosen = state.model_copy(update={"accepted": wanted})

@@ -34,6 +34,13 @@ from qagen_dagster.loop.questions.state import (
 )
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
+MOST_USELESS = 3  # attempts at a document without a reply that is of use
+_UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
+# An agent that reaches a limit of turns or calls has used the replies.
+_USED = (GiveUpReason.MAX_TURNS, GiveUpReason.MAX_TOOL_CALLS)
+_UNUSABLE = tuple(f"{reason.value}: " for reason in GiveUpReason if reason not in _USED)
+_TOO_LONG = "; give the server a larger context, or lower `opening_characters` of the model in the profile"
+
 
 def next_step(state: QAState, limits: QALimits) -> Step:
     """The next step. Success is checked first, so a document that reached its target is never exhausted."""
@@ -49,13 +56,17 @@ def next_step(state: QAState, limits: QALimits) -> Step:
         return Done(end=DocumentEnd.TARGET_REACHED)
     if state.exhausted is not None:
         return Done(end=DocumentEnd.EXHAUSTED_REPORTED, detail=state.exhausted)
-    if state.consecutive_failures > limits.max_consecutive_failures:
-        return Done(
-            end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{state.consecutive_failures} failures in a row"
-        )
+    return end_of_failures(state, limits) or Generate(attempt=attempt)
+
+
+def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
+    """The end of a document with too many failures in a row, or too many attempts. It comes sooner if no reply was of use."""
+    count = state.consecutive_failures
+    if count > limits.max_consecutive_failures or (count >= MOST_USELESS and _nothing_of_use(state)):
+        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
     if state.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
-    return Generate(attempt=attempt)
+    return None
 
 
 def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
@@ -143,17 +154,32 @@ def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
 def ask_again(state: QAState, limits: QALimits) -> QAState:
     """The state in which a later run asks the model again, if `is_useless` failed the document."""
     step = next_step(state, limits)
-    failed = isinstance(step, Done) and is_useless(state, step)
-    return state.model_copy(update={"consecutive_failures": 0}) if failed else state
+    return forgiven(state) if isinstance(step, Done) and is_useless(state, step) else state
+
+
+def forgiven(state: QAState) -> QAState:
+    """The state in which the attempts so far do not count, and candidates that no reply judged may be proposed again."""
+    rejected = tuple(one for one in state.rejected if one.reason is not RejectionReason.VALIDATOR_FAILED)
+    fresh = {"consecutive_failures": 0, "carried_attempts": state.attempts, "exhausted": None}
+    return state.model_copy(update={**fresh, "rejected": rejected})
 
 
 def is_useless(state: QAState, done: Done) -> bool:
-    """Whether the document ended although the model gave nothing but malformed replies and faulty tool calls."""
-    reasons = (f"{GiveUpReason.MALFORMED.value}: ", f"{GiveUpReason.FAULTY_CALLS.value}: ")
-    failures = [one.detail for one in state.rejected if one.attempt]
-    limits = (DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS)
-    nothing = not state.accepted and all(one.startswith(reasons) for one in failures)
-    return done.end in limits and bool(failures) and nothing
+    """Whether the document ended although no reply was of use: then it says nothing about the document."""
+    unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
+    ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
+    ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
+    return done.end in ends and _nothing_of_use(state)
+
+
+def _nothing_of_use(state: QAState) -> bool:
+    """Whether no candidate was judged, and every attempt failed by replies that no step could use, or by prompts that no server took."""
+    failures = [one for one in state.rejected if one.attempt]
+    return bool(failures) and not state.accepted and all(map(_is_unusable, failures))
+
+
+def _is_unusable(one: Rejected) -> bool:
+    return one.reason in _UNUSABLE_REASONS and one.detail.removeprefix("comparison: ").startswith(_UNUSABLE)
 
 
 def is_malformed(failure: str) -> bool:
@@ -162,7 +188,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: QAState, done: Done) -> None:
-    """Raise MalformedResponseError when malformed replies alone ended the document: it is unfinished then."""
+    """Raise MalformedResponseError when malformed replies alone ended the document, or `is_useless`: it is unfinished then."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (
@@ -171,6 +197,10 @@ def check_replies(state: QAState, done: Done) -> None:
         and all(map(is_malformed, failures))
     ):
         raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {failures[-1]}")
+    if is_useless(state, done):
+        last = [one.detail for one in state.rejected if one.attempt][-1]
+        hint = _TOO_LONG if f"{GiveUpReason.CONTEXT_OVERFLOW.value}: " in last else ""
+        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {last}{hint}")
 
 
 def check_recheck(state: QAState, event: object) -> None:

@@ -89,23 +89,22 @@ class AnthropicProvider(AnthropicClient):
         body = request_body(request, self._spec)
         create = self.client.messages.with_raw_response.create
         # What is in extra_body is sent as it is. The SDK spends half of its CPU time on converting other arguments.
-        answer = self.call(
-            lambda: (
-                create(
-                    model=self._spec.model,
-                    max_tokens=body["max_tokens"],
-                    messages=[],
-                    extra_body=body,
-                    timeout=self._spec.timeout_seconds,
-                ).http_response.text
+        return self.finished(
+            self.call(
+                lambda: (
+                    create(
+                        model=self._spec.model,
+                        max_tokens=body["max_tokens"],
+                        messages=[],
+                        extra_body=body,
+                        timeout=self._spec.timeout_seconds,
+                    ).http_response.text
+                )
             )
         )
-        if answer.get("type") == "error":
-            raise self.failure(answer.get("error"))
-        return answer
 
     def read(self, body: dict[str, Any]) -> Response:
-        reply = sdk_client.shaped(_Reply, body)
+        reply = self.checked(_Reply, body)
         stop = _STOPS.get(reply.stop_reason or "", Stop.END)
         parts = [part for block in reply.content for part in _part(block)]
         return capabilities.response(parts, stop, _usage(body), reply.model, partial=True)
@@ -324,7 +323,7 @@ class AnthropicBatch(AnthropicClient):
 
     def _result(self, outcome: _Outcome) -> BatchResult:
         if outcome.type == "succeeded" and outcome.message is not None:
-            return outcome.message
+            return sdk_client.failure_in(self._spec.name, outcome.message, self._key) or outcome.message
         if outcome.type == "errored" and outcome.error is not None:
             return self.failure(outcome.error.get("error", outcome.error))
         return TransientModelError(

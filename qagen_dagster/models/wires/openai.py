@@ -106,24 +106,16 @@ class OpenAIProvider(OpenAIClient):
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         responses = self.client.responses.with_raw_response
-        answer = self.call(lambda: responses.create(extra_body=body).text)
-        if failed(answer):
-            raise self.failure(answer.get("error"))
-        return answer
+        return self.finished(self.call(lambda: responses.create(extra_body=body).text))
 
     def read(self, body: dict[str, Any]) -> Response:
-        reply = sdk_client.shaped(_Reply, body)
+        reply = self.checked(_Reply, body)
         stop = _stop(reply)
         parts = [part for item in reply.output for part in _parts(item)]
         if not parts and stop is Stop.END:
             raise MalformedResponseError("the response is complete but has no output")
         usage = usage_of(body, "input", "output")
         return capabilities.response(parts, stop, usage, reply.model)
-
-
-def failed(body: dict[str, Any]) -> bool:
-    """Whether `body`, sent under status 200, reports a failure."""
-    return body.get("status") == "failed" or bool(body.get("error"))
 
 
 def _stop(reply: _Reply) -> Stop:
@@ -389,4 +381,4 @@ class OpenAIBatch(OpenAIClient):
         if status != 200 or not isinstance(body, dict):
             return sdk_client.from_status(name, status or 500, body, {}, self._key)
         answer = cast("dict[str, Any]", body)
-        return self.failure(answer.get("error")) if failed(answer) else answer
+        return sdk_client.failure_in(name, answer, self._key) or answer

@@ -88,15 +88,12 @@ class OpenAICompatibleProvider(OpenAIClient):
         body = request_body(request, self._spec)
         completions = self.client.chat.completions.with_raw_response
         # What is in extra_body is sent as it is. The SDK spends half of its CPU time on converting other arguments.
-        answer = self.call(
-            lambda: completions.create(messages=[], model=self._spec.model, extra_body=body).text
+        return self.finished(
+            self.call(lambda: completions.create(messages=[], model=self._spec.model, extra_body=body).text)
         )
-        if answer.get("error") and not answer.get("choices"):
-            raise self.failure(answer["error"])
-        return answer
 
     def read(self, body: dict[str, Any]) -> Response:
-        reply = sdk_client.shaped(_Reply, body)
+        reply = self.checked(_Reply, body)
         choice = reply.choices[0]
         said = choice.message
         calls = _calls(said, digest(json.dumps(body, sort_keys=True)))

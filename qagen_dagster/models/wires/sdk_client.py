@@ -33,6 +33,7 @@ from qagen_dagster.errors import (
     ModelError,
     PermanentModelError,
     RateLimitedError,
+    RequestRefusedError,
     TransientModelError,
 )
 from qagen_dagster.models import json_reply, retry
@@ -50,6 +51,9 @@ _OVERFLOW = re.compile(
     r"|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
+_MAY_BE_LENGTH = frozenset({400, 413, 422})
+# Why a reply ended, where that means that the server failed: error, failed, aborted, cancelled, network_error, ...
+_BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)
 _KEY_LIKE = re.compile(
     r"(?:\b(?:sk|pk|rk|gsk|xai|key|hf|nvapi)[-_]|\bAIza)[A-Za-z0-9_*.-]{6,}"
     r"|(?<=bearer )[^\s\"',]{6,}|(?<=api[_-]key[=:] )[^\s\"',]{6,}|(?<=key=)[^\s\"',&]{6,}",
@@ -77,15 +81,15 @@ def from_status(
     if (status in _TRANSIENT or status >= 500) and not out_of_money:
         kind = RateLimitedError if status in _TOO_MUCH else TransientModelError
         return kind(text, retry_after=retry_after(headers))
-    return PermanentModelError(text)
+    return (RequestRefusedError if status in _MAY_BE_LENGTH else PermanentModelError)(text)
 
 
 def from_error_body(name: str, error: object, secret: str | None = None) -> ModelError:
     """The error for a body that reports a failure under status 200."""
     fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
-    code = fields.get("code")
-    if isinstance(code, int) and 400 <= code < 600:
-        return from_status(name, code, fields, {}, secret)
+    code = str(fields.get("code"))
+    if re.fullmatch(r"[45]\d\d", code):
+        return from_status(name, int(code), fields, {}, secret)
     said, words = _message(fields), _codes(fields)
     text = scrub(f"{name}: the server reports a failure: {said}", secret)
     if _OVERFLOW.search(f"{words} {said[:2000]}"):
@@ -94,7 +98,28 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
         return RateLimitedError(text)
     if any(word in words for word in ("server_error", "timeout", "api_error")):
         return TransientModelError(text)
-    return PermanentModelError(text)
+    return (RequestRefusedError if "invalid_request" in words else PermanentModelError)(text)
+
+
+def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
+    """The error for a body under status 200 whose reply the server could not finish; None if there is no such failure.
+
+    The failure is said of the body, or of a choice, an output item or a content block. Of a part it is transient if its kind is unknown.
+    """
+    if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
+        return from_error_body(name, body.get("error"), secret)
+    lists = (body.get(key) for key in ("choices", "output", "content"))
+    parts = [one for found in lists if isinstance(found, list) for one in cast("list[object]", found)]
+    for part in (body, body.get("incomplete_details"), *parts):
+        fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+        said = {key: str(fields.get(key)) for key in ("finish_reason", "stop_reason", "status", "reason")}
+        told = fields.get("error") or next(
+            (f"{key}: {one}" for key, one in said.items() if _BROKEN.search(one)), None
+        )
+        if told:
+            found = from_error_body(name, told, secret)
+            return TransientModelError(str(found)) if type(found) is PermanentModelError else found
+    return None
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
@@ -349,6 +374,20 @@ class SdkClient(Generic[C]):
     def failure(self, error: object) -> ModelError:
         """The error for a body that reports `error` under status 200."""
         return from_error_body(self._spec.name, error, self._key)
+
+    def finished(self, body: dict[str, Any]) -> dict[str, Any]:
+        """`body`. Raises ModelError if it reports a failure, see `failure_in`."""
+        failure = failure_in(self._spec.name, body, self._key)
+        if failure is not None:
+            raise failure
+        return body
+
+    def checked(self, shape: type[S], body: dict[str, Any]) -> S:
+        """As `shaped`. A stored body that reports a failure, as older versions stored them, raises MalformedResponseError, too."""
+        failure = failure_in(self._spec.name, body, self._key)
+        if failure is not None:
+            raise MalformedResponseError(str(failure))
+        return shaped(shape, body)
 
     def scrub(self, text: str) -> str:
         """As `faults.scrub`, without the key of this client."""

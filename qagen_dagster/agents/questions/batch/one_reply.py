@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import ValidationError
 
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
+from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason, Limits
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
@@ -150,16 +151,14 @@ class Task:
 
 def ask(spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task) -> Reply:
     """Run the agent. Raises ModelError, and ValueError when the task has no choice."""
-    calls: tuple[CallSummary, ...] = ()
-    reply: Reply | None = None
-    for parts in dict.fromkeys(task.choices):
+    shown: list[tuple[int, ...]] = []
+
+    def show(parts: tuple[int, ...]) -> AgentRun:
+        shown.append(parts)
         values = task.values | {"document_card": context.document_card()}
         opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
-        run = run_agent(spec, model, {}, values, sample=task.sample, opening=opening)
-        calls += call_summaries(run, spec.role, model.spec, context.view.document.id, task.attempt)
-        reply = Reply(run, parts, calls)
-        if not isinstance(run.end, GiveUp) or run.end.reason is not GiveUpReason.CONTEXT_OVERFLOW:
-            return reply
-    if reply is None:
-        raise ValueError("there is no text to ask about")
-    return reply
+        return run_agent(spec, model, {}, values, sample=task.sample, opening=opening)
+
+    run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
+    calls = call_summaries(run, spec.role, model.spec, context.view.document.id, task.attempt)
+    return Reply(run, shown[-1], calls)

@@ -405,12 +405,14 @@ class RecordingJudge:
 
     def respond(self, request: Request) -> Response:
         try:
-            return self._model.respond(request)
+            response = self._model.respond(request)
         except ContextOverflowError:
             raise  # a response that would be replayed
         except ModelError as error:
             self.ended = error
             raise
+        self.ended = None  # a smaller part was accepted
+        return response
 
 
 def _tried(current: Current) -> tuple[tuple[str, str], ...]:

@@ -275,6 +275,7 @@ class BatchState(Record):
     )  # what the validator answered, by question
     current: Current | None = None
     rounds: int = 0
+    forgiven_rounds: int = 0  # of runs in which no reply was of use
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
     graded: tuple[Graded, ...] = ()
     parts: tuple[int, ...] = ()  # shown to the generator; empty: all

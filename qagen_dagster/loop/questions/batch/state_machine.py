@@ -165,11 +165,9 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     missing = missing_of(state, wanted)
     if not missing:
         return Done(end=DocumentEnd.TARGET_REACHED)
-    if state.qa.consecutive_failures > limits.max_consecutive_failures:
-        count = state.qa.consecutive_failures
-        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
-    if state.qa.own_attempts >= limits.max_attempts:
-        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.own_attempts} attempts")
+    ended = state_machine.end_of_failures(state.qa, limits)
+    if ended is not None:
+        return ended
     draft = next((one for one in waiting_drafts(state) if one.question_type in missing), None)
     if draft is not None:
         return _begin(draft, state, missing)
@@ -178,7 +176,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return Done(
             end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator said so of every type that is missing"
         )
-    if state.rounds >= ROUNDS:
+    if state.rounds - state.forgiven_rounds >= ROUNDS:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.rounds} rounds of questions")
     return Ask(round=state.rounds + 1, wanted=open_types)
 
@@ -219,10 +217,21 @@ def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) 
     """As `replay` of the agent strategy."""
     state = BatchState()
     for taken, event in enumerate(events):
+        state = ask_again(state, limits, wanted)
         if isinstance(next_step(state, limits, wanted), Done):
             return state, taken
         state = transition(state, event)
-    return state, len(events)
+    return ask_again(state, limits, wanted), len(events)
+
+
+def ask_again(state: BatchState, limits: BatchLimits, wanted: Wanted) -> BatchState:
+    """As `ask_again` of the agent strategy."""
+    step = next_step(state, limits, wanted)
+    if not isinstance(step, Done) or not state_machine.is_useless(state.qa, step):
+        return state
+    qa = state_machine.forgiven(state.qa)
+    again = {"forgiven_rounds": state.rounds, "taken": (), "blind": {}, "not_possible": {}}
+    return state.model_copy(update={**again, "qa": qa})
 
 
 def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:

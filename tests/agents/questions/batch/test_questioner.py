@@ -22,7 +22,7 @@ from qagen_dagster.agents.questions.batch.questioner import (
 )
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
 from qagen_dagster.agents.questions.validator import TypeRule
-from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError
+from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop
 from qagen_dagster.records.corpus import Complexity, QuestionType
 from tests.support.documents import context_of, view_of
@@ -99,13 +99,14 @@ def test_a_refusal_is_a_failure_and_nothing_is_read_into_it() -> None:
     assert (found.questions, found.failure) == ((), "refused: Why should I? (causal)")
 
 
-def test_a_model_that_cannot_take_so_much_is_shown_less() -> None:
+@pytest.mark.parametrize("refusal", [ContextOverflowError, RequestRefusedError])
+def test_a_model_that_cannot_take_so_much_is_shown_less(refusal: type[RequestRefusedError]) -> None:
     sizes: list[int] = []
 
     def small(request: Request) -> Turn:
         sizes.append(len(told(request)))
         if len(sizes) < 3:
-            return ContextOverflowError("too long")
+            return refusal("too long")
         return call("submit_questions", questions=questions("causal"))
 
     model = FakeModel(small)
