@@ -25,15 +25,15 @@ from qagen_dagster.records.text import counted
 
 
 def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:
-    """The configuration and the source files with which a run would make the bank. Raises ConfigError."""
+    """The configuration with which a run would make the bank, including the source files. Raises ConfigError."""
     problem_set = find_problem_set(space.settings.corpora, key)
     name = profile or problem_set.config.profile or space.settings.profile
     specs = problem_specs(space.profile(name), name)
     settings = model_settings(specs) | {
         f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
     }
-    told = problem_set.config.model_dump(mode="json", exclude={"name", "profile", "sources"})
-    settings |= {field: str(value) for field, value in told.items()}
+    configured = problem_set.config.model_dump(mode="json", exclude={"name", "profile", "sources"})
+    settings |= {field: str(value) for field, value in configured.items()}
     settings["references"] = find_references(space, problem_set.references)[0].version
     settings["TeX engine"] = engine_compiler().name
     files = {
@@ -55,7 +55,7 @@ def made_problems(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
-    """Why a bank that was made once is out of date, in one line each. Raises ConfigError and StoreError.
+    """The reasons why an existing bank is out of date, in one line each. Raises ConfigError and StoreError.
 
     Changed pictures and PDF files are found when `problem_sources` is materialized, because they must be drawn to be compared.
     """
@@ -83,7 +83,7 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
 
 
 def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: dict[str, str] | None) -> bool:
-    """Whether the bank has the results that the configuration gives, and none is missing."""
+    """Whether all results that the configuration gives exist, and the bank has these (`stored`)."""
     work = plan.work(problem, plan.placeholder_models(), space.store)
     worked = work_problem(work, plan.results(problem, space.store), ())
     known = stored or {}
