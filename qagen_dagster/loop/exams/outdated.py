@@ -24,13 +24,13 @@ def wanted_part(space: Workspace, part: ExamPart, profile: str | None = None) ->
 
 
 def made_part(space: Workspace, part: ExamPart, _wanted: Configuration) -> Configuration | None:
-    """The configuration of the last run that changed the part; None if it was never made."""
+    """The configuration of the last run that changed the part; None if the part was never made."""
     made = part_set(space, part)
     return None if made is None else _made(made)
 
 
 def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
-    """Why a part that was made once is out of date, in one line each. Raises ConfigError."""
+    """The reasons why an existing part is out of date, in one line each. Raises ConfigError."""
     made = part_set(space, part)
     plan = _planned(space, part, None)
     if made is None or is_part_current(space, plan):
@@ -41,7 +41,7 @@ def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
 
 
 def _planned(space: Workspace, part: ExamPart, profile: str | None) -> PartPlan:
-    """The part as a run that replaces earlier results makes it: items of another configuration do not count."""
+    """The plan of a run that replaces earlier results, so that items of another configuration do not count."""
     return plan_part(space, part, ExamOptions(profile=profile, replace=True))
 
 
