@@ -194,13 +194,13 @@ def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
 
 def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
     """A hash of everything that can change the result of a task: model, prompt, problem, and earlier results."""
-    states = [
+    results = [
         one.result.model_dump_json()
         for one in state.results
         if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
         and one.result is not None
     ]
-    states += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
+    results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [
             PROBLEM_VERSION,
@@ -213,7 +213,7 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
             work.references.version if task.stage is Stage.DIAGRAM else "",
             work.compiler.name,
             str(work.seed),
-            *states,
+            *results,
         ]
     )
 
