@@ -1,1 +1,1 @@
-"""English text, for every layer: sentences, words, opposites, amounts, dates, names; what a text states, and how two texts or answers differ."""
+"""Reads English text, for every layer: sentences, words, opposites, amounts, dates and names. Compares what two texts or answers state."""

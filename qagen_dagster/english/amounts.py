@@ -15,7 +15,7 @@ from qagen_dagster.english.words import listed
 
 
 class Bound(StrEnum):
-    """How a stated limit bounds the value that it is about."""
+    """The comparison that makes a number or date a limit."""
 
     MORE = ">"
     LEAST = ">="
@@ -52,7 +52,7 @@ _AFTERWARDS = {
     Bound.LEAST: re.compile(r"\+(?!\d)|(?:,?\s(?:or|and)|(?:\s[a-z]{1,20}){1,2} or) (?:more|over|above|older|longer|later|higher)\b|\sonwards?\b", re.IGNORECASE),
     Bound.MOST: re.compile(r"(?:,?\s(?:or|and)|(?:\s[a-z]{1,20}){1,2} or) (?:less|fewer|under|below|younger|shorter|earlier|lower)\b", re.IGNORECASE),
 }  # fmt: skip
-_FAR = 40  # characters before a number in which its comparison stands
+_FAR = 40  # characters before a number in which its comparison is searched
 
 
 _SHOWN = {
@@ -112,7 +112,7 @@ _LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES = {"hundred": 1e2, **_LARGE} | {
     "k": 1e3, "mn": 1e6, "m": 1e6, "mm": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12, "dozen": 12.0,
 }  # fmt: skip
-_MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # "pounds" after these is money
+_MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # "pounds" after one of these is money
 _MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"} | {
     code: code for code in listed("usd gbp eur jpy inr")
 }
@@ -126,7 +126,7 @@ _AT_HOME = {
     "indian": "inr",
 }
 
-# Unit: its measures, and its size in the first unit of each. "Pounds" may be a mass or money.
+# For each unit: its measures, and its size in the first unit of each measure. "Pounds" may be a mass or money.
 _UNITS: dict[str, list[tuple[str, float]]] = {}
 for _measure, _spellings in {
     "share": "%:1 percent:1 per_cent:1 pct:1 percentage:1 bps:.01",
@@ -200,9 +200,9 @@ _CAPITAL_UNITS = frozenset("VWLAC")  # other single capitals after digits are pa
 
 @dataclass(frozen=True)
 class Amount:
-    """A number and what it counts. `unit` is a measure ("length"), "rank", the noun that follows, or empty."""
+    """A number and what it counts. `unit` is a measure ("length"), "rank", the noun after the number, or empty."""
 
-    value: float  # in the measure's first unit
+    value: float  # in the first unit of the measure
     unit: str
     text: str
     start: int
@@ -221,9 +221,9 @@ class Amount:
         return self if self.bound is None else replace(self, bound=None)
 
     def same(self, other: Amount) -> bool:
-        """Whether `other` has this number, whatever the noun; if both have a measure, the measures must be equal.
+        """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same.
 
-        A limit ("more than 80") holds for values within it, and equals limits in the same direction.
+        A limit ("more than 80") is the same as any value within it, and as an equal limit in the same direction.
         """
         pairs = self._values(other)
         if self.bound and not other.bound:
@@ -234,7 +234,7 @@ class Amount:
         return any(_close(mine, theirs) for mine, theirs in pairs)
 
     def _values(self, other: Amount) -> list[tuple[float, float]]:
-        """The values that can be compared: of one measure, or as written if only one of the two has a measure."""
+        """The pairs of values to compare: those with the same measure, or the numbers as written if only one amount has a measure."""
         if self.measured != other.measured:
             return [(self.number, other.number)]
         return [
@@ -245,7 +245,7 @@ class Amount:
         ]
 
     def comparable(self, other: Amount) -> bool:
-        """Whether both are amounts of the same kind, so that different values are a conflict."""
+        """Whether both amounts are of the same kind, so that different values are a conflict."""
         mine, theirs = ({unit for _, unit in one.readings} for one in (self, other))
         return bool(mine & theirs) or (
             not self.measured and not other.measured and "rank" not in (self.unit, other.unit)
@@ -253,7 +253,7 @@ class Amount:
 
 
 def _close(claim: float, evidence: float) -> bool:
-    """Whether they are equal, or the claim rounds the evidence to two digits or more ("1.2 million" for 1,234,567)."""
+    """Whether the numbers are equal, or the claim's is the other rounded to two digits or more ("1.2 million" for 1,234,567)."""
     if math.isclose(claim, evidence, rel_tol=1e-6, abs_tol=1e-12):
         return True
     digits = f"{abs(claim):.0f}"
@@ -315,7 +315,7 @@ def _is_code(text: str, match: re.Match[str]) -> bool:
 
 
 def _scaled(text: str, value: float, end: int, *, money: bool) -> tuple[float, int]:
-    """The value with the scales that follow it, and its end."""
+    """The value multiplied by the scales after it ("million"), and the position where these end."""
     scale = _SCALE.match(text, end)
     if scale is None:
         return value, end
@@ -341,7 +341,7 @@ def _readings(word: str) -> list[tuple[str, float]]:
 
 
 def _counts(text: str, end: int) -> bool:
-    """Whether "one" before `end` is a number: only with a scale or a unit, else it may be a pronoun."""
+    """Whether the word "one" before `end` is a number. It is only before a scale or a unit; elsewhere it may be a pronoun."""
     unit = _UNIT.match(text, end)
     word = (unit["word"] or "").lower() if unit else ""
     return bool(_SCALE.match(text, end)) or (len(word) > 2 and word in _UNITS)
@@ -390,7 +390,7 @@ def _with_unit(text: str, value: float, start: int, end: int) -> Amount:
 
 
 def _coin(word: str, nation: str | None) -> list[tuple[str, float]]:
-    """The measure of a coin with a country: "US dollars", "Egyptian pounds"."""
+    """The measure of a currency with a country: "US dollars", "Egyptian pounds"."""
     if not nation:
         return []
     return [(_AT_HOME.get(nation.lower(), f"{nation.lower()} {word.removesuffix('s')}"), 1.0)]

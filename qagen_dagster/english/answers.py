@@ -1,4 +1,4 @@
-"""Compares two short answers: whether they can state the same fact."""
+"""Compares two short answers to find out whether they can state the same fact."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from qagen_dagster.records.ids import normalise
 
 T = TypeVar("T")
 
-SHORT = 4  # content words: different words in longer answers do not imply different facts
-_SEVERAL_CLAIMS = re.compile(r"[.;]\s")  # a negation belongs to one of them
-MAX_ROUNDING = 0.06  # of the amount
-_ROUNDED_POWER = 0.005  # 1.2 % of an amount, as the logarithm of a ratio
+SHORT = 4  # content words; in answers with at least this many, different words do not imply different facts
+_SEVERAL_CLAIMS = re.compile(r"[.;]\s")  # separates claims; a negation belongs to one of them
+MAX_ROUNDING = 0.06  # as a share of the amount
+_ROUNDED_POWER = 0.005  # maximum rounding (1.2 %) of an amount, as the decimal logarithm of a ratio
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
@@ -43,20 +43,20 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 class Match(StrEnum):
     """Whether two answers state the same fact."""
 
-    SAME = "same"  # one fact in the same words, with numbers and units converted
-    CLOSE = "close"  # probably one fact: they share words, or one is the other rounded
-    APART = "apart"  # nothing in common and no contradiction
-    CONFLICT = "conflict"  # cannot both answer the same question
+    SAME = "same"  # the answers state the same fact in the same words, with numbers and units converted
+    CLOSE = "close"  # the answers probably state the same fact: they share words, or one rounds the other
+    APART = "apart"  # the answers have nothing in common, but do not contradict each other
+    CONFLICT = "conflict"  # the answers cannot both answer the same question
 
 
 @dataclass(frozen=True)
 class _Answer:
     normal: str
     facts: Facts
-    words: frozenset[str]  # stems, without those of numbers and dates
+    words: frozenset[str]  # stems of all words except numbers and dates
     polarity: bool | None
     negates: bool
-    named: bool  # only names
+    named: bool  # the answer consists only of names
 
 
 def match(one: str, other: str) -> Match:
@@ -79,7 +79,7 @@ def match(one: str, other: str) -> Match:
 
 
 def can_be_same(one: str, other: str) -> bool:
-    """Whether `match` may find the same fact. This is faster than `match`."""
+    """Whether `match` may return SAME. This is faster than `match`."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal or a.normal == b.normal:
         return True
@@ -96,7 +96,7 @@ def clearly_different(one: str, other: str) -> bool:
 
 
 def equal(one: str, other: str) -> bool:
-    """Whether the answers are certainly the same: the same words, numbers with units and dates in the same order."""
+    """Whether the answers are certainly the same: they have the same words, dates and numbers with units in the same order."""
     said = _sequence(one)
     same = bool(said) and said == _sequence(other) and _capitals(one) == _capitals(other)
     return same and match(one, other) is Match.SAME
@@ -105,8 +105,8 @@ def equal(one: str, other: str) -> bool:
 def contradiction(one: str, other: str) -> str:
     """Why the answers cannot both be right; empty if they can be.
 
-    Names prove nothing here, because a thing can have two. Neither do amounts that differ by a power of ten, because the head of a
-    table can give the scale.
+    Different names prove nothing here, because a thing can have two. Amounts that differ by a power of ten prove nothing either,
+    because the head of a table can give the scale.
     """
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal or a.normal == b.normal:
@@ -148,7 +148,7 @@ def _answer(text: str) -> _Answer:
 
 
 def _as_amount(one: _Answer, other: _Answer) -> _Answer:
-    """The answer "1240", which reads as a year, as a number if the other answer is an amount."""
+    """`one`; if it reads as a year ("1240") and the other answer is an amount, it is returned as an amount, too."""
     if other.facts.dates or not other.facts.amounts or not _BARE_YEAR.fullmatch(one.normal):
         return one
     number = float(one.normal)
@@ -201,14 +201,14 @@ def _numbers(a: Facts, b: Facts) -> Match | None:
     )
     found = [part for part in parts if part is not None]
     if not found:
-        return Match.APART  # a date and an amount
+        return Match.APART  # one answer has a date, the other an amount
     return max(found, key=list(Match).index)
 
 
 def _pairing(
     a: Sequence[T], b: Sequence[T], same: Callable[[T, T], bool], near: Callable[[T, T], bool]
 ) -> Match | None:
-    """Compare two lists of the same kind; None if one of them is empty."""
+    """Compare two lists of the same kind of facts; None if one list is empty."""
     if not a or not b:
         return None
     mine = [one for one in a if not any(same(one, other) for other in b)]
@@ -216,7 +216,7 @@ def _pairing(
     if not mine and not theirs:
         return Match.SAME
     if not mine or not theirs:
-        return Match.CLOSE  # one says more
+        return Match.CLOSE  # one answer says more than the other
     return Match.CLOSE if any(near(one, other) for one in mine for other in theirs) else Match.CONFLICT
 
 
@@ -225,7 +225,7 @@ def _same_amount(one: Amount, other: Amount) -> bool:
 
 
 def _near_amount(one: Amount, other: Amount) -> bool:
-    """Whether one is the other rounded, or a limit that the other is within."""
+    """Whether one amount is the other rounded, or one is a limit and the other is within it."""
     return _rounded(one, other) or one.same(other) or other.same(one)
 
 
@@ -238,7 +238,7 @@ def _near_date(one: Date, other: Date) -> bool:
 
 
 def _rounded(one: Amount, other: Amount) -> bool:
-    """Whether the amount with fewer digits is the other one rounded."""
+    """Whether the amount with fewer digits is the other amount rounded."""
     if one.measured and other.measured and one.unit != other.unit:
         return False
     few, many = sorted((one.value, other.value), key=_digits)
@@ -249,7 +249,7 @@ def _rounded(one: Amount, other: Amount) -> bool:
 
 
 def _scaled(a: Sequence[Amount], b: Sequence[Amount]) -> bool:
-    """Whether an amount of one answer is one of the other times a power of ten, rounded or not: 12.8 million and 12,843."""
+    """Whether an amount of `a` is about an amount of `b` times a power of ten, such as 12.8 million and 12,843."""
     powers = [math.log10(one.value / other.value) for one in a for other in b if one.value * other.value > 0]
     return any(round(power) != 0 and abs(power - round(power)) <= _ROUNDED_POWER for power in powers)
 
@@ -268,7 +268,7 @@ def _contradict(a: _Answer, b: _Answer) -> bool:
 
 
 def _date_or_measure(a: _Answer, b: _Answer) -> bool:
-    """Whether one is a date and the other an amount that is not a time."""
+    """Whether `a` is only a date and `b` an amount that is not a time."""
     dated = a.facts.dates and not a.facts.amounts and not a.words
     return (
         bool(dated)
@@ -292,7 +292,7 @@ def _words(a: _Answer, b: _Answer) -> Match:
 
 
 def _with_numbers(numbers: Match, words: Match, *, bare: bool) -> Match:
-    """`bare`: one answer is a number and nothing else ("37", "37 branches")."""
+    """The match of two answers whose numbers and words match so. `bare` if one answer has no words beside its numbers."""
     if numbers is Match.APART:
         return Match.CLOSE if not bare and words in (Match.SAME, Match.CLOSE) else Match.APART
     if numbers is Match.SAME and (bare or words is Match.SAME):

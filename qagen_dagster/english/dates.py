@@ -51,7 +51,7 @@ _DATE = re.compile(
 class Date:
     """A date with the parts that are known.
 
-    A decade has its first year and `decade` set; of "the sixties" the century is not known, and the year is 60.
+    A decade has its first year as `year`, and `decade` is set. The century of "the sixties" is not known, so its year is 60.
     """
 
     year: int | None
@@ -68,15 +68,15 @@ class Date:
         return replace(self, bound=None)
 
     def agrees(self, other: Date) -> bool:
-        """Whether the dates share known parts and these are equal.
+        """Whether both dates have known parts in common, and all of these are equal.
 
-        A limit ("before 1967") holds for dates within it, and equals limits in the same direction.
+        A limit ("before 1967") agrees with dates within it, and with an equal limit in the same direction.
         """
         if self.bound is not None and other.bound is None and self._centuries(other):
             return self._allows(self.bound, other)
         if self.bound and other.bound and self.bound.upward is not other.bound.upward:
             return False
-        if other.bound in (Bound.MORE, Bound.LESS) and self.bound is None and self._told() == other._told():
+        if other.bound in (Bound.MORE, Bound.LESS) and self.bound is None and self._known() == other._known():
             return False  # "in 1967" is not before 1967
         if self.year is not None and other.year is not None and not self._same_year(other):
             return False
@@ -86,7 +86,7 @@ class Date:
         return self.comparable(other)
 
     def comparable(self, other: Date) -> bool:
-        """Whether the dates share a known part."""
+        """Whether some part is known of both dates."""
         both_years = self.year is not None and other.year is not None
         return both_years or (self.month is not None and other.month is not None)
 
@@ -100,17 +100,17 @@ class Date:
         return mine == theirs
 
     def _centuries(self, other: Date) -> bool:
-        """Whether the years of both are known in full."""
+        """Whether the years of both dates are known with their centuries."""
         return min(self.year or 0, other.year or 0) >= 100
 
-    def _told(self) -> tuple[int, ...]:
-        """The parts from the year on, as far as they are known without a gap."""
+    def _known(self) -> tuple[int, ...]:
+        """The year, month and day up to the first part that is not known."""
         parts = (self.year, self.month, self.day)
         known = next((at for at, part in enumerate(parts) if part is None), len(parts))
         return tuple(part or 0 for part in parts[:known])
 
     def _allows(self, bound: Bound, other: Date) -> bool:
-        limit, value = self._told(), other._told()
+        limit, value = self._known(), other._known()
         if self.decade and bound.upward and not other.decade and bound is Bound.MORE:
             limit = (limit[0] + 9,)
         depth = min(len(limit), len(value))

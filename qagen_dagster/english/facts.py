@@ -1,4 +1,4 @@
-"""Facts of a text that an answer must not change: amounts, dates, names, denials, directions; and their comparison."""
+"""Finds the facts of a text that an answer must not change (amounts, dates, names, denials, directions) and compares them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CAPITAL = re.compile(
     r"(?<![^\W_])(?:[a-z]{1,3}(?=[A-Z]))?[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
 )
 _MARKED = re.compile(r"([a-z]{4,})\d{1,2}")  # a name with the mark of a footnote: "arXiv6"
-_OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # "Taiwanese" comes from Taiwan; stems lose an e
+_OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # as in "Taiwanese", from Taiwan; stems lose a final e
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(name.lower() for name in (*MONTHS, *WEEKDAYS))
 
@@ -34,14 +34,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Conflict:
-    """The claim's words, and what the evidence says instead (empty if it only lacks them)."""
+    """The words of the claim, and those that the evidence has instead (empty if it only lacks the claim's words)."""
 
     kind: Kind
     claim: str
     evidence: str
 
     def line(self, place: str = "the evidence") -> str:
-        """The conflict for a person: `says "2,400" where line 12 says "2,500"`."""
+        """A description of the conflict: `says "2,400" where line 12 says "2,500"`."""
         if self.kind is Kind.NEGATION:
             return (
                 f'denies "{self.claim}", {place} does not'
@@ -53,13 +53,13 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of a text. Words are stems in order."""
+    """The facts of a text. Its content words are held as stems in order."""
 
     amounts: tuple[Amount, ...]
     dates: tuple[Date, ...]
     names: tuple[tuple[str, str], ...]  # stem and original spelling
-    apart: tuple[int, ...]  # the number of the full name that each of `names` belongs to
-    denied: frozenset[str] | None  # stems in the scope of a denial; None without any denial
+    apart: tuple[int, ...]  # for each of `names`, the number of the full name that it belongs to
+    denied: frozenset[str] | None  # stems in the scope of a denial; None if there is no denial
     polarities: tuple[tuple[tuple[int, int], str], ...]
     stems: tuple[str, ...]
     written: tuple[str, ...]  # the original words of `stems`
@@ -88,18 +88,18 @@ class Facts:
 
 @lru_cache(maxsize=50_000)
 def facts(text: str) -> Facts:
-    """The facts of `text`, a claim or a few sentences."""
+    """The facts of `text`, which is a claim or a few sentences."""
     return replace(facts_of_document(text), denied=denied(text), polarities=tuple(polarities(text).items()))
 
 
 def facts_of_document(text: str) -> Facts:
-    """The uncached facts of a whole document, without denials and directions, which belong to single sentences."""
-    told = tuple(dates(text))
+    """The facts of a whole document. They are not cached, and have no denials and directions, since these belong to sentences."""
+    dated = tuple(dates(text))
     said = tuple(token for token in read(text) if is_content(token))
     named = {name: (shown, full) for name, shown, full in _placed(text)}
     return Facts(
-        tuple(_outside(amounts(text), told)),
-        told,
+        tuple(_outside(amounts(text), dated)),
+        dated,
         tuple((name, shown) for name, (shown, _) in named.items()),
         tuple(full for _, full in named.values()),
         None,
@@ -109,20 +109,21 @@ def facts_of_document(text: str) -> Facts:
     )
 
 
-def _outside(found: Iterable[Amount], told: Sequence[Date]) -> Iterator[Amount]:
-    """The amounts that are not part of a date; both inputs are in order."""
+def _outside(found: Iterable[Amount], dated: Sequence[Date]) -> Iterator[Amount]:
+    """The amounts that are not part of a date. Both arguments must be ordered by position."""
     ahead = 0
     for amount in found:
-        while ahead < len(told) and told[ahead].end <= amount.start:
+        while ahead < len(dated) and dated[ahead].end <= amount.start:
             ahead += 1
-        if ahead == len(told) or told[ahead].start >= amount.end:
+        if ahead == len(dated) or dated[ahead].start >= amount.end:
             yield amount
 
 
 def _placed(text: str) -> Iterator[tuple[str, str, int]]:
-    """Words that name something, as stem and original: codes, and capitalised words other than sentence starts.
+    """Words that name something: codes, and capitalised words that do not merely begin a sentence.
 
-    The number is that of the full name that the word belongs to: words with one space or hyphen between them.
+    Each is a stem, the original word, and the number of its full name. A full name consists of names with only a space or a
+    hyphen between them.
     """
     text = text if text.isascii() else plain(text)
     full, until = 0, -1
@@ -162,7 +163,7 @@ def differences(claim: Facts, evidence: Facts) -> list[Conflict]:
 
 
 def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
-    """Amounts of the claim that the evidence lacks in any form."""
+    """The amounts of the claim that the evidence does not have in any form."""
     values = evidence.values
     return [
         one
@@ -173,7 +174,7 @@ def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
 
 
 def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
-    """Dates of the claim that agree with no date of the evidence."""
+    """The dates of the claim that agree with no date of the evidence."""
     values = {amount.value for amount in evidence.amounts}
     return [
         one
@@ -184,7 +185,10 @@ def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
 
 
 def missing_names(claim: Facts, evidence: Facts) -> list[str]:
-    """Names of the claim, as written, of which the evidence has neither the word nor, for capitals, the initials."""
+    """The names of the claim, as written, that the evidence lacks.
+
+    The evidence does not lack an abbreviation in capitals if the initials of its names spell it.
+    """
     words = evidence.words | {name for name, _ in evidence.names}
     words |= {found[1] for name, _ in evidence.names if (found := _MARKED.fullmatch(name))}
     words |= {name + ending for name, _ in evidence.names for ending in _OF_A_PLACE}
@@ -214,7 +218,7 @@ def _dates(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
 
 
 def _conflict(kind: Kind, claim: Amount | Date, evidence: Amount | Date) -> Conflict:
-    """The two values as written, with their comparisons."""
+    """The conflict between two values, with both as written and with their comparisons."""
     said, there = (with_bound(one.text, one.bound, date=kind is Kind.DATE) for one in (claim, evidence))
     return Conflict(kind, said, there)
 

@@ -1,4 +1,4 @@
-"""Denials and opposites: words that deny, pairs of poles such as "increase" and "decrease", and opposites of single words.
+"""Finds denials and opposites: words that deny, pairs of poles such as "increase" and "decrease", and opposites of single words.
 
 Opposites come from a list (the antonyms of WordNet 3.0, `opposites.txt`) or by form ("efficient", "inefficient").
 """
@@ -26,7 +26,7 @@ _NO_DENIAL = re.compile(
     r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE
 )
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
-SCOPE = 4  # content words in the scope of a denial
+SCOPE = 4  # maximum content words in the scope of a denial
 
 _PAIRS = (
     "increase,rise,rose,grow,growth,gain,climb,higher,up/decrease,fall,fell,drop,decline,shrink,lower,reduce,reduction,down "
@@ -58,7 +58,7 @@ for _axis, _pair in enumerate(_PAIRS.split()):
 
 
 def polarities(text: str) -> dict[tuple[int, int], str]:
-    """The polarity of `text` on each axis (axis and side), with the word that shows it."""
+    """The polarities of `text`: for each axis and its side that the text names, the word that shows it."""
     found: dict[tuple[int, int], str] = {}
     for token in tokens(text):
         for key in _POLES.get(token) or _POLES.get(stem(token)) or ():
@@ -73,7 +73,7 @@ def _denials(text: str) -> Iterator[re.Match[str]]:
 
 @lru_cache(maxsize=50_000)
 def negates(text: str) -> bool:
-    """Whether grammar denies something ("not", "without"); a negative verb ("failed") does not count."""
+    """Whether the text denies something by grammar ("not", "without"). A negative verb ("failed") does not count."""
     return any(not match.group().lower().startswith(_DENYING_VERBS) for match in _denials(plain(text)))
 
 
@@ -83,7 +83,7 @@ def leaves_open(sentence: str) -> bool:
 
 
 def denied(text: str) -> frozenset[str] | None:
-    """Stems in the scope of a denial; None without a denial (an empty set: the scope is unclear)."""
+    """The stems in the scope of a denial; None if there is no denial. The set is empty if the scope is unclear."""
     text = plain(text)
     found: set[str] | None = None
     for match in _denials(text):
@@ -110,7 +110,7 @@ _EXCHANGED = [
 
 @lru_cache(maxsize=1)
 def listed_opposites() -> dict[str, frozenset[str]]:
-    """The list: words, each with its opposites."""
+    """The words of the list `opposites.txt`, each with its opposites."""
     found: dict[str, set[str]] = {}
     text = resources.files("qagen_dagster.english").joinpath(OPPOSITES_FILE).read_text(encoding="utf-8")
     for line in text.splitlines():
@@ -123,17 +123,17 @@ def listed_opposites() -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=20_000)
 def opposites_of(word: str) -> frozenset[str]:
-    """The opposites of a word in lower case; some of those by form are no words."""
+    """The opposites of a word, which must be in lower case. Some that are made by form are not words."""
     return listed_opposites().get(word, frozenset()) | by_form(word)
 
 
 def opposite_in(
     stems: Sequence[str], given: Container[str], windows: Sequence[Sequence[str]]
 ) -> tuple[str, str] | None:
-    """The first word of a claim with an opposite in the windows, and that opposite; words and windows are stems.
+    """The first word of a claim that has an opposite in the windows, and that opposite; None if there is none.
 
-    No window may contain the word itself, the claim must not contain the opposite, and both must share a neighbouring
-    word. `given` holds words of the question, which are not the claim's own.
+    The words of the claim (`stems`) and of the windows are stems. No window may contain the word itself, the claim must not
+    contain the opposite, and both must share a neighbouring word. Words of the question (`given`) are not considered.
     """
     held = {word for window in windows for word in window}
     for place, word in enumerate(stems):
@@ -157,7 +157,7 @@ def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bo
 
 @lru_cache(maxsize=20_000)
 def by_form(word: str) -> frozenset[str]:
-    """The stems that differ from this one only in a prefix; most are not words."""
+    """The opposites that differ from a word only in a prefix. Most of them are not words."""
     found = (
         other + word.removeprefix(one)
         for one, other in _EXCHANGED

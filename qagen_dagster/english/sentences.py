@@ -1,8 +1,8 @@
 """Finds the sentences of any text (an answer, a parsed document, a list) by rules, in one pass, with their offsets.
 
-The lines of a text are first grouped into blocks: wrapped prose is one block; each list item and each heading is a block. After some
-abbreviations a full stop does not end a sentence. They are grouped by what must follow. The embedded generator has stricter rules for
-the sentences that it asks about.
+The lines of a text are first grouped into blocks: wrapped prose is one block; each list item and each heading is a block. A full stop
+after some abbreviations does not end a sentence. The abbreviations are grouped by what must follow. The embedded generator has
+stricter rules for the sentences that it asks about.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from itertools import accumulate
 from qagen_dagster.english.dates import MONTHS, WEEKDAYS
 from qagen_dagster.english.words import word_set
 
-# The sentence always continues: a name or another word follows.
+# After these abbreviations the sentence always continues, with a name or another word.
 BEFORE_NAMES = word_set(
     "mr mrs ms mx dr prof hon sgt lt col gen rep sen gov capt cmdr adm maj pvt cpl rev fr pres supt messrs mt ft vs v cf "
     "viz ca approx e.g i.e eg ie a.k.a incl esp resp"
 )
-# The sentence continues before a number, a numeral or a single letter, and ends before any other word.
+# After these abbreviations the sentence continues with a number, a numeral or a single letter, and ends before any other word.
 BEFORE_NUMBERS = word_set(
     "no nos art arts sec secs ch chap fig figs tab eq eqs eqn vol vols p pp par para cl app ed eds n nr c b d in n° "
     "jan feb mar apr jun jul aug sep sept oct nov dec ver"
 )
-# The sentence ends if a capital follows, unless that begins a day, a month or a time zone.
+# After these abbreviations the sentence ends if a capital follows, unless it begins a day, a month or a time zone.
 TIMES = frozenset(("a.m", "p.m"))
 AFTER_TIMES = frozenset((*MONTHS, *WEEKDAYS)) | word_set(
     "Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"
 )
-# The sentence ends if one of OPENERS follows: these words begin sentences, but hardly ever names.
+# After these abbreviations the sentence ends if one of OPENERS follows. OPENERS begin sentences, but hardly ever names.
 MAY_END = word_set(
     "al ariz assn ave avg blvd bros cal calif cir co colo conn corp ct cu dept dist est ext fla gmbh govt hr hrs ill inc "
     "ind intl jr lb llc ltd mass max mi mich min minn mo mos okla ore oz penn ph plc rd ref refs sq sr st stat supp suppl "
@@ -55,8 +55,8 @@ ATTRIBUTION = word_set(
 )
 
 
-_NARROW = 45  # columns; in a narrower paragraph, line breaks do not tell its width
-_FILLED = 0.8  # share of the width; a shorter line was ended on purpose if the next word had room
+_NARROW = 45  # columns; the width of a narrower paragraph cannot be told from its line breaks
+_FILLED = 0.8  # share of the paragraph's width; the next line continues a line only if its first word had no room up to here
 _WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(
     r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
@@ -128,13 +128,13 @@ def _columns(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(char >= _WIDE for char in text)
 
 
-MIN_CHARACTERS = 3  # in a claim; shorter pieces are stray numbers and marks
+MIN_CHARACTERS = 3  # minimum characters of a claim; shorter pieces are stray numbers and marks
 _BRACKETED = 300  # characters; no sentence ends inside a shorter pair of brackets
 
 _FULL = "。\uff01\uff1f｡؟\u06d4।॥"  # full stops of scripts that need no space after them
 _END = re.compile(rf"[.!?…\uff0e]+|[{_FULL}]+")
 _CLOSING = re.compile(r"(?:[\"'”\u2019)\]}»\u203a」』\uff09】*_]|\[\d{1,3}(?:[,\u2013-]\d{1,3})*\]){0,8}")
-_QUOTED_ON = "とっ、\uff0c"  # after a closed quotation, these continue the sentence
+_QUOTED_ON = "とっ、\uff0c"  # these continue the sentence after a closed quotation
 _NEXT = re.compile(
     r"\s*([\"'“\u2018«\u2039¿¡(\[{「『\uff08【*_]*)(\S{0,24})(?:\s{1,3}(\w{1,12}))?(?:\s{1,3}(\w{1,12}))?"
 )
@@ -151,7 +151,7 @@ _DASHES = "—\u2013"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence without white space around it: `source[start:end] == text`."""
+    """A sentence without white space around it. `text` is `source[start:end]`."""
 
     text: str
     start: int
@@ -159,7 +159,7 @@ class Sentence:
 
 
 def split(text: str) -> list[Sentence]:
-    """The sentences of `text`, in order; outside of them there is only white space."""
+    """The sentences of `text`, in order. Between them there is only white space."""
     casual = _begins_small(text)
     found: list[Sentence] = []
     for start, end in blocks(text):
@@ -171,9 +171,9 @@ def split(text: str) -> list[Sentence]:
 
 
 def claims(text: str) -> list[Sentence]:
-    """The sentences that can be graded: without list markers, and without those of less than three characters.
+    """The sentences that can be graded, without their list markers. Sentences of less than three characters are left out.
 
-    A text that is only such a short piece ("5", "UK") is one claim.
+    A text that consists only of such a short piece ("5", "UK") is one claim.
     """
     sentences = [_unmarked(text, one) for one in split(text)]
     found = [one for one in sentences if one is not None and len(one.text) >= MIN_CHARACTERS]
@@ -202,7 +202,7 @@ def _stripped(text: str, start: int, end: int) -> Sentence | None:
 
 
 def _begins_small(text: str) -> bool:
-    """Whether the text begins with a small letter: then its sentences may, too."""
+    """Whether the text begins with a small letter. If so, its sentences may, too."""
     first = next((char for char in text if char.isalpha()), "")
     return first.islower()
 
@@ -278,7 +278,7 @@ class _Stop:
 
     @property
     def glued(self) -> bool:
-        """Whether a new sentence follows without a space, as in `in 2020.The firm`, and not a file or site name."""
+        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site is no new sentence."""
         following = _GLUED.match(self.block, self.after)
         last = self.last
         if (
@@ -301,7 +301,7 @@ class _Stop:
 
     @cached_property
     def last(self) -> str:
-        """The word before the mark, at most its last 24 characters."""
+        """The word before the mark; of a longer word the last 24 characters."""
         before = self.block[max(self.begin, self.at - 24) : self.at]
         return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 

@@ -55,7 +55,7 @@ _IRREGULAR = {
 
 
 def plain(text: str) -> str:
-    """Text for comparison, never for display: no compatibility forms, accents or typographic signs."""
+    """The text without compatibility forms, accents and typographic signs. It is for comparison, never for display."""
     if text.isascii():
         return text
     folded = unicodedata.normalize("NFKD", text)
@@ -72,13 +72,13 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def read(text: str) -> Iterator[str]:
-    """`tokens` of a whole document, without caching."""
+    """The words that `tokens` returns, but not cached. For whole documents."""
     return (match.group().replace("\u2019", "'") for match in _WORD.finditer(plain(text).lower()))
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The common part of a word's forms: a crude English stem; short words and words with digits stay."""
+    """The common part of a word's forms, by crude rules for English. Short words and words with digits are kept as they are."""
     word = word.removesuffix("'s").replace(".", "") if not word[:1].isdigit() else word.replace(",", "")
     if word in _IRREGULAR:
         return _IRREGULAR[word]
@@ -108,7 +108,7 @@ def _without_ending(word: str) -> str:
 
 
 def is_content(token: str) -> bool:
-    """Whether a token carries meaning: it is no stop word, and has more than one letter or a digit."""
+    """Whether a token carries meaning: it is no stop word, and it is a number or has more than one character."""
     return token not in STOP_WORDS and (len(token) > 1 or token.isdigit())
 
 

@@ -1,1 +1,1 @@
-"""Grading of whether a document supports an answer: sentences, windows, checks, judge, grades. No Dagster, no disk."""
+"""Grades whether a document supports an answer: sentences, windows, checks, judge, grades. Uses neither Dagster nor the disk."""

@@ -1,7 +1,7 @@
-"""Grades of answers without a model call: by the verdicts of code alone, or also by key phrases; and the sum of the grades of sentences.
+"""Grades answers without a model call, by the verdicts of code alone or also by key phrases. Adds up the grades of sentences.
 
-After "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
-sentence too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
+It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
+sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NAMES = {
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
-    """Grade an answer by the share of grounded sentences among the decided ones, plus `boost`, at most 1.
+    """Grade an answer. Its confidence is the share of grounded sentences among the decided sentences, plus `boost`, at most 1.
 
-    It is grounded from `GROUNDED_CONFIDENCE` on, if no sentence is ungrounded. If one is undecided and none ungrounded,
-    the answer is undecided.
+    The answer is grounded if no sentence is ungrounded and its confidence is at least `GROUNDED_CONFIDENCE`. It is undecided if
+    no sentence is ungrounded and some sentence is undecided.
     """
     decided = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
     ungrounded = sum(one.status in UNGROUNDED for one in decided)
@@ -56,7 +56,7 @@ def _issue(one: SentenceGrade) -> str:
 
 
 def grade_by_code(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
-    """Grade each sentence of `answer` by code; odd input never raises."""
+    """Grade `answer` by the verdicts of code on its sentences. No input raises."""
     return tally(sentences(answer, source, question), "semantic")
 
 
@@ -110,13 +110,13 @@ NO_PHRASE = "no phrase of it is in the document"
 
 
 def grade_by_keywords(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
-    """Grade each sentence of `answer`; odd input never raises."""
+    """Grade `answer` by the verdicts of code, and by key phrases where these leave a sentence undecided. No input raises."""
     searched = [_searched(one, source) for one in sentences(answer, source, question)]
     return tally(searched, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
 
 
 def key_phrases(sentence: str) -> list[str]:
-    """Phrases of three and of two consecutive words without stop words; single words if there is no phrase."""
+    """The phrases of three and of two consecutive words without stop words; single words if there is no phrase."""
     runs = [list(run) for stop, run in groupby(tokens(sentence), STOP_WORDS.__contains__) if not stop]
     phrases = [phrase for size in SIZES for run in runs for phrase in _grams(run, size)]
     return list(dict.fromkeys(phrases or [word for run in runs for word in run]))
@@ -141,5 +141,5 @@ def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
 
 @lru_cache(maxsize=4)
 def _words(source: Source) -> str:
-    """The words of the document. Scripts without spaces are searched without word boundaries."""
+    """The words of the document, separated by spaces. Scripts without spaces are searched without word boundaries."""
     return f" {' '.join(read(source.text))} "

@@ -1,6 +1,6 @@
-"""Detection of sentences without a claim: about the document as such, or that it does not hold the answer. English.
+"""Detects English sentences without a claim: those about the document itself, and those that say that it lacks the answer.
 
-After "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but narrower: the text after an opening such as "According
+It follows "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but is narrower: the text after an opening such as "According
 to the document" is still graded.
 """
 
@@ -83,7 +83,7 @@ _LISTED = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 
 
 def is_generic(sentence: str) -> bool:
-    """Whether the sentence only refers to the document or the answer, so that nothing in it could be wrong."""
+    """Whether the sentence only refers to the document or the answer. Nothing in such a sentence can be wrong."""
     words = tokens(sentence)
     if not words or not _META.issuperset(words):
         return False

@@ -1,8 +1,8 @@
-"""Grades of answers, questions, documents and whole sets, by any method; and how often the verdicts of code were right on public sets.
+"""Grades answers, questions, documents and whole sets by any method. Also reads the error rates of code on public sets.
 
-After "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
-ungrounded or leaves undecided. Without a judge, or without its verdict, the first result stands and the method says so. A
-question claims little and often uses other words than the document. Only what it names must be in the document.
+It follows "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
+ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A
+question claims little and often uses other words than the document. Only the names and values in it must be in the document.
 """
 
 from __future__ import annotations
@@ -47,19 +47,20 @@ from qagen_dagster.records.grading import (
 )
 from qagen_dagster.records.ids import Mode
 
-LEAST_WORDS = 0.5  # minimum share of its content words in the document
+LEAST_WORDS = 0.5  # minimum share of a question's content words that must be in the document
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
 _METHOD = "facts of the question"
-_SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the sign, questions the name
+_SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the sign, and questions the name
 
 
 def grade_question(
     question: str, source: Source, *, metadata: str = "", hypothetical: bool = False
 ) -> AnswerGrade:
-    """Grounded if the document lacks nothing that the question names; the confidence is the share of its words found.
+    """Grade a question. It is grounded if the document has all that it names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
-    supposes a different situation, so it may introduce amounts and dates.
+    supposes a different situation, so it may introduce amounts and dates. The confidence is 1 if the question is grounded, else the
+    share of its words that the document has, at most `LEAST_WORDS`.
     """
     missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))
@@ -79,7 +80,7 @@ def grade_question(
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """Names and values of the question that the document lacks, as written. A limit ("at least 5") need not be in it."""
+    """The names and values of the question, as written, that the document lacks. It may lack limits ("at least 5")."""
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )
@@ -94,7 +95,7 @@ def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool
         for one in missing(mine, whole):
             name = question[one.start : one.end]
             if one in elsewhere and one.start not in limits and not name.isalpha():
-                yield name  # "which of the two" counts things, it names nothing
+                yield name  # not "two" in "which of the two", which names nothing
     text = _flat(f"{source.text} {metadata}") if _QUOTED.search(question) else ""
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
 
@@ -109,7 +110,7 @@ _RATES = TypeAdapter(tuple[ErrorRate, ...])
 
 @lru_cache(maxsize=1)
 def error_rates() -> tuple[ErrorRate, ...]:
-    """The figures, by length of the document and by verdict."""
+    """How often verdicts of code were wrong on public sets, by length of the document and by verdict."""
     return _RATES.validate_json(
         resources.files("qagen_dagster.grounding").joinpath(ERROR_RATES_FILE).read_bytes()
     )
@@ -121,12 +122,12 @@ NO_JUDGE = "hybrid (semantic only -- no judge)"
 JUDGE_FAILED = "hybrid (semantic only -- judge failed)"
 OVERRIDE = "hybrid (semantic + LLM override)"
 CONFIRMED = "hybrid (semantic + LLM confirmed)"
-UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but with less than the confidence that overrides
+UNSURE = "hybrid (semantic + LLM unsure)"  # the judge's verdict is SUPPORTED, but its confidence is too low to override code
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
 
 
 def grade_by_code_and_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
-    """Grade `answer`; the judge is asked unless code finds it grounded."""
+    """Grade `answer` by code. If code does not find it grounded, the judge is asked, too."""
     first = by_code.grade_by_code(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
@@ -140,7 +141,7 @@ def grade_by_code_and_judge(question: str, answer: str, source: Source, judge: J
 
 
 def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
-    """The grade if the first pass did not accept the answer (`first`) and the judge gave `verdict`."""
+    """The grade of an answer that code did not accept (`first`) and on which the judge gave `verdict`."""
     said = judge_issue(verdict)
     if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
         contradicted = (one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED)
@@ -164,14 +165,14 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
 
 
 def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:
-    """The sentence as the judge leaves it: what code did not find supported is not found."""
+    """The sentence with the status NOT_FOUND and the judge's reason, unless code found it grounded."""
     if one.status in _GROUNDED:
         return one
     return one.model_copy(update={"status": SentenceStatus.NOT_FOUND, "reason": reason})
 
 
 def _overridden(one: SentenceGrade) -> SentenceGrade:
-    """The sentence with the judge's status; a contradiction leaves a note."""
+    """The sentence with the judge's status, SUPPORTED, unless code found it grounded. A contradiction is kept in the reason."""
     if one.status in _GROUNDED:
         return one
     was = one.status is SentenceStatus.CONTRADICTED
@@ -186,7 +187,7 @@ def _as(grade: AnswerGrade, method: str, **fields: Any) -> AnswerGrade:
 NO_TEXT = "the document has no text"
 MIN_MEASURED = 0.5  # the least share of answers that must be measured for a grade of several
 _LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
-_BY_CODE = (Method.SEMANTIC, Method.HYBRID)  # methods whose errors `error_rates` are
+_BY_CODE = (Method.SEMANTIC, Method.HYBRID)  # the methods that `error_rates` measure
 _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly lower
 
 
@@ -225,7 +226,7 @@ def letter(confidence: float) -> Grade:
 
 
 def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
-    """Summarise one document: the mean confidence of its measured answers, and counts of all."""
+    """Summarise one document: the mean confidence of its measured answers, and the counts of all its answers."""
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return DocumentGrades(
         document_id=document_id,
@@ -275,13 +276,13 @@ def report(
 
 
 def decided(answers: Iterable[GradedAnswer]) -> Decided:
-    """How many answers were decided, by whom."""
+    """The numbers of answers that code, the judge and nobody decided."""
     counts = Counter(one.grading.decided_by for one in answers)
     return Decided(code=counts[Decider.CODE], judge=counts[Decider.JUDGE], nobody=counts[None])
 
 
 def together(parts: Iterable[Decided | None]) -> Decided:
-    """The sum of the counts."""
+    """The sums of the counts. None adds nothing."""
     counts = Counter[str]()
     for one in parts:
         counts.update({} if one is None else one.model_dump())

@@ -1,7 +1,7 @@
-"""Grades of answers by a model: the judge, and the part of a document that it sees.
+"""Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-After "QAGRedo Algorithm Report", section 4.3.3. Long documents are searched instead of cut. A failure of the judge is a
-result, never an exception.
+It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut; the judge sees the passages that a search finds.
+A failure of the judge is a result, never an exception.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-WINDOWS = 12  # passages searched for each claim, best first
-LONGEST = 2_000  # characters of one sentence; longer ones are tables or lists without full stops
-TABLE_ROWS = 40  # rows of a table shown with any one of them
+WINDOWS = 12  # maximum passages for each claim, best first
+LONGEST = 2_000  # characters shown of one sentence; longer ones are tables or lists without full stops
+TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (
     "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
@@ -47,14 +47,14 @@ Lines = tuple[int, int]  # first and last line, 1-based and inclusive
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The document as shown in a prompt, and the sentence that describes it."""
+    """The part of a document that a prompt shows, and the sentence that describes this part."""
 
     scope: str
     document: str
 
 
 def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
-    """About `budget` characters of the document, without line numbers; `quoted` lines and neighbours first."""
+    """About `budget` characters of the document, not counting line numbers. `quoted` lines and their neighbours are taken first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
@@ -72,7 +72,10 @@ def as_data(text: str) -> str:
 def _chosen(
     source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
 ) -> list[int]:
-    """Numbers of the sentences to show, in order: quoted ones, the beginning, then each claim's best in turn."""
+    """The numbers of the sentences to show, in the document's order.
+
+    Sentences are taken up to `budget` characters: those of quoted lines, the first two, then the best of each claim in turn.
+    """
     chosen: dict[int, None] = {}
     used = 0
     near = [number for first, last in quoted for number in source.sentences_on(first - 1, last + 1)]
@@ -91,7 +94,7 @@ def _chosen(
 
 
 def _with_its_table(source: Source, number: int) -> list[int]:
-    """The sentence; a table's row comes with caption, header and other rows, because they are read together."""
+    """The number of the sentence. With a row of a table, also those of the caption and other rows, since they are read together."""
     if not _is_row(source, number):
         return [number]
     first = last = number
@@ -115,7 +118,7 @@ def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
 
 
 def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
-    """Sentences of the passages that share most words with `text`, with one neighbour on each side."""
+    """The sentences of the passages that share most words with `text`, with one neighbour on each side."""
     windows = source.candidates(content_stems(text), WINDOWS)
     widest = max((window.size for window in windows), default=0)
     for window in [window for window in windows if window.size == widest][:WINDOWS]:
@@ -145,16 +148,17 @@ BUDGETS = (
     24_000,
     6_000,
 )  # characters shown; a smaller one is tried if the model rejects a larger one
-BESIDE_QUOTES = 5_000  # characters shown beside the quotes of an answer that has some
+BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
 NO_JUDGE = "no judge is bound"
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The model that judges an answer, and what only a judge needs to know of the answer.
+    """The model that judges an answer, and the data on the answer that only a judge needs.
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
-    lines of the answer's evidence: with it the judge of a long document sees these, what is near them, and what a search finds.
+    lines of the answer's evidence. The judge of a long document then sees these lines, the lines near them, and those that a search
+    finds.
     """
 
     model: Model
@@ -171,7 +175,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class Judged:
-    """The outcome of asking the judge: a verdict, or why there is none."""
+    """The outcome of asking the judge: a verdict, or the reason why there is none."""
 
     verdict: JudgeVerdict | None
     failure: str
@@ -183,9 +187,9 @@ def judge_prompt() -> Prompt:
 
 
 def grade_by_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
-    """Grade `answer` by the judge's verdict; without one nothing is measured, and the reason is kept.
+    """Grade `answer` by the judge's verdict. Without a verdict nothing is measured, and the grade keeps the reason.
 
-    The confidence is that of the answer being grounded: one minus the judge's own for NOT_SUPPORTED.
+    The confidence is that the answer is grounded. For NOT_SUPPORTED it is one minus the judge's own confidence.
     """
     pieces = [claim.text for claim in claims(answer)]
     if not pieces:
@@ -207,7 +211,7 @@ def grade_by_judge(question: str, answer: str, source: Source, judge: Judge | No
 
 
 def grade_of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
-    """The grade that follows from a verdict alone, for the sentences `pieces`."""
+    """The grade that follows from a verdict alone. `pieces` are the sentences of the answer."""
     supported = verdict.verdict is Verdict.SUPPORTED
     confidence = verdict.confidence if supported else round(1 - verdict.confidence, 6)
     return AnswerGrade(
@@ -276,7 +280,7 @@ def _spec() -> AgentSpec:
 
 @dataclass(frozen=True)
 class _Recorder:
-    """`model`; it keeps the responses, because those before an error are paid, too."""
+    """A model that calls `model` and keeps the responses, because those before an error are paid, too."""
 
     model: Model
     responses: list[Response] = field(default_factory=list[Response])

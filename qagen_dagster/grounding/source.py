@@ -1,6 +1,7 @@
-"""A document to check claims against: its sentences, windows of up to three of them, rows of tables with the heads of their columns, and copies of its sentences in an answer.
+"""A document against which claims are checked.
 
-Nothing is cut: words find the candidate windows of a long document.
+It has sentences, windows of up to three sentences, and rows of tables with the heads of their columns. It also finds copies of its
+sentences in an answer. No part of a long document is left out, because words find the candidate windows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _MONEY = re.compile(r"(us\$|[$£€¥₹])\s*(.*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the document, counted from 1, that is a row of a table. It has as many cells as heads."""
+    """A row of a table. `line` is its line in the document, counted from 1. The row has as many cells as heads."""
 
     line: int
     text: str
@@ -38,7 +39,7 @@ class Row:
     cells: list[str]
 
     def stated(self) -> str:
-        """The row as a statement: each cell with its head and the unit that the head names."""
+        """The row as a statement, in which each cell has its head and the unit that the head names."""
         if any(map(_BARE.fullmatch, self.heads)):
             return self.text
         return "; ".join(_stated(*pair) for pair in zip(self.heads, self.cells, strict=True) if pair[1])
@@ -70,7 +71,7 @@ def _stated(head: str, cell: str) -> str:
     return f"{name}: {cell}{'' if written == '%' else ' '}{written}"
 
 
-LEAST_COPIED = 4  # minimum words of a copy; a shorter one ("No.", a table's cell) counts only behind the sentence before it
+LEAST_COPIED = 4  # minimum words of a copy; a shorter copy ("No.", a table's cell) counts only after a copy of the sentence before it
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
 _ENDING = ".,;:!" + _QUOTES
@@ -81,7 +82,7 @@ class Copies:
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._sizes: dict[str, set[int]] = {}  # word counts of the sentences with this first word
+        self._sizes: dict[str, set[int]] = {}  # sizes in words of the sentences, by their first word
         for number, sentence in enumerate(sentences):
             words = tuple(word for word, _ in _words_at(sentence.text))
             self._numbers.setdefault(words, number)
@@ -90,10 +91,10 @@ class Copies:
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
         """For each claim of the answer that is a copy, the number of the document's sentence in which it begins.
 
-        Copies are searched in the whole answer, which may be split into other sentences than the document.
+        Copies are searched in the whole answer, because it may be split into sentences differently from the document.
         """
         words, starts = zip(*_words_at(answer), strict=True) if answer.strip() else ((), ())
-        held: dict[int, int] = {}  # for the start of each word in a copy, the number of the sentence
+        held: dict[int, int] = {}  # number of the copied sentence, by the position of each word
         at, last = 0, -2
         while at < len(words):
             sizes = self._sizes.get(words[at], ())
@@ -110,20 +111,20 @@ class Copies:
 
 
 def _first(claim: Sentence, held: dict[int, int]) -> int | None:
-    """The sentence of the claim's first word; None if one of its words is not in a copy."""
+    """The number of the document's sentence that has the claim's first word; None if any word of the claim is not in a copy."""
     numbers = [held.get(claim.start + start) for _, start in _words_at(claim.text)]
     return numbers[0] if None not in numbers else None
 
 
 def _words_at(text: str) -> Iterator[tuple[str, int]]:
-    """Normalised words with positions; a token without letters counts as a word, such as leader dots."""
+    """The normalised words of a text with their positions. A token without letters, such as leader dots, counts as a word."""
     for match in _WORD.finditer(text):
         word = match.group().replace("\u2019", "'").casefold()
         yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start()
 
 
 SIZES = (1, 2, 3)  # sentences in a window
-SMALL = 12  # sentences up to which every window of a document is a candidate
+SMALL = 12  # in a document with at most this many sentences, every window is a candidate
 _ENDED = re.compile(r"[.!?…:;,。\uff01\uff1f][\"'\u201d\u2019)\]]*$")
 
 
@@ -143,7 +144,7 @@ class Source:
         self.computed = ""
 
     def deriving(self, text: str) -> Source:
-        """The same document with the numbers of `text`, which code has computed from it: they contradict none of its numbers."""
+        """The same document with the numbers in `text`, which code has computed from it. A claim may state these numbers."""
         if not text:
             return self
         same = copy(self)
@@ -151,7 +152,7 @@ class Source:
         return same
 
     def has_computed(self, one: Amount) -> bool:
-        """Whether code has computed a number, in any unit, or took it for a computation."""
+        """Whether a number is a result or an input of a computation by code, in any unit."""
         return any(one.number == other.number for other in facts(self.computed).amounts)
 
     @cached_property
@@ -161,17 +162,17 @@ class Source:
 
     @cached_property
     def stems(self) -> tuple[tuple[str, ...], ...]:
-        """Stems of each sentence; those of a table row include its heads."""
+        """The stems of each sentence. Those of a table row include its heads."""
         return tuple(content_stems(text) for text in self._stated)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of its tables."""
+        """The rows of all tables."""
         return tuple(rows(self.text))
 
     @cached_property
     def _stated(self) -> tuple[str, ...]:
-        """The text of each sentence, in which table rows name their heads."""
+        """The text of each sentence. In a table row, each cell is named by its head."""
         texts = [" ".join(sentence.text.split()) for sentence in self.sentences]
         for row in self.rows:
             for number in self.sentences_on(row.line, row.line):
@@ -181,7 +182,7 @@ class Source:
 
     @cached_property
     def facts(self) -> Facts:
-        """What the whole text states."""
+        """The facts of the whole text."""
         return facts_of_document("\n".join([self.text, *(row.stated() for row in self.rows)]))
 
     @cached_property
@@ -228,7 +229,10 @@ class Source:
         return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
 
     def candidates(self, stems: Iterable[str], each: int) -> list[Window]:
-        """The windows with most of the words, up to `each` of every size; all windows of a small document."""
+        """The windows with the largest shares of the words, rare words counting more: up to `each` windows of every size.
+
+        Returns all windows of a small document.
+        """
         count = len(self.sentences)
         if count <= SMALL:
             return self.windows()
@@ -244,7 +248,7 @@ class Source:
         return [Window(int(first), size) for size in SIZES for first in _largest(covered[size], each)]
 
     def window_text(self, window: Window) -> str:
-        """The sentences, joined by single spaces; a heading or another line without an end stays a line."""
+        """The sentences of the window, joined by spaces. After a sentence without a final mark, such as a heading, a new line begins."""
         chosen = self._stated[window.first : window.first + window.size]
         return "".join(text + (" " if _ENDED.search(text) else "\n") for text in chosen[:-1]) + chosen[-1]
 

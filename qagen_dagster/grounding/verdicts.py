@@ -1,7 +1,7 @@
-"""Verdicts of code on a claim: supported or unsupported where words, values and names prove it, else undecided.
+"""Decides claims by code: supported or unsupported if words, values and names prove it, else undecided.
 
-A short answer (a value, a name, a cell of a table) is supported by the words of its question beside it. Nothing here is
-fitted to data. Each rule has a name, so that the benchmark can measure it by itself.
+A short answer (a value, a name, a cell of a table) is supported if the words of its question stand beside it. Nothing here is
+fitted to data. Each rule has a name, so that the benchmark can measure it separately.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from qagen_dagster.english.polarity import leaves_open, opposite_in
 from qagen_dagster.english.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.source import Source, Window
 
-EACH = 4  # candidate windows of each size
+EACH = 4  # maximum candidate windows of each size
 NEIGHBOURS = 2  # sentences in a window
-ASKED = 0.7  # share of the question's words that they must have
-SHORT = 12  # words of a short answer
-MORE = 0.5  # share of their words that may be neither in the question nor in the answer
+ASKED = 0.7  # minimum share of the question's words that the evidence must have
+SHORT = 12  # maximum words of a short answer
+MORE = 0.5  # maximum share of the evidence's words that are neither in the question nor in the answer
 _WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century))\b", re.IGNORECASE)
 _HOW_MANY = re.compile(
     r"\bhow (?:many|much|long|old|far|often|large|big|tall|high|deep|wide|heavy|fast)\b"
@@ -44,12 +44,12 @@ _SOURCE_NAMED = re.compile(
 
 
 def near(stems: Iterable[str], source: Source) -> list[Window]:
-    """The windows that have most of the words."""
+    """The windows that share most words with `stems`."""
     return [one for one in source.candidates(stems, EACH) if one.size <= NEIGHBOURS]
 
 
 def supporting(answer: str, question: str, source: Source) -> Window | None:
-    """The sentences, or the row of a table, that show a short answer to the question; None if none does."""
+    """The sentences or the table row that state a short answer to the question; None if there are none."""
     said = tokens(answer)
     if not said or len(said) > SHORT or not question.strip():
         return None
@@ -79,7 +79,7 @@ def _asked(question: str) -> frozenset[str]:
 
 
 def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | None:
-    """The sentences with the answer in them, if no others have more of the question's words and no rival value is in them."""
+    """The sentences that contain the answer, if no others have more of the question's words and they contain no rival value."""
     mine = frozenset(content_stems(answer))
     rest = asked - mine
     windows = near([*mine, *asked], source)
@@ -87,9 +87,9 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
     for window in sorted(windows, key=lambda one: (one.size, -shares[one])):
         text, words = source.window_text(window), frozenset(source.window_stems(window))
         best = max(shares[one] for one in windows if one.size == window.size)
-        told = len(words - asked - mine) <= MORE * len(words) and shares[window] >= max(ASKED, best)
+        fits = len(words - asked - mine) <= MORE * len(words) and shares[window] >= max(ASKED, best)
         if (
-            told
+            fits
             and not in_table(window, source)
             and contains(text, answer)
             and not _ambiguous(answer, asked, text)
@@ -99,7 +99,7 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
 
 
 def in_table(window: Window, source: Source) -> bool:
-    """Whether the window has rows of a table. An answer to a question is read from them by columns."""
+    """Whether the window has rows of a table. An answer is read from such rows by their columns, not from their words."""
     return "|" in source.evidence(window).quote
 
 
@@ -113,7 +113,7 @@ def contains(text: str, answer: str) -> bool:
 
 
 def _ambiguous(answer: str, asked: frozenset[str], text: str) -> bool:
-    """Whether the text has another value or name of the answer's kind that the question does not name."""
+    """Whether the text has another value or name of the answer's kind that is not named in the question."""
     mine, there = facts(answer), facts(text)
     if mine.dates and not mine.amounts:
         return any(
@@ -146,17 +146,17 @@ def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window
 
 VERSION = "3"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
-LEAST = 3  # content words from which a claim can be supported by its words
-LOOSE = 2  # how many times as long as the claim the part of a sentence may be that has its words
-ALIKE = 0.7  # share of words in common order from which a sentence says the same as the claim, except for what differs
+LEAST = 3  # minimum content words of a claim that can be supported by its words
+LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, in lengths of the claim
+ALIKE = 0.7  # minimum share of words in common order of a sentence that states the claim, apart from the words that differ
 NAMES = 2  # absent names that refute a claim; one is enough in a short answer
-BRIEF = 8  # content words of an answer that one absent name refutes
-HALF = 0.5  # share of the claim's words that the evidence has if it has an opposite of another one
-ABSENT = 1 / 3  # what each absent name or value takes from the closeness of a claim
-LONG = 400  # sentences; what a longer document lacks is not searched for
+BRIEF = 8  # maximum content words of an answer that a single absent name refutes
+HALF = 0.5  # minimum share of the claim's words that evidence with an opposite of some other word must have
+ABSENT = 1 / 3  # reduction of a claim's closeness for each absent name or value
+LONG = 400  # sentences; in a longer document, absent names and values are not searched
 NOTHING_ALIKE = "nothing in the document is like it"
 NOT_TOGETHER = "its words are in the document, but no sentence says it in these words"
-BAND = 1 / 3  # scores: unsupported below, undecided up to twice this, supported above
+BAND = 1 / 3  # width of each of three bands of scores: unsupported, then undecided, then supported
 _BOUNDS = frozenset(
     listed(
         "only all every each both always never no none not without most few first last before after until except unless if "
@@ -167,7 +167,7 @@ _HEDGES = frozenset(listed("may might could would should if unless except only u
 
 
 class Rule(StrEnum):
-    """What decided a claim."""
+    """The rule that decided a claim."""
 
     NO_CLAIM = "no claim"
     COPY = "copy"
@@ -187,12 +187,12 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """The verdict on a claim. `score` orders claims: unsupported, undecided, supported."""
+    """The verdict on a claim. `score` (0-1) orders claims: unsupported first, then undecided, then supported."""
 
     supported: bool | None  # None: undecided
     score: float
     rule: Rule | None = None
-    window: Window | None = None  # the part of the document that decides, or comes closest
+    window: Window | None = None  # the part of the document that decides the claim, or else the closest part
     reason: str = ""
 
 
@@ -207,7 +207,7 @@ class _Claim:
 
     @cached_property
     def own(self) -> tuple[str, ...]:
-        """Its content words that the question does not have."""
+        """The content words that the question does not have."""
         given = {*content_stems(self.question)}
         return tuple(word for word in dict.fromkeys(self.stems) if word not in given)
 
@@ -220,7 +220,7 @@ class _Claim:
         return facts(self.text)
 
     def stated(self, source: Source) -> Facts:
-        """Its facts without the numbers that were computed from the document."""
+        """The facts without the numbers that were computed from the document."""
         amounts = tuple(one for one in self.facts.amounts if not source.has_computed(one))
         return replace(self.facts, amounts=amounts)
 
@@ -241,7 +241,10 @@ def decide(text: str, source: Source, question: str = "") -> Decision:
 
 
 def _closeness(claim: _Claim, window: Window, source: Source) -> float:
-    """How far the window has the claim: its own words, all its words in order, and its text as one piece; the mean."""
+    """How completely the window has the claim (0-1).
+
+    It is the mean of three shares: of the claim's own words, of all its words in order, and of its whole text (0 or 1).
+    """
     stems = source.window_stems(window)
     own = _share(sum(word in stems for word in claim.own), len(claim.own))
     order = _share(_common(claim.stems, stems), len(claim.stems))
@@ -255,7 +258,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
         found = supporting(claim.text, claim.question, source)
         if found is not None:
             yield Rule.SHORT_ANSWER, found
-        if len(claim.own) == len({*claim.stems}):  # it does not repeat the question, so it is not a statement
+        if len(claim.own) == len({*claim.stems}):  # it repeats nothing of the question: no statement
             return
     for window in ranked:
         if window.size == 1 and len(claim.stems) >= LEAST and _same_words(claim, window, source):
@@ -266,7 +269,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
 
 
 def _is_computed(claim: _Claim, source: Source) -> bool:
-    """Whether an answer has nothing of its own but numbers that code has computed, with words of their computation."""
+    """Whether all own words of an answer are numbers that code has computed, or words of their computation."""
     numbers = claim.facts.amounts
     if not numbers or not all(map(source.has_computed, numbers)):
         return False
@@ -276,7 +279,7 @@ def _is_computed(claim: _Claim, source: Source) -> bool:
 
 
 def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether one sentence has all content words of the claim in order, close together, and nothing that bounds or changes them."""
+    """Whether one sentence has all content words of the claim in order and close together, and no words that limit or change these."""
     span = _span(claim.stems, source.window_stems(window))
     if span is None or span > LOOSE * len(claim.stems):
         return False
@@ -293,7 +296,7 @@ def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
 
 
 def _span(said: Sequence[str], stems: Sequence[str]) -> int | None:
-    """The length of the shortest part of `stems` that has all of `said` in order; None if none has."""
+    """The length of the shortest part of `stems` that has all of `said` in order; None if there is no such part."""
     found: list[int] = []
     for start in (place for place, word in enumerate(stems) if word == said[0]):
         place = start
@@ -332,7 +335,7 @@ def _written(root: str, text: str) -> str:
 def _changed(
     claim: _Claim, windows: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
-    """What differs from a sentence that has the same words otherwise."""
+    """The differences between the claim and the sentence that otherwise has the same words, each as rule, window and reason."""
     said = [stem(word) for word in claim.words]
     alike: dict[Window, float] = {}
     for number in {one.first + more for one in windows for more in range(one.size)}:
@@ -349,7 +352,7 @@ def _changed(
 
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
-    """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
+    """The numbers and dates with digits that the document does not have in any form. It may lack limits ("more than 5")."""
     stated = claim.stated(source)
     amounts = (one for one in missing_amounts(stated, source.facts) if one.bound is None)
     for one in (*amounts, *missing_dates(stated, source.facts)):
@@ -359,7 +362,7 @@ def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
 
 
 def _absent_names(claim: _Claim, source: Source) -> list[str]:
-    """Names that the document lacks; not codes and abbreviations, which may be the claim's own."""
+    """The names that the document lacks. Codes and abbreviations do not count, because the claim may have introduced them."""
     missing = missing_names(claim.facts, source.facts)
     return [one for one in missing if one[:1].isupper() and one[1:].islower()]
 
@@ -372,7 +375,7 @@ def _absent(claim: _Claim, source: Source) -> int:
 
 
 def _lacking(claim: _Claim, source: Source) -> str:
-    """Why nothing was decided: the words that the document lacks."""
+    """The reason why nothing was decided, such as the words that the document lacks."""
     missing = {word for word in claim.own if not source.has(word)}
     shown = [word for word in claim.words if stem(word) in missing]
     if shown:

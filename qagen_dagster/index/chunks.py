@@ -1,4 +1,4 @@
-"""Cuts a document into chunks of whole sentences up to a size; the last sentences of a chunk also begin the next one.
+"""Cuts a document into chunks of whole sentences up to a size. The last sentences of a chunk also begin the next chunk.
 
 Chunks are positions in the text. Together they cover all of it and never cut what a reader sees as one character (a
 grapheme cluster of Unicode Annex 29).
@@ -26,7 +26,7 @@ _RUN = re.compile(r"\r\n|[\x20-\x7e]?+(?:[^\x00-\x7f]++[\x20-\x7e]?+)++")
 
 @cache
 def _cluster() -> regex.Pattern[str]:
-    import regex  # only for texts that need it: the import takes as long as that of many modules
+    import regex  # imported only for texts that need it, because the import is slow
 
     return regex.compile(r"\X")
 
@@ -41,15 +41,15 @@ def inner_positions(text: str) -> frozenset[int]:
     )
 
 
-CHUNKING_VERSION = "1"  # raise it when the same text and options give other chunks
+CHUNKING_VERSION = "1"  # raise it if the same text and options give different chunks
 _NEWLINE = re.compile("\n")
 
 
 def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
-    """The chunks of `text`, in order; together they cover all of it. No chunks if no character is visible.
+    """The chunks of `text` in order. Together they cover all of it. There are no chunks if no character is visible.
 
     White space around a chunk belongs to it, but does not count as its size. A chunk is longer than `chunk_characters`
-    only if a single grapheme is.
+    only if it is a single grapheme of that length.
     """
     units = _Cutter(text, inner_positions(text), options.chunk_characters).units()
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text))]
@@ -66,7 +66,7 @@ def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
 
 
 class _Unit(NamedTuple):
-    """A piece that is never cut: a sentence, or a part of a long one, with the white space around it."""
+    """A piece that is never cut: a sentence or a part of a long sentence, with the white space around it."""
 
     start: int
     end: int
@@ -104,7 +104,7 @@ class _Cutter:
         yield _Unit(start, end, visible, stop)
 
     def _cut(self, start: int) -> int:
-        """The end of a piece from `start` on: after white space in its second half, else at the end of a grapheme."""
+        """The end of a piece that begins at `start`: after white space in its second half, else at the end of a grapheme."""
         latest = start + self.size
         for cut in range(latest, start + self.size // 2, -1):
             if cut not in self.inside and self.text[cut - 1].isspace():
@@ -117,7 +117,7 @@ class _Cutter:
         return cut
 
     def _visible(self, start: int, end: int) -> tuple[int, int]:
-        """The span from the first to after the last visible character; there must be one."""
+        """The positions of the first visible character and after the last. There must be a visible character."""
         piece = self.text[start:end]
         return end - len(piece.lstrip()), start + len(piece.rstrip())
 

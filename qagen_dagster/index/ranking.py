@@ -1,6 +1,6 @@
-"""Ranks texts for a query: the words that a search compares, the BM25 scores, and the sum of words and meaning.
+"""Ranks texts for a query: the words that a search compares, their BM25 scores, and the score of words and meaning together.
 
-Case, accents and plural endings of words are ignored. Scripts without spaces are split into pairs of characters. BM25:
+Case, accents and plural endings of words are ignored. Scripts without spaces are split into pairs of characters. BM25 is from
 Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009, with the usual k1 and b. The mean of cosine
 and BM25 share was better than reciprocal rank fusion (`benchmarks/answering.py`). No parameter was tuned.
 """
@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-WORDS_VERSION = "1"  # raise it when the same text gives other words
+WORDS_VERSION = "1"  # raise it if the same text gives different words
 # Chinese, Japanese kana, Thai, Lao, Khmer, Burmese: no spaces between words.
 _JOINED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
@@ -81,11 +81,11 @@ Integers = NDArray[np.int64]
 def bm25(
     lengths: Floats, rows: Integers, words: Integers, times: Floats, asked: int
 ) -> tuple[Floats, Floats]:
-    """The BM25 score of every chunk, and the same as a share (0-1) of the highest score that the query allows.
+    """The BM25 score of every chunk, and that score as a share (0-1) of the highest score that the query allows.
 
-    `lengths`: the number of words of each searched chunk. `rows`, `words`, `times`: for each word of the query and each
-    chunk with it, the chunk's place in `lengths`, the word, and how often it occurs. `asked`: the number of different
-    words in the query; those that no chunk has count for the share, too.
+    `lengths` holds the number of words of each searched chunk. `rows`, `words` and `times` have an entry for each word of the
+    query in each chunk: the chunk's place in `lengths`, the word, and how often it occurs there. `asked` is the number of
+    different words in the query, including those that no chunk has.
     """
     count = len(lengths)
     kinds, which, found = np.unique(words, return_inverse=True, return_counts=True)

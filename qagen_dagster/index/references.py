@@ -1,4 +1,4 @@
-"""Reads folders of references (PDF, TeX, STY), cuts them into passages with their headings, and searches these by words and by embeddings at once.
+"""Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by words and embeddings at once.
 
 Missing folders and unreadable files are logged and left out. Only headings are embedded: embeddings of code are of little
 use, and a manual of a thousand pages has few headings.
@@ -26,8 +26,8 @@ from qagen_dagster.local_file import read_file
 from qagen_dagster.models.vectors import Embedder, Vectors
 from qagen_dagster.records.ids import digest, fingerprint
 
-PASSAGES_VERSION = "2"  # raise it when the same text gives other passages
-MOST_CHARACTERS = 1_800  # in a passage
+PASSAGES_VERSION = "2"  # raise it if the same text gives different passages
+MOST_CHARACTERS = 1_800  # maximum characters of a passage
 MOST_TITLE = 80
 _ENOUGH = 700  # after so many characters, an empty line ends a passage
 _MOST_OF_EXAMPLE = 3_600  # examples up to this length are not cut
@@ -46,7 +46,7 @@ _PARTS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class Passage:
-    """Lines of a reference. `path` is the file's displayed path. Lines count from 1; those of a PDF are of its text."""
+    """Some lines of a reference. `path` is the file's displayed path. Lines count from 1; for a PDF, they are lines of its text."""
 
     path: str
     start_line: int
@@ -87,8 +87,8 @@ def stem_words(path: str) -> str:
 def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
     """Runs of lines, each with the number of its first line.
 
-    A heading begins a run; an empty line ends one that is long enough; a run that is too long is cut. An example stays
-    whole unless it is very long.
+    A heading begins a run. An empty line ends a run that is long enough. A run that is too long is cut. An example is not
+    cut unless it is very long.
     """
     block: list[str] = []
     size = depth = 0
@@ -117,7 +117,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _filled(lines: list[str]) -> tuple[int, int]:
-    """The first and last line with more than white space, comment signs and braces."""
+    """The places of the first and last line with more than white space, comment signs and braces; (0, -1) if there is none."""
     full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
     return (full[0], full[-1]) if full else (0, -1)
 
@@ -136,17 +136,17 @@ def _licence(text: str) -> bool:
 
 
 FILE_TYPES = ("pdf", "tex", "sty")
-MOST_BYTES = 20_000_000  # in a file
+MOST_BYTES = 20_000_000  # maximum size of a file
 MOST_FILES = 2_000
-MOST_OF_A_FILE = 2  # results from one file, so that one long manual does not take all places
-_LABEL_WEIGHT = 3  # how often a word of a heading counts
-_LEAST_MEANING = 0.35  # for a passage without any of the words
+MOST_OF_A_FILE = 2  # maximum results from one file, so that one long manual does not take all places
+_LABEL_WEIGHT = 3  # how many times a word of a heading counts
+_LEAST_MEANING = 0.35  # minimum cosine of a passage that has none of the query's words
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A passage that was found. `score` (0-1) combines the scores `words` and `meaning` of the two methods."""
+    """A passage that a search has found. `score` (0-1) is computed from the scores `words` and `meaning` of the two methods."""
 
     passage: Passage
     score: float
@@ -162,7 +162,7 @@ class _File:
 
 
 class ReferenceStore:
-    """References in memory. Safe for many threads. `skipped` has a line for each file or folder that was left out."""
+    """References in memory. Many threads may use it. `skipped` has a line for each file or folder that was left out."""
 
     def __init__(self, files: Sequence[_File], skipped: Sequence[str], embedder: Embedder) -> None:
         self.skipped = tuple(skipped)
@@ -226,7 +226,7 @@ class ReferenceStore:
         return shares
 
     def _meanings(self, query: str) -> ranking.Floats:
-        """The cosine of every passage's label with the query; empty if the embedder fails."""
+        """The cosine of every passage's label with the query; all 0 if the embedder fails."""
         try:
             vector = self._embedder.query(query)
             labels = self._vectors()
@@ -236,7 +236,7 @@ class ReferenceStore:
         return (labels @ vector).astype(np.float64)
 
     def _vectors(self) -> Vectors:
-        """The embedding of each passage's label; computed at the first search. Raises ModelError."""
+        """The embedding of each passage's label. It is computed at the first search. Raises ModelError."""
         with self._guard:
             if self._labels is None:
                 texts = [self._label(one) for one in self.passages]
@@ -313,7 +313,7 @@ def _skip(skipped: list[str], reason: str) -> None:
 
 
 def _names(paths: Sequence[str]) -> dict[str, str]:
-    """The words of each file's name, without those that most of the names share, such as a manual's name."""
+    """The words of each file's name, without the words that most names share, such as a manual's name."""
     words = {path: stem_words(path).split() for path in paths}
     shared = Counter(word for one in words.values() for word in set(one))
     common = {word for word, times in shared.items() if times > max(2, len(words) / 2)}

@@ -1,6 +1,6 @@
 """Prepares documents for search, and searches their chunks by embeddings and by words at once.
 
-`ranking.py` computes the scores; `store.py` has the tables.
+`ranking.py` computes the scores, and `store.py` keeps the chunks.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ REMEMBERED_QUERIES = 256
 
 
 class Searcher:
-    """A search over chunks. Safe for many threads. `table` is None when there are no chunks."""
+    """A search over chunks. Many threads may use it. `table` is None if there are no chunks."""
 
     def __init__(self, table: ChunkTable | None, embedder: Embedder) -> None:
         self._table = table
@@ -62,10 +62,10 @@ class Searcher:
         threshold: float = 0.0,
         ranking: Ranking = Ranking.BOTH,
     ) -> list[ChunkHit]:
-        """The best chunks for `query`, best first, of one document or of all when `document_id` is None.
+        """The best chunks for `query`, best first, from one document, or from all documents if `document_id` is None.
 
-        A hit has a score by `ranking` of at least `threshold`. The weight of a word depends on how rare it is in the searched chunks.
-        Raises ModelError when the query cannot be embedded, and StoreError when the index cannot be read.
+        The score of a hit by `ranking` is at least `threshold`. A word weighs more the rarer it is in the searched chunks.
+        Raises ModelError if the query cannot be embedded, and StoreError if the index cannot be read.
         """
         if self._table is None or not query.strip() or not self._table.holds(document_id):
             return []
@@ -89,6 +89,6 @@ class Searcher:
 
 
 def search_of_text(document_id: str, text: str, embedder: Embedder, options: IndexOptions) -> Searcher:
-    """A search over the text of one document, which is embedded now and kept in memory. Raises ModelError."""
+    """Embed the text of one document and return a search over it, which is kept in memory. Raises ModelError."""
     document = embed_document(document_id, text, "", options, embedder)
     return Searcher(ChunkTable.of_documents([document]) if document.chunks else None, embedder)

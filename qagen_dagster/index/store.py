@@ -1,4 +1,4 @@
-"""Keeps chunks in Parquet files (shards) and loads them with DuckDB into tables in memory, which a search reads.
+"""Keeps chunks in Parquet files (shards), and loads them with DuckDB into tables in memory for searches.
 
 `loop/index/build.py` decides which documents are in which shard.
 """
@@ -22,7 +22,7 @@ from qagen_dagster.index.ranking import Floats, Integers, bm25, both
 from qagen_dagster.models.vectors import Vectors
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 
-SHARD_VERSION = "1"  # raise it when the columns of a shard change
+SHARD_VERSION = "1"  # raise it if the columns of a shard change
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -48,7 +48,7 @@ class EmbeddedDocument:
 def write_shard(
     target: Path, old: Path | None, keep: Collection[str], fresh: Sequence[EmbeddedDocument]
 ) -> None:
-    """Write a shard of the documents in `keep` from the shard `old`, and the fresh ones. It needs at least one chunk."""
+    """Write a shard of the fresh documents, and of the documents in `keep` from the shard `old`. It must have at least one chunk."""
     with _memory() as connection:
         made = any(one.chunks for one in fresh)
         if made:
@@ -77,7 +77,7 @@ class ChunkTable:
     """Chunks in memory, for searches by many threads."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """`connection` has a table or view `rows` with a shard's columns; this object owns it from now on."""
+        """`connection` must have a table or view `rows` with a shard's columns. This object owns the connection from now on."""
         self._connection = connection
         (dimensions,) = connection.sql("SELECT len(vector) FROM rows LIMIT 1").fetchall()[0]
         connection.execute(sql("load").format(dimensions=int(dimensions)))
@@ -113,7 +113,7 @@ class ChunkTable:
         self._connection.close()
 
     def holds(self, document_id: str | None) -> bool:
-        """Whether the document has chunks in this table; None stands for any document."""
+        """Whether the document has chunks in this table; if it is None, whether any document has."""
         return document_id is None or document_id in self._numbers
 
     def search(
@@ -126,7 +126,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all documents if it is None.
+        """The best chunks of one document, or of all documents if `document_id` is None.
 
         Raises StoreError.
         """
@@ -160,7 +160,7 @@ class ChunkTable:
         ]
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document, in order; empty if it has none here. Raises StoreError."""
+        """The chunks of a document in order; empty if this table has none of it. Raises StoreError."""
         if document_id not in self._numbers:
             return []
         statement = sql("chunks").format(where=self._where(document_id))
@@ -171,13 +171,13 @@ class ChunkTable:
         return [_chunk(columns, row) for row in range(len(columns["number"]))]
 
     def plans(self, document_id: str | None, words: Collection[int], vector: Vectors) -> tuple[str, str]:
-        """DuckDB's query plans for chunks and for words."""
+        """DuckDB's query plans of the statements for chunks and for words."""
         cursor = self._connection.cursor()
-        told = [
+        explained = [
             cursor.execute(f"EXPLAIN {statement}", values).fetchall()
             for statement, values in (self._meanings(document_id, vector), self._words(document_id, words))
         ]
-        return str(told[0][0][1]), str(told[1][0][1])
+        return str(explained[0][0][1]), str(explained[1][0][1])
 
     def _postings(
         self,
@@ -186,7 +186,7 @@ class ChunkTable:
         words: Collection[int],
         chunks: Columns,
     ) -> tuple[Integers, Integers, Floats]:
-        """For each word of the query and each chunk with it: the chunk's place in `chunks`, the word, how often it occurs."""
+        """For each word of the query in each chunk: the chunk's place in `chunks`, the word, and how often it occurs there."""
         found = _fetched(cursor, self._words(document_id, words))
         places = _place(chunks["document"], chunks["number"])
         rows = np.searchsorted(places, _place(found["document"], found["number"]))
@@ -201,7 +201,7 @@ class ChunkTable:
         return sql("words").format(where=self._where(document_id), words=wanted), {}
 
     def _where(self, document_id: str | None) -> str:
-        """The filter on one document. Its number is safe to insert: as a literal, the planner can estimate the rows."""
+        """The filter on one document. Its number is safe to insert, and with a literal the planner can estimate the rows."""
         return "" if document_id is None else f"WHERE document = {self._numbers[document_id]:d}"
 
 
@@ -215,7 +215,7 @@ def _in_order(columns: Columns) -> Columns:
 
 
 def _place(documents: Column, numbers: Column) -> Column:
-    """A number for each chunk that keeps their order."""
+    """A number for each chunk. Their order is that of the chunks."""
     return (documents.astype(np.int64) << 32) + numbers
 
 

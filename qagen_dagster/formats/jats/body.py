@@ -60,11 +60,11 @@ _SKIPPED = frozenset(
         "counts",
         "funding-group",
     ]
-)  # these are written elsewhere, or say nothing to a reader
+)  # elements that are written elsewhere or are useless to a reader
 
 
 def reference_lines(ref: Element) -> list[str]:
-    """One line for each citation of a `ref`; its label precedes the first."""
+    """One line for each citation of a `ref`. The label of the `ref` precedes the first line."""
     lines = [text for citation in below(ref, *_CITATIONS) if (text := citation_text(citation))]
     if not lines:
         lines = [text for note in named(ref, "note") if (text := inline(note))]
@@ -146,7 +146,7 @@ class Writer:
             self.sections.append(Section(title=title, level=min(level, _MAX_LEVEL), start_line=start))
 
     def paragraph(self, text: str) -> int | None:
-        """Write a paragraph, broken at sentence ends. Return its first line; None when there is no text."""
+        """Write a paragraph, broken at sentence ends. Returns the number of its first line, or None if there is no text."""
         return self.block(wrap(text))
 
     def mark(self) -> tuple[int, int, int]:
@@ -154,7 +154,7 @@ class Writer:
         return self.count, len(self.sections), self.blocks
 
     def close_headings(self, mark: tuple[int, int, int]) -> None:
-        """End the headings written since `mark` with the last line: what follows is not under them."""
+        """End the sections that began since `mark` with the last line. Later lines are not under their headings."""
         for place in range(mark[1], len(self.sections)):
             self.sections[place] = self.sections[place].model_copy(update={"end_line": self.count})
 
@@ -165,7 +165,7 @@ class Writer:
             del self.lines[lines:], self.sections[sections:]
 
     def item(self, text: str, *, first: str, rest: str) -> None:
-        """Write a list item; it follows the item before it without an empty line."""
+        """Write a list item, without an empty line between it and the item before."""
         lines = wrap(text)
         if not lines:
             return
@@ -178,7 +178,7 @@ class Writer:
         self._item_end = self.count
 
     def block(self, lines: Sequence[str]) -> int | None:
-        """Write lines unchanged, as one block."""
+        """Write lines unchanged, as one block. Returns the number of its first line, or None if there are no lines."""
         if not lines:
             return None
         self.blocks += 1
@@ -268,7 +268,10 @@ class BodyWriter:
         }
 
     def write(self, element: Element, level: int) -> None:
-        """Write one element by its kind. An unknown one is written by its blocks, or as a paragraph if it has none."""
+        """Write one element according to its name.
+
+        Of an element with an unknown name, the blocks are written one by one. If it has none, it is written as a paragraph.
+        """
         name = local(element)
         if name in _SKIPPED or not name:
             return
@@ -306,7 +309,7 @@ class BodyWriter:
             self.write(child, level)
 
     def _paragraph(self, element: Element, level: int) -> None:
-        """Write text, with lists and formulae at their places in it; floats come after the paragraph."""
+        """Write an element's text, with lists and formulae at their places in the text. Floats and notes come after it."""
         floats: list[Element] = []
         buffer = [element.text or ""]
         for child in element:
@@ -387,7 +390,7 @@ class BodyWriter:
             self._out.visual(VisualType.TABLE, label, _joined(label, caption), start, reference=href(element))
 
     def _captioned(self, element: Element, label: str) -> int | None:
-        """Write label and title on the first line and the rest of the caption below; return the first line's number."""
+        """Write the label and the caption of a float. Returns the number of the first line, or None if both are empty."""
         caption = first(element, "caption")
         texts = [inline(first(caption, "title"))] if caption is not None else []
         paragraphs = named(caption, "p") if caption is not None else []
@@ -425,7 +428,7 @@ class BodyWriter:
 
 
 def _notes(foot: Element) -> list[str]:
-    """Footnotes of a table, each with its mark as cells show it ("^a Text")."""
+    """The footnotes of a table. Each begins with its mark as the cells show it ("^a Text")."""
     texts: list[str] = []
     for one in below(foot, "p"):
         parent = one.getparent()
@@ -441,7 +444,7 @@ def _notes(foot: Element) -> list[str]:
 
 
 def _piece_after(buffer: list[str], element: Element) -> str:
-    """An inline element's text; `buffer` holds the text before it, which a superscript depends on."""
+    """An inline element's text. `buffer` holds the text before it, on which the form of a superscript depends."""
     if local(element) in ("element-citation", "mixed-citation"):
         return citation_text(element)
     before = next((part for part in reversed(buffer) if part), "")

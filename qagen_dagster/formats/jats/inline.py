@@ -34,7 +34,7 @@ _ENVIRONMENT = re.compile(
     re.DOTALL,
 )
 _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
-# Signs with a space on both sides; escaped if a sign looks like another character.
+# Signs with a space on both sides. A sign that looks like another character is written as an escape.
 _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
 _ACCENTS = {
     "\u00af": "\u0304",  # macron
@@ -75,7 +75,7 @@ BLOCKS = frozenset(
         "table-wrap-group",
         "verse-group",
     ]
-)  # these begin a line of their own
+)  # elements that begin on a new line
 _DROPPED = frozenset(
     [
         "object-id",
@@ -94,7 +94,7 @@ _DROPPED = frozenset(
         "long-desc",
         "private-char",
     ]
-)  # these have no text for a reader
+)  # elements that have no text for a reader
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
 _AFTER = re.compile(r"(?<=[(\[]) ")
@@ -126,7 +126,7 @@ def read_tree(data: bytes) -> Element:
 
 def local(element: Element) -> str:
     """The element's name without its namespace; empty for entity references and other non-elements."""
-    tag = cast("object", element.tag)  # a function for anything that is not an element
+    tag = cast("object", element.tag)  # the tag of anything that is not an element is a function
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
@@ -165,7 +165,7 @@ def line_of(element: Element | None) -> str:
 
 
 def href(element: Element) -> str | None:
-    """The `xlink:href` of the first picture below an element, else of a `media` child, else None."""
+    """The `xlink:href` of the first picture below an element, or else of a `media` child; None if there is neither."""
     for picture in (*below(element, "graphic", "inline-graphic"), *named(element, "media")):
         if found := picture.get(HREF) or picture.get("href"):
             return found
@@ -318,7 +318,7 @@ def tidy(text: str) -> str:
 
 
 def piece(element: Element, before: str = "") -> str:
-    """One inline element's text without its tail, with its spacing; `before` is the text in front of it."""
+    """The text of one inline element, with its spacing and without its tail. `before` is the text in front of the element."""
     parts = [before]
     _element(element, parts)
     return "".join(parts[1:])

@@ -1,8 +1,8 @@
-"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD; and their metadata.
+"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD: their text and metadata.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
-sub-articles (decision letters, replies) under their own headings. An accepted manuscript without body consists of its
-abstract. There are no pages; `wrap.py` makes the lines.
+sub-articles (decision letters, replies) under their own headings. The text of an accepted manuscript without a body is its
+abstract. There are no pages. `wrap.py` breaks the text into lines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from qagen_dagster.formats.jats.inline import (
 from qagen_dagster.records.document import Metadata, Visual
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Types of date elements, best first: the day of online publication, of print, of the volume.
+# Types of date elements, best first: the date of online publication, of print, of the volume.
 _DATE_KINDS = ("epub", "pub", "publication", "epub-ppub", "ppub", "collection", "cover")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _AUTHORS = ("author", "authors")  # kinds of groups whose contributors of the type "person" are authors
@@ -40,7 +40,7 @@ _KINDS = {
     "reply": "Author response",
     "article-commentary": "Commentary",
 }
-_OUTER = 3  # how many elements deep an article may be wrapped (article sets, OAI records)
+_OUTER = 3  # number of levels at which the `article` element is searched, since article sets and OAI records wrap it
 
 
 def _metadata(article: Element) -> Metadata:
@@ -68,7 +68,7 @@ def _title_of(meta: Element) -> str:
 
 
 def _authors_of(meta: Element) -> tuple[str, ...]:
-    """Names of the authors in order, given names first; groups by their own name."""
+    """The names of the authors in order, given names first. A group has its own name."""
     names: list[str] = []
     for group in named(meta, "contrib-group"):
         kinds = ("author", "person") if group.get("content-type", "authors") in _AUTHORS else ("author",)
@@ -79,7 +79,7 @@ def _authors_of(meta: Element) -> tuple[str, ...]:
 
 
 def _abstracts_of(meta: Element) -> list[Element]:
-    """The main abstract, then digests, translations and other short forms; without graphical abstracts."""
+    """The main abstract, then digests, translations and other short forms. Graphical abstracts are left out."""
     found = [
         one for one in named(meta, "abstract", "trans-abstract") if one.get("abstract-type") != "graphical"
     ]
@@ -87,7 +87,7 @@ def _abstracts_of(meta: Element) -> list[Element]:
 
 
 def _abstract_heading(abstract: Element) -> str:
-    """The abstract's own title, or one for its kind."""
+    """The abstract's own title, or else a title for its kind."""
     title = inline(first(abstract, "title"))
     if title:
         return title
@@ -121,7 +121,7 @@ def _contributor(contrib: Element) -> str:
 
 
 def _url(meta: Element) -> str | None:
-    """The stated address of the article: its PDF, else its page."""
+    """The address that the article states: that of its PDF, or else of its page."""
     stated = [
         one for one in named(meta, "self-uri") if (one.get(HREF) or "").startswith(("http://", "https://"))
     ]
@@ -174,12 +174,12 @@ class JatsFormat(Format):
     suffixes: tuple[str, ...] = (".xml", ".nxml", ".jats")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether it is XML with an `article` element near the start."""
+        """Whether the bytes are XML with an `article` element near the start."""
         plain = without_bom(head.replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head)
         return plain.lstrip(b"\xff\xfe").startswith(b"<") and bool(_ROOT.search(plain))
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """One document. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`."""
+        """The text of the article. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`."""
         writer, metadata = _written(source)
         return [
             ParsedText(
@@ -237,7 +237,7 @@ def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:
 
 
 def _parts(body: BodyWriter, article: Element) -> None:
-    """Body, floats collected at the end, and back matter with the references last."""
+    """Write the body, the floats that are collected at its end, and the back matter with the references last."""
     for part in named(article, "body", "floats-group", "floats-wrap"):
         for child in children(part):
             body.write(child, 1)

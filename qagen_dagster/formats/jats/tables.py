@@ -1,7 +1,7 @@
-"""Tables of JATS articles as rows of text: `| a | b |`, one row a line, with filled spans.
+"""Writes tables of JATS articles as rows of text, one row a line: `| a | b |`.
 
 Header rows are merged: the name of a column consists of all its header cells, top to bottom, joined by " / ". A cell that spans
-rows is repeated in each, so that a row can be read alone. A cell of the body that spans columns stands in the first of them.
+rows is repeated in each row, so that every row can be read alone. A cell of the body that spans columns stands in the first of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Grid:
 
 
 def table_rows(table: Element) -> list[str]:
-    """The lines of a `table` element; empty when no cell has text."""
+    """The lines of a `table` element; an empty list if no cell has text."""
     head, body = _split(table)
     heads = _laid_out(head, repeat_columns=True)
     bodies = _laid_out(body, repeat_columns=False)
@@ -52,7 +52,7 @@ def table_rows(table: Element) -> list[str]:
 
 
 def _split(table: Element) -> tuple[list[Element], list[Element]]:
-    """Rows of the header and of the body. Without a `thead`, leading rows of only `th` are the header."""
+    """The rows of the header and of the body. Without a `thead`, the first rows that consist only of `th` are the header."""
     inner = first(table, "tgroup")
     parts = table if inner is None else inner
     head = [row for part in named(parts, "thead") for row in named(part, *_ROWS)]

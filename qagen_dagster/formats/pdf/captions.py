@@ -1,6 +1,7 @@
-"""The pieces of text on a PDF page, in points as displayed: which of them are prose, and which form captions.
+"""Divides the text of a PDF page into pieces, and finds which pieces are prose and which form captions.
 
-A piece is the part of a line that stands apart from its neighbours. Also here: how boxes in points are compared.
+A piece is a part of a line that stands apart from its neighbours. Positions are in points on the page as displayed. This module
+also compares boxes in points.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.reading_order import Line
 
-MARGIN = 0.08  # share of the page's height that running heads and feet take, each
+MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet
 _TENTH = 0.1
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_PROSE_CHARS = 26  # average characters that lines of prose have at least
+_PROSE_CHARS = 26  # minimum average characters of lines of prose
 _LONE_CHARS = 45  # minimum characters of a single line of prose
 _CELL_CHARS = 40  # maximum characters of a cell that has neighbours
 MAX_CAPTION = 500  # characters
 _MAX_LINES = 14
-# The words that begin a caption, in lower case, and the visual's name.
+# The words in lower case that begin a caption, each with the name of the visual.
 _TABLES = {"tab.": "Table"} | {
     name.lower(): name for name in ("Table", "Tabelle", "Tableau", "Tabla", "Tabela")
 }
@@ -139,7 +140,7 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
 def _apart(f: Fragments, last: int, n: int) -> bool:
     return (
         f.gap(last, n) * 10 >= 11 * max(f.size[last], f.size[n])
-        or f.y0[n] >= f.y1[last]  # lettering of a figure is one line wherever it stands
+        or f.y0[n] >= f.y1[last]  # merged lettering is one line, but its fragments stand at different heights
         or f.y0[last] >= f.y1[n]
     )
 
@@ -178,7 +179,7 @@ def continues_paragraph(above: Piece, below: Piece) -> bool:
 
 
 def same_size(a: Piece, b: Piece) -> bool:
-    """Whether two lines have letters of one size. A line that begins with small capitals may differ more."""
+    """Whether two lines have letters of the same size. A line that begins with small capitals may differ more."""
     high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
     return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
 
@@ -197,14 +198,14 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
 
 def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
     high = block[0].box[3] - block[0].box[1]
-    if block[0].is_turned or high > 2 * block[0].size:  # such as slanted labels of an axis
+    if block[0].is_turned or high > 2 * block[0].size:  # slanted text, such as labels of an axis
         return False
     words = sum(len(_WORD.findall(piece.text)) for piece in block)
     chars = mean(len(piece.text) for piece in block)
     if words * 9 < chars * len(block):  # figures and symbols instead of words
         return False
     wide = max(piece.box[2] - piece.box[0] for piece in block)
-    alone = 1 if chars < _CELL_CHARS else 2  # a long line may have a neighbour, as in columns
+    alone = 1 if chars < _CELL_CHARS else 2  # a long piece may share its line with one other, as in columns
     cells = sum(shared[piece.line] > alone for piece in block)
     if wide < 0.2 * text.width or cells * 2 > len(block):
         return False
@@ -216,7 +217,7 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
 
 
 def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of the lettering in a box right above the caption's line; that line itself if there is none."""
+    """The first line of the lettering that lies in `box` right above line `caption`; `caption` if there is no lettering."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
         if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
@@ -242,7 +243,7 @@ class Caption:
 
 
 def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
-    """The captions of a page in reading order. Entries of a list of figures and mentions in prose are none."""
+    """The captions of a page in reading order, without entries of a list of figures and mentions in prose."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
     starts = list(named)
     if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
@@ -368,7 +369,7 @@ def _ended(pieces: list[Piece], one: Piece) -> bool:
 
 
 def joined(pieces: list[Piece]) -> str:
-    """The pieces as one paragraph, with hyphenated words rejoined, cut at a word."""
+    """The pieces as one paragraph, with hyphenated words rejoined. A paragraph that is too long for a caption is cut at a word."""
     text = ""
     for piece in pieces:
         part = " ".join(piece.text.split())

@@ -1,8 +1,8 @@
 """Cells of tables without ruling lines, found by the positions of fragments alone.
 
-In the order in which they are applied to the lines of a page: fragments that stand apart become cells; lines that go on with the
-cells above them are joined to their row; rows that lack cells get empty ones; and tables that a program printed in letters of
-one width are parted at their columns of blanks.
+These steps are applied to the lines of a page in this order: fragments that stand apart become cells; lines that continue the cells
+above them are joined to the row of these cells; rows that lack cells get empty cells; and tables that a program printed in a
+font of fixed width are split at their columns of blanks.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from typing import NamedTuple
 from qagen_dagster.formats.pdf.fragments import Font, Fragments
 from qagen_dagster.formats.pdf.reading_order import Line, Row
 
-SAME = 25  # tenths of a point between edges or lines that count as one
+SAME = 25  # tenths of a point; edges or lines that are closer count as one
 BAR = " | "
-SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # these belong to the next number, at any distance
-_MIN_CELLS = 3  # of a row that shows the columns
-_MIN_BETWEEN = 4  # of a row that shows an empty cell between others
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # such a sign belongs to the next number, at any distance
+_MIN_CELLS = 3  # minimum cells of a row that shows the columns
+_MIN_BETWEEN = 4  # minimum cells of a row that shows where a cell between others is empty
 _PROSE = 40  # maximum characters of a line of one piece that does not end a table
 _Span = tuple[int, int]  # left and right edge of a cell
 Cells = list[list[int]]  # the fragments of each cell
 _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
-_WIDE = 18  # tenths of the letter size between two cells
+_WIDE = 18  # minimum distance between two cells, in tenths of the letter size
 _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
-_NEAR = 7  # tenths of the height of a line that the next line of a cell is below it at most
-_CELLS = 12  # above a single cell, of which one shows its column
+_NEAR = 7  # maximum gap between two lines of a cell, in tenths of a line's height
+_CELLS = 12  # how many of the last cells are searched for the column of a line without cells
 _VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
 _NUMBER = re.compile(r"(?<!\S)[-+<]?[\dN.]")  # begins a value
 _DIGIT = re.compile(r"\d")
 _FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
-_PITCH_PARTS = 5  # of this many parts of a letter, the width of a fragment may differ by one
-_LONG = 8  # letters of a fragment that shows their width
-_FEW = 3  # such fragments show that a font has letters of one width
+_PITCH_PARTS = 5  # the width of a fragment may differ by a letter's width divided by this
+_LONG = 8  # minimum letters of a fragment that shows the width of its font's letters
+_FEW = 3  # number of such fragments that show that all letters of a font are equally wide
 
 
 def breadth(f: Fragments, line: Sequence[int]) -> int:
-    """The width of fragments that stand side by side."""
+    """The width of fragments that stand side by side, in tenths of a point."""
     if len(line) == 1:
         return f.x1[line[0]] - f.x0[line[0]]
     return max([f.x1[n] for n in line]) - min([f.x0[n] for n in line])
 
 
 def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
-    """Whether a line continues the cell above it: its first word had no room in the line above.
+    """Whether a line continues the cell above it. If so, its first word had no room in the line above.
 
     `width` is that of the widest line of the column.
     """
@@ -82,7 +82,7 @@ def begins_within(f: Fragments, line: Sequence[int]) -> bool:
 
 
 def unbroken(lines: Iterable[str]) -> str:
-    """The lines of a cell as one, with hyphenated words rejoined."""
+    """The lines of a cell joined to one line, with hyphenated words rejoined."""
     parts: list[str] = []
     for line in lines:
         last = parts[-1] if parts else ""
@@ -132,7 +132,7 @@ def _spans(f: Fragments, row: Row) -> list[_Span]:
 def _fill(
     lines: list[Line], n: int, text: str, cells: Sequence[_Span], wide: Sequence[_Span], *, between: bool
 ) -> None:
-    """Add the missing cells to row `n` with the text `text`, if each of its cells stands in one column of `wide`."""
+    """Add the missing cells to row `n`, whose text is `text`, if each of its cells stands in one column of `wide`."""
     places: list[int] = []
     for left, right in cells:
         columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]
@@ -147,7 +147,7 @@ def _fill(
 
 
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
-    """The fragments of a row, parted where they stand clearly apart, or where a cell begins above or below."""
+    """The fragments of a row, split into cells where fragments stand clearly apart, or where a cell begins above or below."""
     row = rows[number]
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
@@ -163,13 +163,18 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
 
 
 def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
-    """Whether the lines above and below have cells at the left edge of a fragment, more of them after a label."""
+    """Whether the line above or below has a cell at the left edge of fragment `n`.
+
+    After a label both lines must have one. After a sure label not even that is enough.
+    """
     beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
     return sum(_begins_cell(f, other, n) for other in beside) > _label_weight(f.text[last], f.text[n])
 
 
 def _label_weight(text: str, after: str) -> int:
-    """How surely a text is a label: 2 for the number of a heading, a bullet or a prompt, 1 for another number before words."""
+    """How certainly a text is a label: 2 for the number of a heading, a bullet or a prompt; 1 for another number before words;
+    otherwise 0.
+    """
     if not any(map(str.isalnum, text)):
         return 2
     if not _HEADING_NUMBER.fullmatch(text) or after[:1].isdigit():
@@ -178,7 +183,7 @@ def _label_weight(text: str, after: str) -> int:
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
-    """Whether a cell of a line begins at the left edge of a fragment."""
+    """Whether a cell of a line, other than its first, begins at the left edge of fragment `n`."""
     return any(
         abs(f.x0[m] - f.x0[n]) < _EXACT and (f.x0[m] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
         for last, m in pairwise(row)
@@ -214,9 +219,9 @@ class _Part(NamedTuple):
 
 
 def join_wrapped(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> dict[int, int]:
-    """Add the text of lines that continue the cells above them to the row of these cells.
+    """Append lines that continue the cells above them to the row of these cells.
 
-    Returns the number of the row by the number of each joined line.
+    Returns, for the number of each joined line, the number of its row.
     """
     joins: dict[int, int] = {}
     number = 0
@@ -224,7 +229,7 @@ def join_wrapped(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) ->
         if start < number:
             continue
         run: list[_Part] = []
-        lefts: list[int] = []  # of the cells in the run that are no first cells
+        lefts: list[int] = []  # left edges of the run's cells that are not the first of their lines
         for number in range(start, len(lines)):
             row = lines[number][1]
             if not row:
@@ -242,13 +247,13 @@ def join_wrapped(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) ->
 
 
 def _join(f: Fragments, run: Sequence[_Part], lines: list[Line], joins: dict[int, int]) -> None:
-    widths: defaultdict[int, int] = defaultdict(int)  # of the widest cells, by their left edges
+    widths: defaultdict[int, int] = defaultdict(int)  # width of the widest cell at each left edge
     for part in run:
         for cell in part.cells:
             place = f.x0[cell[0]] // SAME
             widths[place] = max(widths[place], breadth(f, cell))
     base = run[0].number
-    rows: dict[int, list[Cells]] = {}  # by the number of their first line: the lines of each cell
+    rows: dict[int, list[Cells]] = {}  # for the number of a row's first line: the lines of each of its cells
     columns: list[Cells] = []
     for last, part in pairwise([run[0], *run]):
         is_near = 10 * (part.top - last.bottom) < _NEAR * (part.bottom - part.top)
@@ -266,7 +271,7 @@ def _join(f: Fragments, run: Sequence[_Part], lines: list[Line], joins: dict[int
 
 
 def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mapping[int, int]) -> list[int]:
-    """The columns of a row that the cells of the next line continue; empty unless each cell continues one."""
+    """The columns of a row that the cells of the next line continue; empty unless each cell continues a column."""
     places: list[int] = []
     for cell in cells:
         at = f.x0[cell[0]] // SAME
@@ -283,7 +288,7 @@ def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mappin
 
 
 class _Word(NamedTuple):
-    """A word and where it begins and ends, in letters from the left. `apart`: more than one blank stands before it."""
+    """A word, and where it begins and ends, counted in letters from the left. `apart` if more than one blank precedes it."""
 
     start: int
     end: int
@@ -292,9 +297,9 @@ class _Word(NamedTuple):
 
 
 def part_printed(f: Fragments, lines: list[Line], cells: Collection[int], joined: set[int]) -> None:
-    """Part printed tables: rows of values near lines with `cells`, and the heads above them.
+    """Split the lines of printed tables into cells: the rows of values near lines with `cells`, and the heads above them.
 
-    Lines that are `joined` stay as they are.
+    The lines whose numbers are in `joined` stay as they are.
     """
     letters: dict[Font, float] = {}
     end = 0
@@ -312,11 +317,11 @@ def part_printed(f: Fragments, lines: list[Line], cells: Collection[int], joined
 
 
 def _part_lines(f: Fragments, lines: list[Line], numbers: range, letters: dict[Font, float]) -> None:
-    """Part the blocks of rows of values in a run of lines that has no blank line."""
+    """Split the blocks of rows of values in a run of lines that has no blank line."""
     block: list[Row] = []
     width = 0.0
-    count = 0  # values of the last row
-    end = numbers.start  # of the block before
+    count = 0  # number of values in the last row
+    end = numbers.start  # where the previous block ends
     for number in range(numbers.start, numbers.stop + 1):
         text, row = lines[number] if number < numbers.stop else ("", [])
         values = len(_NUMBER.findall(text))
@@ -337,13 +342,13 @@ def _part_lines(f: Fragments, lines: list[Line], numbers: range, letters: dict[F
 
 
 def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
-    """The width of a line's letters if it is the same for all, else 0."""
+    """The width of a line's letters if all are equally wide, else 0."""
     width = _pitch(f, row, letters)
     return width if width and all(f.font[n] == f.font[row[0]] and _fits(f, n, width) for n in row) else 0.0
 
 
 def _pitch(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
-    """The width of the letters of a line's first font if it is the same for all, else 0."""
+    """The width of the letters of a line's first font if all its letters are equally wide, else 0."""
     font = f.font[row[0]] if row else Font()
     if font not in letters:
         letters[font] = _width_of_letters(f, font)
@@ -351,9 +356,9 @@ def _pitch(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
 
 
 def _width_of_letters(f: Fragments, font: Font) -> float:
-    """The width of a font's letters if most of its long fragments have the same, else 0.
+    """The width of a font's letters if most of its long fragments have letters of that width, else 0.
 
-    Fewer or short fragments are enough if the name of the font says that its letters have one width.
+    Fewer or short fragments are enough if the name of the font says that its letters are equally wide.
     """
     named = _FONT.search(font.name)
     own = [n for n, one in enumerate(f.font) if one is font]  # most equal fonts are one object
@@ -369,7 +374,10 @@ def _fits(f: Fragments, n: int, width: float) -> bool:
 
 
 def _parted(f: Fragments, block: Sequence[Row], width: float) -> list[str]:
-    """The text of rows and of the head before them, empty where it stays as it is."""
+    """The texts of the head and of the rows, split into cells.
+
+    The text of the head is empty if the head stays as it is; the list is empty if the whole block does.
+    """
     left = min(f.x0[n] for row in block for n in row)
     head, *rows = [_words(f, row, left, width) for row in block]
     ends = _ends(rows, head)
@@ -391,9 +399,9 @@ def _words(f: Fragments, row: Row, left: int, width: float) -> list[_Word]:
 
 
 def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
-    """Where the columns end; none unless half of them hold only values.
+    """The positions at which the columns end; empty unless half of the columns hold only values.
 
-    Columns of words that are one blank apart count as one, unless a head ends between them.
+    Columns of words that are one blank apart count as one column, unless a head ends between them.
     """
     heads = {word.end for word in head}
     columns: list[list[_Word]] = []
@@ -415,7 +423,7 @@ def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
 
 
 def _by_column(words: Sequence[_Word], ends: Sequence[int]) -> list[list[str]]:
-    """The words of a line by the column in which they end: values and their heads are aligned right."""
+    """The words of a line by the column in which they end, since values and their heads are aligned right."""
     cells: list[list[str]] = [[] for _ in ends]
     for word in words:
         cells[min(bisect_left(ends, word.end), len(ends) - 1)].append(word.text)

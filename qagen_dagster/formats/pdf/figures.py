@@ -1,6 +1,7 @@
-"""Pictures and drawings on a PDF page, combined into the shapes that may be figures, with their labels, titles and legends.
+"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels, titles and legends.
 
-Shapes are split where captions stand side by side at them, and joined to rows and grids of panels where no caption parts them.
+A shape is split where captions stand side by side next to it. Shapes are joined to rows and grids of panels where no caption
+separates them.
 """
 
 from __future__ import annotations
@@ -27,34 +28,34 @@ from qagen_dagster.formats.pdf.captions import (
 )
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect
 
-_MIN_SIDE = 16.0  # points, of a shape
-_LONG = 100.0  # points, of a shape that may be half as high, such as a number line
-_WHOLE = 0.8  # share of the page from which a shape is its background
+_MIN_SIDE = 16.0  # points; minimum side of a shape
+_LONG = 100.0  # points; a shape of this width may be half as high, such as a number line
+_WHOLE = 0.8  # share of the page from which a shape is the page's background
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
-_PARAGRAPH = 3  # lines of prose that make a box a frame
+_PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
-_BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
+_BANDS = 0.8  # share of a shape; if the backgrounds of lines of text fill more, it is written text
 _LABEL_CHARS = 60
-_LARGE_CHARS = 12  # of a label in the size of the prose
+_LARGE_CHARS = 12  # maximum characters of a label that is as large as the prose
 _LEGEND_CHARS = 24
-_LABEL_GAP = 13.0  # points between a drawing and its labels
-_LEGEND_GAP = (75.0, 45.0)  # points between a drawing and the parts and the texts of its legend
-_LEGEND = 0.5  # share of the drawing's width that a legend may have
+_LABEL_GAP = 13.0  # maximum points between a drawing and its labels
+_LEGEND_GAP = (75.0, 45.0)  # maximum points between a drawing and its legend's parts, and its legend's texts
+_LEGEND = 0.5  # maximum width of a legend as a share of the drawing's width
 _EDGE = 4.0  # points between a frame and what is drawn in it
-_DRAWN = 0.2  # share of a frame that may be drawn in it beside a program
-_FRAME = 8  # paths of a frame around a program
-_TITLE = 3.5  # letter sizes between a drawing or one of its panels and its title
+_DRAWN = 0.2  # maximum share of a frame that drawings beside a program fill
+_FRAME = 8  # maximum paths of a plain frame around a program
+_TITLE = 3.5  # maximum distance between a drawing or one of its panels and its title, in letter sizes
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
-_PART = re.compile(r"\([a-z]\) \w")  # of a figure
-_NEAR = 30.0  # points between a caption and its shape
+_PART = re.compile(r"\([a-z]\) \w")  # begins the caption of a part of a figure
+_NEAR = 30.0  # maximum points between a caption and its shape
 
 
 @dataclass(eq=False)
 class Shape:
     """Pictures and drawings that stand together.
 
-    `items` counts its pictures and drawings; `boxes` are the boxes of all, `parts` the straight paths among them.
+    `items` is the number of pictures and drawings, `boxes` holds all their boxes, and `parts` the straight paths among them.
     """
 
     box: Rect
@@ -121,7 +122,7 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
         if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
         if _covers_prose(box, text):
-            shown.shapes.append(Shape(box, boxes=[box]))  # it does not connect what stands in it
+            shown.shapes.append(Shape(box, boxes=[box]))  # a frame does not connect the parts inside it
         else:
             parts.append((box, path))
     _gather(text, parts, shown)
@@ -129,7 +130,7 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
 
 
 def _covers_prose(box: Rect, text: Text) -> bool:
-    """Whether the box contains a paragraph: it is a frame or a background, or it is displayed smaller than stated."""
+    """Whether the box contains a paragraph. Then it is a frame or a background, or it is displayed smaller than the file states."""
     if area(box) < _FRAME_AREA:
         return False
     inside = [
@@ -141,7 +142,7 @@ def _covers_prose(box: Rect, text: Text) -> bool:
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
-    """Group parts that touch or nearly touch, on a coarse grid, which is cheap for thousands of parts."""
+    """Group parts that touch or nearly touch. A coarse grid makes this cheap for thousands of parts."""
     cell = max(_JOINED / 2, max(text.width, text.height) / 300)
     rows = [0] * (int(text.height / cell) + 3)
     cells = [_cells(part[0], cell) for part in parts]
@@ -177,7 +178,7 @@ def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
-    """The grid cells of a box, with one more to the right and one below."""
+    """The range of grid cells of a box, with one more column to the right and one more row below."""
     left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
     return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
 
@@ -229,7 +230,7 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 
 
 def is_written(shape: Shape, text: Text) -> bool:
-    """Whether it is a box of text: a note, a listing, a form."""
+    """Whether a shape is a box of text: a note, a listing or a form."""
     wide = shape.box[2] - shape.box[0]
     bands = [one.box for one in shape.parts if one.box[2] - one.box[0] > 0.9 * wide]
     low = [box for box in bands if box[3] - box[1] < 2 * text.body]
@@ -247,7 +248,7 @@ def is_written(shape: Shape, text: Text) -> bool:
 
 
 def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
-    """Whether little is drawn in a frame, and most lines begin at its left side."""
+    """Whether little is drawn in a shape besides its frame, and most of its lines of text begin at its left side."""
     x0, y0, x1, y1 = shape.box
     wide, high = x1 - x0, y1 - y0
     inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
@@ -267,7 +268,7 @@ def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
 
 
 def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
-    """Whether lines that begin at the left fill the box, as those of a program do; short ones count only in a plain frame."""
+    """Whether lines that begin at the left fill the box, as in a program. Short lines count only in a plain frame."""
     wide, high = box[2] - box[0], box[3] - box[1]
     starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide]
     lines = {one.line: one for one in starts}.values()
@@ -287,7 +288,10 @@ def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
 
 
 def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
-    """The box with the small shapes and short texts beside it, up to the next prose; unchanged if another panel is beside it."""
+    """The box with the small shapes and short texts beside it, up to the next prose.
+
+    The box is returned unchanged if another panel is beside it.
+    """
     shapes = [one.box for one in shown.shapes if shared_height(one.box, drawn) > 0]
     if any(area(one) > 0.3 * area(drawn) and shared_width(one, drawn) < 0 for one in shapes):
         return box
@@ -303,12 +307,12 @@ def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
 
 
 def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
-    """The texts centred right above or below a drawing or one of its panels, and narrower than that."""
+    """The boxes of texts that are centred right above or below a drawing or one of its panels, and narrower than it."""
     near = [
         one
         for one in pieces
         if one not in text.prose
-        and any(char.isalpha() for char in one.text)  # it is no page number
+        and any(char.isalpha() for char in one.text)  # excludes page numbers
         and MARGIN * text.height < one.box[3] < (1 - MARGIN) * text.height
         and 0 <= -shared_height(one.box, box) < _TITLE * one.size
     ]
@@ -327,7 +331,7 @@ def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece
 
 
 def _listed(text: Text) -> set[int]:
-    """The lines that begin with a bullet."""
+    """The numbers of the lines that begin with a bullet."""
     return {one.line for one in text.pieces if one.text.startswith(_BULLETS)}
 
 
@@ -341,7 +345,7 @@ def _is_centred(title: Piece, panel: Rect) -> bool:
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
-    """The box with small texts in and around it that lie in `within`: axis labels, legends, titles."""
+    """The box with the small texts in and around it (axis labels, legends, titles), as far as they lie in `within`."""
     listed = _listed(text)
     loose = [
         one
@@ -351,7 +355,7 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
         and one.line not in listed
         and contains(within, one.box)
         and union((box, one.box)) != box
-        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # not across the page
+        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # no slanted text
     ]
     for _ in range(4):
         near = [one for one in loose if _is_label(one, box, text.body)]
@@ -373,16 +377,16 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     large = piece.size >= 0.95 * body
     short = len(piece.text) < 5 and any(char.isalnum() for char in piece.text)
     if large and piece.box[1] < box[1] and not short:
-        return False  # it is a title, or it is the line before the drawing
+        return False  # a title, or the line of text before the drawing
     return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
         inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
     )
 
 
 def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
-    """Rows and grids of shapes of one height, whose gaps are narrower than they are.
+    """Rows and grids of equally high shapes. The gaps between these shapes are narrower than the shapes.
 
-    On pages where parts of figures have captions of their own, each shape is a row. A paragraph parts the rows of a grid.
+    On pages where parts of figures have captions of their own, each shape is a row. A paragraph between rows ends a grid.
     """
     rows: list[list[Shape]] = []
     apart = any(_PART.match(piece.text) for piece in text.pieces)
@@ -418,7 +422,7 @@ def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
 
 
 def _is_next(left: Rect, right: Rect) -> bool:
-    """Whether two panels are of one height and stand close beside each other."""
+    """Whether two panels are equally high and stand close beside each other."""
     gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
     return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
         left[2] - left[0], right[2] - right[0]
@@ -426,7 +430,7 @@ def _is_next(left: Rect, right: Rect) -> bool:
 
 
 def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
-    """The shape, split where captions stand side by side at it, without the parts that overlap a caption."""
+    """The shape without the parts that overlap a caption, split where captions stand side by side next to it."""
     across = [
         box for box in captions if shared_height(box, shape.box) > 6 and shared_width(box, shape.box) > 0
     ]
@@ -444,7 +448,7 @@ def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
 
 
 def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
-    """The parts left of the first edge, between the first and the second, and so on."""
+    """The parts of the shape left of the first edge, between the first and the second edge, and so on."""
     pieces: list[Shape] = []
     limits = [float("-inf"), *edges, float("inf")]
     for left, right in pairwise(limits):

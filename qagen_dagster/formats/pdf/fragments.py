@@ -1,8 +1,8 @@
-"""The text fragments of one PDF page, read from the library's print, with repaired characters and marks for what it does not show.
+"""The text fragments of one PDF page. They are read from the JSON print of the library, and their characters are repaired.
 
-The print has neither raised and lowered letters (2^64, m c^2, d_model, a footnote's ^12) nor letters of symbol fonts. The library's
-HTML print has them at a small cost, so it is made only for pages that need it. Ticked and empty boxes of forms come from the
-form's fields.
+The JSON print does not mark raised and lowered letters (2^64, m c^2, d_model, a footnote's ^12) and does not show letters of symbol
+fonts. The library's HTML print has both, but it costs time, so it is made only for pages that need it. Ticked and empty boxes
+of forms come from the form's fields.
 
 In all modules of this folder, `f` is the `Fragments` of a page, and `n` is the number of a fragment in its lists.
 """
@@ -24,7 +24,7 @@ from msgspec.json import Decoder
 
 from qagen_dagster.formats.pdf.mupdf import CheckBox, Printed
 
-_TALL = 16  # tenths of the letter size from which a fragment may run up or down
+_TALL = 16  # tenths of the letter size; a fragment that is taller may run up or down
 _COMMON = bytes(range(0x20, 0x7F))  # characters that need no repair
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
@@ -32,14 +32,14 @@ _ODD = re.compile(
 )
 _BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
-# Accents that TeX prints as signs of their own before a letter; a tilde only within a word, elsewhere it may be part of an address.
+# Accents that TeX prints as signs of their own before a letter. A tilde counts only within a word, since it may be part of an address.
 _ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
 _COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
 _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # of TeX's fonts
 # Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files say that they are bold.
 _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
-_MOST_FONTS = 4_096  # that are remembered; then all are forgotten
+_MOST_FONTS = 4_096  # maximum number of fonts that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 _MARKS = ("\u2610", "\u2612")
@@ -49,14 +49,14 @@ _CODE = re.compile("&#x([0-9a-f]+);")
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
-_TALLER = 2  # tenths of a point
+_TALLER = 2  # tenths of a point by which a line with raised letters is taller than others
 _SMALL = 0.86  # times the size of the letters before it
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
 _LOWERED = re.compile(r"\d{1,3}|[a-z]{1,8}|[a-z\d],[a-z\d]")
 _FRACTION = ("\u2044", "/")  # after a raised numerator
-# Fonts that draw signs at the places of letters and digits, without saying so.
+# The signs that some fonts draw for the codes of letters and digits, without saying so in the file.
 _GREEK = str.maketrans(
     "abgdezhqiklmnxoprstufcywABGDEZHQIKLMNXOPRSTUFCYW",
     "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4"
@@ -73,7 +73,7 @@ _SYMBOLS = {
     re.compile(r"Symbol(?:MT|PS|Std|\b)"): _GREEK,
     re.compile("Wingdings"): _BOXES,
 }
-_Run = tuple[bool, str, float, str]  # whether raised, the family of the font, its size, the letters
+_Run = tuple[bool, str, float, str]  # whether raised, the font's family and size, the letters
 
 
 class Font(NamedTuple):
@@ -98,7 +98,7 @@ class Fragments:
     y1: list[int]
     font: list[Font]
     size: list[int]
-    base: list[int]  # baseline of the first letter; empty if everything is upright
+    base: list[int]  # baselines of the first letters; empty if everything is upright
     text: list[str]
     ascii: bool  # all letters are ASCII
     rtl: bool  # most letters are of a script written from right to left
@@ -142,7 +142,7 @@ _PAGES = Decoder(_Page)
 
 
 def fragments_of(printed: bytes) -> Fragments:
-    """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
+    """The fragments with visible characters in MuPDF's JSON print of a page."""
     lines = [line for block in _page_of(printed).blocks for line in block.lines]
     texts = [line.text for line in lines]
     joined = "".join(texts)
@@ -192,7 +192,7 @@ def _page_of(printed: bytes) -> _Page:
 
 
 def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
-    """The fragments, some of them cut at spaces; the place of a cut on the page is estimated."""
+    """The fragments, each cut at the spaces that `cuts` names for its number. The place of a cut on the page is estimated."""
     order: list[int] = []
     texts: list[str] = []
     sides: list[tuple[int, int]] = []
@@ -262,7 +262,10 @@ def _repairs() -> dict[int, str | None]:
 
 
 def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
-    """Write a mark for each box of a page beside its label, the nearest text on the same line; its own tick is removed."""
+    """Write a mark for each check box of a page beside its label, which is the nearest text on the same line.
+
+    The text of the box's own tick is removed.
+    """
     for (left, top, right, bottom), ticked in boxes:
         level = [n for n, (y0, y1) in enumerate(zip(f.y0, f.y1, strict=True)) if y0 < top + bottom >> 1 < y1]
         ticks = [n for n in level if left <= f.x0[n] + f.x1[n] >> 1 <= right]
@@ -277,7 +280,7 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
 
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
-    """Write "^" before raised letters and "_" before lowered ones; `symbols`: and signs of symbol fonts as they look."""
+    """Write "^" before raised letters and "_" before lowered ones. With `symbols`, also write signs of symbol fonts as they look."""
     if not (symbols or _is_suspect(f)):
         return
     html = printed.html()
@@ -318,7 +321,10 @@ def _family_and_size(style: str) -> tuple[str, float]:
 
 
 def _is_suspect(f: Fragments) -> bool:
-    """Whether a line with a number is taller than others of its font, and no line without a number is as tall."""
+    """Whether the page may have raised numbers.
+
+    So it is if lines of some font are taller than others, and all lines of that font and height contain a number.
+    """
     kinds = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
     each = set(kinds)
     usual = dict(sorted(each, reverse=True))
@@ -337,12 +343,12 @@ def _table(family: str) -> dict[int, int]:
 
 @cache
 def has_symbols(fonts: frozenset[str]) -> bool:
-    """Whether any font draws signs at the places of letters."""
+    """Whether any font draws signs for the codes of letters."""
     return any(map(_table, fonts))
 
 
 def _marked(runs: list[_Run]) -> str:
-    """The text of a line with its marks."""
+    """The text of a line with "^" and "_" before its raised and lowered letters."""
     text = ""
     for (kind, part), (_, after) in pairwise([*_parts(runs), ("", "")]):
         shown, before = part.strip(), text[-1:]
@@ -356,7 +362,7 @@ def _marked(runs: list[_Run]) -> str:
 
 
 def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
-    """Raised ("^"), lowered ("_") and ordinary parts of a line."""
+    """The parts of a line, each with its kind: raised ("^"), lowered ("_") or ordinary ("")."""
     parts: list[tuple[str, list[str]]] = []
     size, last = runs[0][2], None
     for raised, family, now, text in runs:

@@ -32,21 +32,21 @@ CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
-_NEAR = 0.04  # share by which equal sizes may differ, because rounding shifts tenths of a point
-_LARGE = 1.18  # times the body size: neither a label nor a running head
-_LARGER = 1.05  # times the body size: larger than running text
-_ALONE = 5  # pages from which an outline of a single entry is useless
-_MUCH = 0.2  # share of the running text from which its font is one of the ordinary fonts
-_SMALLEST = 0.85  # times the body size: headings may be smaller than the running text
-_OFTEN = 8  # times that a heading may occur; labels occur more often
-_LINES = 3  # of a heading at most
-_MOST = 0.6  # share of the lines of a font that must be able to be headings
-_ABOVE_TEXT = 0.25  # share of those that must stand above running text
-_FULL = 0.8  # times the length of the next line: a line of a paragraph
-_NO_WORDS = re.compile(r"[][{}<>=_|]")  # of code, formulas and rows of cells
+_NEAR = 0.04  # share by which sizes that count as equal may differ, because sizes are rounded to tenths of a point
+_LARGE = 1.18  # times the body size; print this large is neither a label nor a running head
+_LARGER = 1.05  # times the body size; print this large is larger than running text
+_ALONE = 5  # pages; in a document this long, an outline of a single entry is useless
+_MUCH = 0.2  # share of the running text; a font with this share is one of the ordinary fonts
+_SMALLEST = 0.85  # times the body size; headings may be this small
+_OFTEN = 8  # maximum number of times that a heading occurs; labels occur more often
+_LINES = 3  # maximum lines of a heading
+_MOST = 0.6  # minimum share of a font's lines that may be headings
+_ABOVE_TEXT = 0.25  # minimum share of these lines that stand above running text
+_FULL = 0.8  # times the length of the next line; a line this long belongs to a paragraph
+_NO_WORDS = re.compile(r"[][{}<>=_|]")  # occurs in code, formulas and rows of cells
 _LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
-_NO_END = ",;:\uff0c\uff1b\uff1a\u3002"  # of a heading
-_SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence goes on in the line
+_NO_END = ",;:\uff0c\uff1b\uff1a\u3002"  # no heading ends with these
+_SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence ends and the line goes on
 
 Block = list[int]  # adjacent lines
 
@@ -54,7 +54,7 @@ Block = list[int]  # adjacent lines
 def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
     """The headings in document order, without the document's title and the lines around it on the first page.
 
-    Outlines often omit unnumbered or minor headings, so that headings by typography are added to them.
+    Outlines often omit unnumbered or minor headings, so headings that are found by typography are added.
     """
     named = letters_of(title or "")
     outlined = _outlined(pdf, text)
@@ -83,7 +83,10 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 
 
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
-    """The entries of the outline, each once: at the next line of its page that shows its title, else at the page's top."""
+    """The headings that the outline names, each once.
+
+    A heading is placed at the next line of its page that shows its title, else at the top of the page.
+    """
     found: dict[tuple[int, str], Section] = {}
     last = 0
     for level, title, page in pdf.outline:
@@ -100,7 +103,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The number of the line that shows `title`, perhaps after a number, or begins it; 0 if none does.
+    """The number of the line that shows `title`, or else its beginning; 0 if there is none. A number may precede the title.
 
     Only letters and digits are compared.
     """
@@ -122,7 +125,7 @@ def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
 
 
 def letters_of(text: str) -> str:
-    """Only the letters and digits of a text, without case."""
+    """The letters and digits of a text, with case folded."""
     return _NO_LETTER.sub("", text).casefold()
 
 
@@ -138,13 +141,13 @@ class _Body:
         return font.bold or font.size >= _LARGER * self.size
 
     def differs(self, font: Font) -> bool:
-        """Whether headings may be printed in a font."""
+        """Whether a font differs from the running text enough for headings."""
         apart = self.stands_out(font) or font.name not in self.names
         return apart and font.size >= max(1, _SMALLEST * self.size)
 
 
 def _set_apart(text: PdfText, title: str) -> list[Section]:
-    """Headings by typography and wording."""
+    """The headings that are found by typography and wording."""
     body = _body(text)
     fonts = text.fonts
     blocks = _after_front(_chosen(_blocks(text, body), text, body), text, title)
@@ -161,7 +164,7 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
 
 
 def body_size(text: PdfText) -> int:
-    """The size of the running text in tenths of a point, 0 if unknown; sizes that differ only by rounding are added up."""
+    """The size of the running text in tenths of a point; 0 if unknown. Sizes that differ only by rounding are counted together."""
     weights: Counter[int] = Counter()
     for font, letters in text.letters.items():
         weights[font.size] += letters if font.size else 0
@@ -182,7 +185,7 @@ def _body(text: PdfText) -> _Body:
 
 
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
-    """Adjacent lines of one page in one print that differs from the running text. A numbered line begins another block."""
+    """Blocks of adjacent lines of a page that are printed alike, but not like running text. A numbered line begins another block."""
     lines, fonts = text.lines, text.fonts
     special = {
         key for key, font in dict(zip(map(id, fonts), fonts, strict=True)).items() if body.differs(font)
@@ -208,12 +211,12 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
 
 
 def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
-    """The blocks that may be headings: in fonts of which most lines may be, or by their wording."""
+    """The blocks that may be headings, because most lines in their font may be headings, or because of their wording."""
     lines, fonts = text.lines, text.fonts
     repeated = _repeated(blocks, text, body)
     fit = [block for block in blocks if block[0] not in repeated and _may_be(block, text, body)]
     total, fitting, above = Counter[Font](), Counter[Font](), Counter[Font]()
-    objects = dict(zip(map(id, fonts), fonts, strict=True))  # fewer to compare than lines
+    objects = dict(zip(map(id, fonts), fonts, strict=True))  # fewer objects than lines to compare
     for key, count in Counter(map(id, fonts)).items():
         total[objects[key]] += count
     for n in repeated:
@@ -247,7 +250,7 @@ def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
 
 
 def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
-    """Whether the lines can be a heading: they are few, worded like one, and no part of a paragraph."""
+    """Whether the lines can be a heading: they are few, worded like a heading, and not part of a paragraph."""
     lines, first, last = text.lines, block[0], block[-1]
     shown = _shown(block, lines)
     if len(block) > _LINES or not _is_worded(shown):
@@ -261,7 +264,10 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
 
 
 def _is_worded(line: str) -> bool:
-    """Whether the words can be a heading: no caption, lettering, formula, cell, entry of contents or sentence."""
+    """Whether a line can be a heading by its words.
+
+    It is then no caption, lettering, formula, row of cells, entry of a table of contents or sentence.
+    """
     if (
         not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS
         or line[-1] in _NO_END
@@ -289,7 +295,7 @@ def _opens(text: str) -> bool:
 
 
 def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
-    """The blocks without the title, at all its places, and without the front matter of the first page.
+    """The blocks without any occurrence of the title, and without the front matter of the first page.
 
     The largest print of the first page counts as a title only if nothing else in the document is as large.
     """

@@ -18,15 +18,15 @@ from qagen_dagster.records.document import Metadata
 
 _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
-_CONFIRMED = 0.75  # of the words of a title, to be found on these pages
-_ALIKE = 0.5  # of the words of one title in another, from which both name the document
+_CONFIRMED = 0.75  # minimum share of a title's words that these pages must show
+_ALIKE = 0.5  # share of words that two titles have in common if both name the document
 _LARGE = 1.15  # times the size of the running text
-_NEARLY_TEXT = 0.95  # times the size of the running text, which a bold title has at least
-_EQUAL = 0.97  # times the size of another line, which rounding shifts
-_NEARLY = 0.85  # times the size of the next line of a title, where a logo begins one of them
+_NEARLY_TEXT = 0.95  # minimum size of a bold title, as a share of the size of the running text
+_EQUAL = 0.97  # minimum ratio of two sizes that are equal but for rounding
+_NEARLY = 0.85  # minimum ratio of the sizes of two lines of a title, if a logo begins one of them
 _LOGO_CHARS = 12
-_FIRST = 4  # lines, of which some may be running heads; a document of fewer lines has no title
-_LINES = 5  # of a title at most
+_FIRST = 4  # first lines, some of them running heads; a document of one page with fewer lines has no title
+_LINES = 5  # maximum lines of a title
 # Stamps, addresses, dates, periodicals and rules that are printed larger than the text around them.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
@@ -34,11 +34,11 @@ _NO_TITLE = re.compile(
     r"|(?:(?:doctoral|ph\.?d\.?|(?:master|bachelor)['\u2019]?s?) )?(?:thesis|dissertation)$|\w*(?:arbeit|\u8bba\u6587)(?:\(\w+\))?$"
 )
 _BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
-_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # raised letters of LaTeX
+_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters in the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
 )
-# Letters that are lost, or spaced apart so that the words are; Chinese has no such words.
+# Lost letters, or letters spaced apart so that the words are lost. Chinese does not separate words.
 _UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 _PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
@@ -56,7 +56,7 @@ _ABSTRACT_END = re.compile(
 _MAX_ABSTRACT_LINES = 60
 _MAX_XMP = 200_000  # characters of a metadata stream that are searched
 _Stated = TypeVar("_Stated")
-_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # and TeX's spaces between lines
+_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # or a distance between lines, from TeX
 _WORDS_OF_A_NAME = 5
 _NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
@@ -78,24 +78,24 @@ _NO_PART_OF_A_NAME = re.compile(
     r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
 )
 _MAX_NAMES = 300  # characters of a line of names
-_LONG_WORDS = 3  # of a name; with more it is probably several names
+_LONG_WORDS = 3  # maximum words of a name; more words are probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
 _GOES_ON = re.compile(
     r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
 )  # or ends with a mark
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
-_FRONT = 12  # lines below the title, in which its authors stand
+_FRONT = 12  # number of lines below the title in which its authors stand
 
 
 def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
-    """The title; None if nothing shows one. `stated` is the title in the properties, which is often that of a template."""
+    """The title, or None if there is none. `stated` is the title in the properties, which is often the title of a template."""
     stated = " ".join(stated.replace("\0", " ").split())[:_MAX_TITLE]
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     first = text.pages[0].end_line
     large = _LARGE * body_size(text)
     roots = [title for level, title, _ in pdf.outline if level == 1]
-    root = roots[0][:_MAX_TITLE] if len(roots) == 1 else ""  # of several, none is the title
+    root = roots[0][:_MAX_TITLE] if len(roots) == 1 else ""  # if there are several, none is the title
     for name in filter(_names_document, (root, stated)):
         lines = text.lines[: end if " " in name else first]
         heads = [line for line, font in zip(lines, text.fonts, strict=False) if font.size > large]
@@ -138,13 +138,16 @@ def _share(title: str, lines: Sequence[str]) -> float:
 
 
 def _largest(text: PdfText, end: int) -> str:
-    """The lines in the largest letters of the first page, if these stand out. A single word, such as a logo, is the last choice."""
+    """The lines in the largest letters of the first page, if these letters stand out.
+
+    A single word, such as a logo, is chosen only if nothing else fits.
+    """
     body = body_size(text)
     fonts, lines = text.fonts[:end], text.lines[:end]
     if len(text.pages) > 1 and not any(map(is_prose, lines)):  # slides may have no running text at all
         body = min([body, *sorted({font.size for font in fonts if font.size}, reverse=True)[1:2]])
     large = _LARGE * body
-    # A line of text may begin with a large letter; one of a title is followed by large print.
+    # A line of running text may begin with a large letter. A line of a title is followed by large print.
     texts = [n for n in range(end - 1) if all(map(is_prose, lines[n : n + 2])) and fonts[n + 1].size <= large]
     above = min(texts, default=end)
     shown = [n for n in range(end) if lines[n] and not _NO_TITLE.match(lines[n])]
@@ -155,7 +158,7 @@ def _largest(text: PdfText, end: int) -> str:
     starts = (next(n for n in usable if _EQUAL * size <= fonts[n].size <= size) for size in sizes)
     runs = [(n, _run_of(n, lines, fonts)) for n in starts]
     runs = [(n, run) for n, run in runs if _may_be_title(run)]
-    # A short word may be a logo. It is a title above all other large print if there is no text or this repeats it.
+    # A short word may be a logo. If it stands above all other large print, it is a title if there is no text or if the page repeats it.
     short = {n for n, run in runs if " " not in run and len(run) <= _LOGO_CHARS}
     start, word = runs[0] if runs else (end, "")
     name = letters_of(word)
@@ -167,9 +170,9 @@ def _largest(text: PdfText, end: int) -> str:
 
 
 def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
-    """The lines in the size of line `start`, and those of nearly that size above; empty if they are too many for a title.
+    """The lines in the size of line `start`, and the lines above it in nearly that size; empty if they are too many for a title.
 
-    Gaps and single lines of smaller print between them are left out.
+    Blank lines and single lines of smaller print between these lines are left out.
     """
     same = [start]
     for n in range(start + 1, len(lines)):
@@ -185,7 +188,7 @@ def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
 
 
 def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = _EQUAL) -> bool:
-    """Whether line `n` may belong to a title that begins at line `start`. It may be a dash."""
+    """Whether line `n` may belong to a title that begins at line `start`. Very short lines, such as a dash, may."""
     size = fonts[start].size
     return (
         n < len(lines)
@@ -195,7 +198,7 @@ def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], sh
 
 
 def _set_apart(text: PdfText, end: int) -> str:
-    """The first of the first lines that is bold above ordinary text, with the lines that go on in its font."""
+    """The first bold line among the first lines, with the lines that continue in its font, if ordinary text follows."""
     lines, fonts = text.lines[:end], text.fonts[:end]
     shown = [n for n in range(end) if lines[n]]
     least = _NEARLY_TEXT * body_size(text)
@@ -209,7 +212,7 @@ def _set_apart(text: PdfText, end: int) -> str:
 
 
 def _above_author(lines: Sequence[str]) -> str:
-    """The first paragraph of a title page in one font, on which a line such as "by" precedes the author."""
+    """The first paragraph of a title page in one font, if a line such as "by" precedes the author there."""
     shown = list(takewhile(bool, lines))
     named = any(_BY.fullmatch(line) for line in lines[len(shown) :])
     title = " ".join(shown)
@@ -217,7 +220,7 @@ def _above_author(lines: Sequence[str]) -> str:
 
 
 def _may_be_title(shown: str) -> bool:
-    """Whether the words can be a title: no heading, stamp, row of a table or part of a sentence."""
+    """Whether a text can be a title: it is no heading, stamp, row of a table or part of a sentence."""
     return (
         2 <= len(shown) <= _MAX_TITLE
         and not (_NO_TITLE.match(shown) or NAMED.fullmatch(shown))
@@ -228,7 +231,7 @@ def _may_be_title(shown: str) -> bool:
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
-    """The document's metadata. A fault in one property leaves out only that one."""
+    """The document's metadata. If one property cannot be read, only that property is left out."""
     stated = _stated(pdf.properties, {})
     first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
@@ -245,7 +248,7 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
 
 
 def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
-    """What the file states; `absent` if the library cannot read it."""
+    """The value that `read` returns; `absent` if the library cannot read the file's value."""
     try:
         return read()
     except Exception:
@@ -253,7 +256,7 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in a property. A single word is often the name of an account: it counts only if the first pages show it."""
+    """The names in the property `stated`. A single word is often an account name, so it counts only if the first pages show it."""
     if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []
@@ -273,8 +276,8 @@ def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
 
-    None if more names stand further below, between affiliations, since the list would be incomplete; and none if the line below
-    may be an institute.
+    Returns no names if more names stand further below, between affiliations, since the list would be incomplete. Returns none,
+    either, if the line below may be an institute.
     """
     shown = [line for line in lines if line]
     wanted = letters_of(title)
@@ -302,7 +305,7 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
 
 
 def _names(line: str) -> list[str]:
-    """The names in a line that holds nothing else."""
+    """The names in a line; empty if the line holds anything else."""
     if len(line) > _MAX_NAMES:
         return []
     parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub(",", line).strip(" ,")) if part]
@@ -328,7 +331,7 @@ def _doi(stated: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
         found = [match[0]]
     if not found:
         return None
-    # A space for an underscore may have cut one mention short; the longest mention of the same DOI is complete.
+    # A space instead of an underscore may have cut off a mention. The longest mention of the same DOI is complete.
     doi = max((one for one in found if one.startswith(found[0][:12])), key=len)
     doi = _DOI_FILE.sub("", doi).rstrip(".,;:'*]}")
     return doi.rstrip(")") if doi.count(")") > doi.count("(") else doi

@@ -1,8 +1,8 @@
-"""The only module that uses PyMuPDF: a PDF as typed values, in points on the page as displayed.
+"""Shows a PDF as typed values, with positions in points on the page as displayed. No other module uses PyMuPDF.
 
 Page numbers are 0-based here. Methods raise whatever the library raises on a broken page. Text comes from MuPDF's
-JSON printer, written in C: it adds each fragment's box, size and weight at a tenth of the cost of plain text. Python
-objects for the same (`JM_make_textpage_dict`) cost eight times as much.
+JSON printer, which is written in C. It adds each fragment's box, size and weight at a tenth of the cost of plain text. Python
+objects with the same content (`JM_make_textpage_dict`) cost eight times as much.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from PIL import Image
 from pymupdf import extra as _untyped_extra
 from pymupdf import mupdf as _untyped_binding
 
-# Neither has complete types, so this module gives a type to every value from them.
+# Neither library has complete types, so this module gives a type to every value from them.
 _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
-_FONT_PAGES = 8  # pages whose fonts stand for the document's, because asking each page is slow
+_FONT_PAGES = 8  # pages whose fonts stand for the document's; reading them on each page is slow
 _TEXT = (
     _library.TEXT_PRESERVE_WHITESPACE
     | _library.TEXT_MEDIABOX_CLIP
@@ -38,13 +38,13 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
-_PAD = (2.5, 4.0)  # points that the library adds around thin strokes of Ghostscript, which scales its content
+_PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
-_MAX_CONTENT = 60_000  # compressed bytes of a page; one with more is a drawing without ruled tables
-_FEW_PATHS, _MANY_PATHS = 2, 1_500  # of a page on which ruling lines are looked for
+_MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
+_FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
-_SHEET = 1 << 19  # bytes of prints that are read without asking the system
+_SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -84,7 +84,7 @@ class CheckBox(NamedTuple):
 
 
 class Pdf:
-    """An open document.
+    """An open PDF.
 
     Args:
         data: the file's bytes.
@@ -106,7 +106,7 @@ class Pdf:
 
     @property
     def is_pdf(self) -> bool:
-        """False if the library opened the bytes as another format."""
+        """Whether the library opened the bytes as a PDF, not as another format."""
         return bool(self._document.is_pdf)
 
     @property
@@ -120,7 +120,7 @@ class Pdf:
         return bool(self._document.needs_pass)
 
     def unlock(self, password: str) -> bool:
-        """Whether the password opens the document."""
+        """Unlock the document. Returns whether the password is right."""
         return bool(self._document.authenticate(password))
 
     @property
@@ -144,7 +144,7 @@ class Pdf:
 
     @cached_property
     def outline(self) -> list[Entry]:
-        """The outline's entries in reading order; of a broken outline those before the fault."""
+        """The outline's entries in reading order. If the outline is broken, only the entries before the fault are returned."""
         found: list[Entry] = []
         with suppress(Exception):
             root = self._document.outline  # owns the entries
@@ -157,7 +157,7 @@ class Pdf:
         return found
 
     def print_text(self, number: int) -> Printed:
-        """The text of a page with form fields."""
+        """The text of a page, including its form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
         flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
@@ -166,10 +166,10 @@ class Pdf:
 
     @cached_property
     def fonts(self) -> frozenset[str]:
-        """The names of the fonts of some pages, spread over the document."""
+        """The names of the fonts on some pages that are spread over the document."""
         found: set[str] = set()
         for number in range(0, self.count, self.count // _FONT_PAGES + 1):
-            with suppress(Exception):  # a broken page names none
+            with suppress(Exception):  # a broken page names no fonts
                 found |= _fonts(_mupdf.fz_load_page(self._document.this, number))
         return frozenset(found)
 
@@ -183,7 +183,10 @@ class Pdf:
 
 
 class _Paper:
-    """A file in memory, or without a name: to anything else, the library's printers write each byte on its own."""
+    """A file in memory, or else a temporary file without a name.
+
+    The library's printers write to a file at once; to anything else they write byte by byte.
+    """
 
     def __init__(self) -> None:
         if sys.platform == "linux":
@@ -215,8 +218,8 @@ class _Paper:
 class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
-    `json` is in tenths of a point, with rotation applied. It says that there are paths, but not where; the XML print says it.
-    Both come from one pass, since a second one would cost as much as the first. `checkboxes` are those of the page's form.
+    `json` is in tenths of a point, with rotation applied. It says that there are paths, but only the XML print says where.
+    Both come from one pass, since a second pass would cost as much as the first. `checkboxes` are those of the page's form.
     """
 
     def __init__(self, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]) -> None:
@@ -230,22 +233,22 @@ class Printed:
         _mupdf.ll_fz_drop_stext_page(self._structured)
 
     def fonts(self) -> frozenset[str]:
-        """The names of the page's fonts; on every page this costs as much as a tenth of the print."""
+        """The names of the page's fonts. Reading them on every page would cost a tenth of the time of the prints."""
         return _fonts(self._page)
 
     def html(self) -> str:
-        """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
+        """The page as HTML: each line is a paragraph, with the font and size of its letters. Raised letters are marked."""
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0)
         return printed.decode("utf-8", "replace")
 
     def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
+        """The boxes of thin paths, in tenths of a point; empty for a page with fewer or more paths than a table has."""
         if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
             return []
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
         vectors = _VECTOR.findall(printed)
         sides = b" ".join([box for box, _ in vectors]).split()
-        sides = array("f", map(float, sides))  # rounded as by the library
+        sides = array("f", map(float, sides))  # rounded to single precision, as in the library
         found: list[tuple[int, int, int, int]] = []
         for x0, y0, x1, y1, (_, stroke) in zip(*[iter(sides)] * 4, vectors, strict=True):
             pad = min(x1 - x0, y1 - y0) / 2
@@ -270,7 +273,7 @@ class Page:
         return (0.0, 0.0, self.width, self.height)
 
     def is_marked(self) -> bool:
-        """Whether anything is drawn on it."""
+        """Whether anything is drawn on the page."""
         return bool(self._page.get_bboxlog())
 
     def pictures(self) -> list[Picture]:
@@ -287,7 +290,7 @@ class Page:
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order, without the parts that clipping hides."""
         found: list[Drawing] = []
-        shown: list[Rect] = []  # by level of nesting, what the clipping leaves
+        shown: list[Rect] = []  # the visible area at each level of nested clipping
         for path in self._page.get_cdrawings(extended=True):
             level = int(path["level"])
             clip = shown[min(level, len(shown)) - 1] if level and shown else _EVERYWHERE

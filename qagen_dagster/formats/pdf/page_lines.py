@@ -1,7 +1,7 @@
-"""The lines of a PDF page: its rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
+"""Makes the lines of a PDF page: rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
 
-Loose lettering inside a figure is moved out of the text flow to one line above the caption. It is found by the lines alone,
-because looking at the drawings would cost as much as reading the page again.
+Loose lettering inside a figure is moved out of the text flow to one line above the caption. Lettering is recognised by the lines
+alone, because looking at the drawings would cost as much as reading the page again.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _FIGURE = re.compile(
 )
 _CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
-_WALL_CHARS = 25  # minimum characters of a line that is text and not lettering
+_WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
 _WALL_WORDS = 4
-_LABEL_CHARS = 26  # average characters that pieces of lettering have at most
-_CODE_CHARS = 6  # average characters that lines of a listing have at least
-_HEAD = 900  # tenths of a point: a separate line above this height is a running head
+_LABEL_CHARS = 26  # maximum average characters of pieces of lettering
+_CODE_CHARS = 6  # minimum average characters of lines of a listing
+_HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
 _MAX_LINE = 1_000  # characters of lettering on one line
 _ENDS = '.!?:;"\u201d'
-_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
-_FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
+_SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
+_FEW_CUT = 4  # one row of a table in this many may be part of a longer line
 _APART = 8  # tenths of the letter size between close columns
-_LINES_OF_CELLS = 3  # from which a page may have a ruled table
-_PARAGRAPH = 7  # tenths of a line's height between lines of two paragraphs
+_LINES_OF_CELLS = 3  # number of lines of cells from which a page may have a ruled table
+_PARAGRAPH = 7  # minimum distance between two paragraphs, in tenths of a line's height
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
 _NO_CELLS: Cells = []
@@ -61,7 +61,7 @@ _NO_CELLS: Cells = []
 def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ()) -> list[Line]:
     """The lines, with the loose lettering above each figure's caption merged into one line before the caption.
 
-    Fragments in `cells` belong to tables and are no lettering.
+    Fragments whose numbers are in `cells` belong to tables and are not lettering.
     """
     captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
     if not captions:
@@ -80,7 +80,7 @@ def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ())
 
 
 class _Page(NamedTuple):
-    """The page's usual letter size and line starts, in tenths of a point."""
+    """The usual letter size and the usual starts of lines on a page, in tenths of a point."""
 
     size: int
     starts: frozenset[int]
@@ -204,7 +204,7 @@ class PageLines(NamedTuple):
 
 
 def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
-    """The lines of a page. Ruling lines are asked for only if some lines have cells, because they cost time."""
+    """The lines of a page. `ruling_lines` is called only if some lines have cells, because it costs time."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
     rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
@@ -220,7 +220,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
 
 
 def _has_cells(f: Fragments, flow: _Flow) -> bool:
-    """Whether several lines have cells, or two lines in turn have parts that stand apart, as in narrow ruled columns."""
+    """Whether several lines have cells, or two successive lines have parts that stand apart, as in narrow ruled columns."""
     if sum([len(row) > 1 for _, row in flow.lines]) < 2:  # most pages
         return False
     if len(flow.cells) >= _LINES_OF_CELLS:
@@ -238,7 +238,7 @@ def _has_cells(f: Fragments, flow: _Flow) -> bool:
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
-    """The tables that do not cut lines of the page. Ruling lines under the sums of one column form no table."""
+    """The tables that cut almost no lines of the page. For example, ruling lines under the sums of one column form no table."""
     found: list[Ruled] = []
     for table in tables:
         inside = table.fragments
@@ -249,7 +249,7 @@ def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
 
 
 def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
-    """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
+    """The lines of tables and of the rows around them. `shown` holds the fragments with their boxes as displayed."""
     lines: list[Line] = []
     for part in _parts(rows, tables):
         found = _completed(f, _flowing(f, part)) if isinstance(part, list) else _tabular(shown, part)
@@ -263,7 +263,7 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
 
 
 def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
-    """The tables, at the places of their first fragments, and the rows of other fragments between them."""
+    """The tables and the rows of other fragments between them. Each table stands at the place of its first fragment."""
     owners = {n: table for table in tables for n in table.fragments}
     done: list[Ruled] = []
     flow: list[Row] = []
@@ -318,7 +318,7 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
 
 
 def _completed(f: Fragments, flow: _Flow) -> list[Line]:
-    """The lines, each with all lines of its cells, and with empty cells where cells show columns."""
+    """The lines of the page, with wrapped cells joined and with empty cells added where other rows show columns."""
     lines, cells, torn = flow
     joins: dict[int, int] = {}
     if cells and not f.rtl:
@@ -338,13 +338,13 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
-    """Whether a line of cells and the line above it are rows of one table: their last cells overlap."""
+    """Whether a line of cells and the line above it are rows of one table. If so, their last cells overlap."""
     text, row = above
     return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
 
 
 def _is_torn(before: Line, after: Line) -> bool:
-    """Whether a sentence continues after the blank line between two lines, as in double-spaced text."""
+    """Whether a sentence continues after the blank line between `before` and `after`, as in double-spaced text."""
     above, below = before[0], after[0]
     return (
         len(above) >= _SENTENCE

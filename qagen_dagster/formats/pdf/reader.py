@@ -1,4 +1,4 @@
-"""The PDF format: opening a file within limits, its text, its visuals, and its pages as pictures. Faults become named outcomes."""
+"""The PDF format: opens a file within limits and reads its text, its visuals and pictures of its pages. Faults become outcomes."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from qagen_dagster.formats.pdf.text import PdfText, counted, listed, read_pages
 from qagen_dagster.formats.pdf.visuals import find_visuals
 from qagen_dagster.records.document import Box, Outcome, Visual
 
-HEAD = 1_024  # readers accept junk before the signature up to here
-_END, _TAIL = b"%%EOF", 4_096  # junk after the end is accepted, too
-_USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print
+HEAD = 1_024  # bytes in which readers look for the signature, since junk may precede it
+_END, _TAIL = b"%%EOF", 4_096  # the end mark, and the bytes searched for it, since junk may follow
+_USUAL_ZOOM = 300 / 72  # 300 dpi; a higher zoom shows nothing new of ordinary print
 _CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
 _CROP_SIDE = 900  # target length in pixels of a small crop's longer side
 _MAX_SECTIONS = 3_000
-_PAGES_LOOKED_AT = 20  # searched for marks, to tell an empty document from one of pictures
+_PAGES_LOOKED_AT = 20  # number of pages searched for pictures, to tell an empty document from a scanned one
 
 
 def looks_like_pdf(head: bytes) -> bool:
-    """Whether the signature stands within the range in which readers look for it."""
+    """Whether the signature stands within the first `HEAD` bytes."""
     return b"%PDF-" in head[:HEAD]
 
 
 @contextmanager
 def opened(source: Source, options: ParseOptions) -> Generator[Pdf]:
-    """The document, unlocked and checked against the limits; it is closed at the end.
+    """A context with the document, unlocked and checked against the limits. The document is closed at the end.
 
     Raises:
         DocumentError: `empty`, `too_large`, `not_what_it_says`, `corrupt` or `encrypted`.
@@ -90,7 +90,7 @@ def _check(pdf: Pdf, options: ParseOptions) -> None:
 
 @contextmanager
 def _as_corrupt(detail: str) -> Generator[None]:
-    """Turn every library error into `corrupt`; the library raises many kinds, some through its own bugs."""
+    """Turn every library error into the outcome `corrupt`. The library raises many kinds of errors, some through its own bugs."""
     try:
         yield
     except (DocumentError, MemoryError):
@@ -105,7 +105,7 @@ def _short(error: Exception) -> str:
 
 
 def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions) -> PageImage:
-    """1-based page `number` as displayed, or the part of it that `how.crop` names.
+    """Page `number` (1-based) as displayed, or the part of it that `how.crop` names.
 
     Raises:
         DocumentError: `unsupported` (no such page, an empty crop), `too_large` (a picture on the page exceeds
@@ -125,7 +125,7 @@ def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions
         return encode(framed(picture, how.frame, picture.width / wide) if how.frame else picture, how)
     except (DocumentError, MemoryError):
         raise
-    except Exception as error:  # whatever the library reports, the page cannot be shown
+    except Exception as error:  # the library raises many kinds of errors
         raise DocumentError(Outcome.CORRUPT, f"page {number} cannot be drawn") from error
 
 
@@ -161,7 +161,7 @@ class PdfFormat(Format):
         return looks_like_pdf(head)
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """One document. Its detail says what is missing: broken pages, pictures without recognised text."""
+        """The text of the document. Its `detail` says what is missing: broken pages, pictures without recognised text."""
         with opened(source, options) as pdf:
             text = read_pages(pdf, options)
             count = len(text.pages)
@@ -195,7 +195,7 @@ class PdfFormat(Format):
             return find_visuals(pdf, options)
 
     def render(self, source: Source, page: int, options: ParseOptions, how: RenderOptions) -> PageImage:
-        """A page or a crop of it, as a picture within the limits of `how`."""
+        """A picture of a page or of its crop, within the limits of `how`."""
         with opened(source, options) as pdf:
             return render_page(pdf, page, options, how)
 

@@ -1,8 +1,8 @@
 """The reading order of a page's fragments, as rows of text.
 
-Most pages are drawn in reading order, and one pass checks it: each fragment lies below the previous one, beside it on
+Most pages are drawn in reading order, and one pass checks this: each fragment lies below the previous fragment, beside it on
 the same row, or at the top of a column to its right. Other pages are cut recursively into columns, bands and cells. A sidebar
-beside a title (a narrow column of small print, such as the dates and the citation of an article) is read apart.
+beside a title (a narrow column of small print, such as the dates and the citation of an article) is read separately.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 
-_DEPTH = 8  # of nested cuts; deeper ones part letters, not columns
-_MIN_PROSE = 11  # average characters per row that a column has at least
+_DEPTH = 8  # maximum depth of nested cuts; deeper cuts separate letters, not columns
+_MIN_PROSE = 11  # minimum average characters per row of a column
 _WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
 _ORDER = attrgetter("order")
-_TITLE = 14  # tenths of the usual letter size that a title has at least
-_TITLE_PARTS = 6  # fragments that it has at most
+_TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
+_TITLE_PARTS = 6  # maximum fragments of a title
 _TITLE_CHARS = 8
-_PARTS = 3  # fragments that a sidebar has at least
+_PARTS = 3  # minimum fragments of a sidebar
 _ACROSS = 5  # tenths of a point
 _FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
 _MAX_COLUMN_JUMPS = 12
 _PROSE = 14  # average characters per line from which a run of lines is a column and not cells
-_FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
+_FORMULA = 3  # maximum height of a part of a formula above the part drawn before it, in letter sizes
 _Box = tuple[int, int, int, int]
-# Each function turns a box so that its text runs left to right and its lines follow downwards.
+# For each direction of text, a function that turns a box so that text runs left to right and lines follow downwards.
 _FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
     "down": lambda x0, y0, x1, y1: (y0, -x1, y1, -x0),
     "up": lambda x0, y0, x1, y1: (-y1, x0, -y0, x1),
@@ -65,7 +65,7 @@ class _Band:
 
 
 def blocks_in_order(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[list[int]]:
-    """Rows of the given fragments in reading order; the fragments of a row are not sorted."""
+    """The given fragments as rows in reading order. The fragments of a row are not sorted."""
     items = [_item(fragments, number) for number in which]
     cutter = _Cutter(int(median([item.size for item in items])) or 10, rtl)
     return [row for part in cutter.margins(cutter.bands(items)) for row in cutter.region(part, 0)]
@@ -86,7 +86,7 @@ class _Cutter:
     rtl: bool
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
-        """Running head, body and foot, if white space separates the first or last band."""
+        """The bands as running head, body and running foot. A head or foot exists if white space separates the first or last band."""
         if len(bands) <= 3:
             return [bands]
         start = 1 if bands[1].top - bands[0].bottom > self.size else 0
@@ -127,7 +127,7 @@ class _Cutter:
         return bands
 
     def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The horizontal ranges covered; gaps narrower than a letter do not count."""
+        """The horizontal ranges that the spans cover. Gaps narrower than a letter do not count."""
         covered: list[tuple[int, int]] = []
         gap = self.size * 4 // 5
         spans = sorted(spans)
@@ -143,7 +143,7 @@ class _Cutter:
         return covered
 
     def _groups(self, bands: list[_Band]) -> list[tuple[list[_Band], list[tuple[int, int]]]]:
-        """Neighbouring bands that share a free gutter, or single bands."""
+        """Groups of neighbouring bands that share a free gutter, each with the horizontal ranges that it covers."""
         groups: list[tuple[list[_Band], list[tuple[int, int]]]] = []
         for band in bands:
             if groups:
@@ -181,7 +181,7 @@ class _Cutter:
         return changes <= max(3, 0.15 * max(rows_left, rows_right))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[int]]:
-        """Table rows by baseline; a cell that holds a paragraph stays together."""
+        """The rows of a table, by their baselines. A cell that holds a paragraph stays together."""
         cells = self._stacked(items, spans)
         rows: list[list[int]] = []
         for part in _side_by_side(cells):
@@ -254,7 +254,10 @@ def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
 
 
 def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
-    """The fragments in parts that are read one after the other: above a sidebar, left, right, and below it."""
+    """The fragments in parts that are read one after the other: above a sidebar, left and right of its edge, and below it.
+
+    Returns all fragments as one part if there is no sidebar.
+    """
     sizes = sorted([f.size[n] for n in which])
     if 10 * sizes[-1] < _TITLE * sizes[len(sizes) // 2]:
         return [which]
@@ -265,7 +268,7 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     level = [n for n in which if top <= _middle(f, n) <= bottom and n not in title]
     if not level:
         return [which]
-    edge = min(f.x0[n] for n in title)  # the left edge of what stands on the right
+    edge = min(f.x0[n] for n in title)  # the left edge of the right part
     is_left = all(f.x1[n] < edge for n in level)
     if not is_left:
         edge = min(f.x0[n] for n in level)
@@ -287,9 +290,9 @@ def _middle(f: Fragments, n: int) -> int:
 
 
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
-    """Rows of the page in reading order; text in other directions follows the upright text.
+    """The rows of the page in reading order. Text in other directions follows the upright text.
 
-    Also returns the fragments: those of turned text have boxes as if the page were turned.
+    Also returns the fragments. Fragments of turned text have boxes as if the page were turned.
     """
     every = range(len(fragments.text))
     rtl = fragments.rtl
@@ -304,7 +307,7 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
 
 
 def _turned(fragments: Fragments) -> dict[int, str]:
-    """Fragments in other directions than left to right or right to left, with their direction."""
+    """The directions of the fragments that run neither left to right nor right to left, by their numbers."""
     f = fragments
     suspects = [
         n
@@ -347,7 +350,7 @@ def _upright_rows(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> l
 
 
 def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
-    """Rows in drawing order, if that is a reading order, else None."""
+    """The rows in drawing order, if this is a reading order; else None."""
     rows: list[Row] = []
     row: Row = []
     start = jumps = formulas = 0  # `start` is the first row of the current column
@@ -365,7 +368,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
         elif (
             y1 > top - _FORMULA * sizes[n] and lefts[n] < edge + 2 * sizes[n] and len(f.text[n]) < 2 * _PROSE
         ):
-            formulas += 1  # a limit or a denominator: it is read as drawn, but only a few are accepted
+            formulas += 1  # a limit or a denominator, which is read as drawn; a page with many of them is not accepted
             if lefts[n] >= edge - sizes[n] or f.text[n] == f.text[row[-1]]:
                 row.append(n)
             else:
@@ -388,7 +391,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
 
 
 def _starts_column(f: Fragments, column: list[Row], n: int) -> bool:
-    """Whether fragment `n` begins a column: it stands right of all rows of the previous column beside or below it."""
+    """Whether fragment `n` begins a column. If so, it stands right of all rows of column `column` beside or below it."""
     beside = [row for row in column if f.y1[row[0]] > f.y0[n]]
     if len(beside) < 2 or (len(beside) == len(column) and f.y1[n] < f.y0[beside[0][0]]):
         return False

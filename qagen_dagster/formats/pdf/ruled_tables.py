@@ -1,4 +1,4 @@
-"""Tables between ruling lines: which lines of a page bound one, and which fragments form its rows and cells."""
+"""Finds tables between ruling lines: the lines of a page that bound a table, and the fragments that form its rows and cells."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 
 TableRow = list[list[int]]  # the fragments of each cell
 
-_VALUE = 6  # average width of cells that are values, in letter sizes
+_VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 _NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
 Box = tuple[int, int, int, int]  # tenths of a point
-_JOINT = 40  # between the pieces of one line
-_ENDS = 60  # between the ends of lines of one table
-_NARROW = 50  # between two upright lines without a column
-_SHORTEST = 400  # of a line that bounds a table
-_DOUBLE = 80  # height of the space between two lines without room for text
-_WORD = 3  # characters that a cell of every other row has at least; the grid of a chart has fewer
-_GUTTER = 45  # least width of the space between two columns; underscores that are drawn are narrower
-_CROSSING = 5  # of this many rows, one may cross the space between two columns
-_APART = 6  # tenths of the letter size between two cells; words of justified lines are nearer
-_PARAGRAPH = 30  # average characters of the shortest cell of a line, from which a part of many lines is prose
+_JOINT = 40  # maximum gap between two pieces of the same line
+_ENDS = 60  # maximum difference between the ends of lines of the same table
+_NARROW = 50  # two upright lines that are closer have no column between them
+_SHORTEST = 400  # minimum length of a line that bounds a table
+_DOUBLE = 80  # maximum height of a space between two lines that has no room for text
+_WORD = 3  # minimum characters of some cell in every other row; the grid of a chart has fewer
+_GUTTER = 45  # minimum width of the space between two columns; gaps between drawn underscores are narrower
+_CROSSING = 5  # one row in this many may cross the space between two columns
+_APART = 6  # minimum gap between cells, in tenths of the letter size; words of justified lines are nearer
+_PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a part of many lines is prose
 _FAR = 1 << 30
-_HIGHEST = 4_500  # of a table between two lines; those of the head and foot of a page are further apart
-_LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
-_EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
-_HEADING = 4  # most height of a heading of rows, in letter sizes
-_CAPTION = 60  # characters of a line across the table that is more than a heading of rows
+_HIGHEST = 4_500  # maximum height of a table between two lines; the lines of a page's head and foot are further apart
+_LINES_OF_A_HEAD = 4  # maximum lines of a head with a line above and below; a listing in a frame has more
+_EACH = 4  # from this number of parts on, each part is probably one row; one fewer if columns are ruled
+_HEADING = 4  # maximum height of a heading of rows, in letter sizes
+_CAPTION = 60  # a line across the table with this many characters is more than a heading of rows
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
@@ -104,7 +104,7 @@ class Rows:
         ]
 
     def _is_many(self, part: list[list[int]]) -> bool:
-        """Whether the lines of a part are rows, and not the lines of one row's cells."""
+        """Whether the lines of a part are several rows, and not the lines of one row's cells."""
         counts = self._counts(part)
         most = max(counts)
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
@@ -124,7 +124,7 @@ class Rows:
         )
 
     def _is_listed(self, part: list[list[int]]) -> bool:
-        """Whether most lines have several cells, of which some had room for the next line and none is wrapped."""
+        """Whether most lines have several cells, no cell is wrapped, and some cells had room for the first word of the next line."""
         f = self._f
         columns = [[cell for cell in lines if cell] for lines in zip(*map(self._row, part), strict=True)]
         most = sum(4 * len(lines) >= 3 * len(part) for lines in columns)
@@ -138,7 +138,7 @@ class Rows:
         return listed and most > 1 and len(part) > 2
 
     def _is_spaced(self, part: list[list[int]]) -> bool:
-        """Whether lines of the first column are too far apart for those of one cell."""
+        """Whether lines of the first column are too far apart to belong to one cell."""
         f = self._f
         names = [n for line in part for n in line if self._column[n] == 0]
         gaps = [f.y0[below] - f.y1[above] - f.size[below] for above, below in pairwise(names)]
@@ -172,7 +172,7 @@ class Rows:
         return row
 
     def _spread(self, part: list[list[int]]) -> list[TableRow]:
-        """One row for each line. A cell half-way between two rows and a wrapped line belong to the row above."""
+        """One row for each line, except that a cell half-way between two rows and a wrapped line are added to the row above."""
         rows: list[TableRow] = []
         for before, line, after in zip([[], *part], part, [*part[1:], []], strict=False):
             row = self._row(line)
@@ -190,9 +190,9 @@ class Rows:
         return step < 4 * min(f.size[n] for n in (*above, *below))
 
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
-        """Whether the row continues cells above it, which reach the right edges of their columns.
+        """Whether the row continues cells above it. These cells reach the right edges of their columns.
 
-        Several such cells must each be longer than a value. A first cell is continued in lower case, by words that had no room.
+        If there are several, each must be longer than a value. A first cell is continued in lower case, by words that had no room.
         """
         filled = [column for column, cell in enumerate(row) if cell]
         if not all(above[column] for column in (0, *filled)):
@@ -225,7 +225,7 @@ class Ruled:
 
     box: Box
     rows: list[TableRow]  # cells in reading direction
-    cuts: dict[int, list[int]]  # where in the text of a fragment another cell begins
+    cuts: dict[int, list[int]]  # positions in the text of a fragment at which another cell begins
 
     @cached_property
     def fragments(self) -> frozenset[int]:
@@ -241,7 +241,7 @@ class _Line:
 
 
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
-    """The tables of a page whose boxes of fragments are those of the page as displayed."""
+    """The tables of a page. The boxes of its fragments must be those of the page as displayed."""
     level = _lines([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
     groups = _groups(level)
     if not groups:
@@ -264,7 +264,7 @@ def _holds(outer: Box, inner: Box) -> bool:
 
 
 def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
-    """Lines from their pieces: position, start and end."""
+    """The lines that pieces of lines form. A piece has a position, a start and an end."""
     found: list[_Line] = []
     edges.sort()
     following = 0
@@ -283,7 +283,7 @@ def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
 
 
 def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
-    """Lines with the same ends: more than two, or two with room for a short table."""
+    """Groups of lines with the same ends: more than two lines, or two lines with room for a short table between them."""
     groups: list[list[_Line]] = []
     for line in level:
         if line.end - line.start < _SHORTEST:
@@ -298,7 +298,7 @@ def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
 
 
 class _Finder:
-    """Tables between lines with the same ends."""
+    """Finds the tables between lines with the same ends."""
 
     def __init__(self, f: Fragments, group: Sequence[_Line], upright: Sequence[_Line]) -> None:
         self._f = f
@@ -316,7 +316,7 @@ class _Finder:
         )
 
     def _with_open_ends(self) -> list[int]:
-        """The positions of the lines, and the ends of upright lines between or beyond them, as of an open last row."""
+        """The positions of the lines, and those of the ends of upright lines between or beyond them, such as below an open last row."""
         found = set(self._ruled)
         for above, below in pairwise(sorted({-_FAR, *self._ruled, _FAR})):
             down = [line.end for line in self._upright if line.start <= above + _DOUBLE < line.end]
@@ -325,12 +325,12 @@ class _Finder:
         return sorted(found)
 
     def tables(self) -> list[Ruled]:
-        """The tables: runs of parts that hold rows and columns.
+        """The tables. Each is a run of parts that hold rows and columns.
 
-        A long part without upright lines does not join parts that have them.
+        A long part without upright lines is not joined to parts with upright lines.
         """
         found: list[Ruled] = []
-        run: list[list[list[int]]] = []  # by part: its lines of fragments
+        run: list[list[list[int]]] = []  # the lines of fragments of each part
         start = end = 0
         was_ruled = False
         for above, below in pairwise(self._level):
@@ -367,7 +367,7 @@ class _Finder:
         return lines
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:
-        """Whether it holds cells, or one heading of rows, and no prose."""
+        """Whether a part holds cells or a single heading of rows, and no prose."""
         several = [shown for shown in map(self._apart, part) if len(shown) > 1]
         if not several:
             near = bool(part) and bottom - top < _HEADING * self._f.size[part[0][0]]
@@ -375,7 +375,7 @@ class _Finder:
             return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
         chars = fmean(map(min, several))
         alone = max((self._f.x1[n] - self._f.x0[n] for n, *rest in part if not rest), default=0)
-        narrow = 2 * alone < self._right - self._left  # empty cells stand beside these lines
+        narrow = 2 * alone < self._right - self._left  # empty cells stand beside a lone text
         return len(part) < 4 or (chars < _PARAGRAPH and (narrow or len(several) * 3 >= len(part)))
 
     def _apart(self, line: Sequence[int]) -> list[int]:
@@ -389,7 +389,7 @@ class _Finder:
         return found
 
     def _columns_between(self, top: int, bottom: int) -> list[int]:
-        """Positions of upright lines of which most of this height is covered."""
+        """The positions of the upright lines that cover most of the height from `top` to `bottom`."""
         positions: list[int] = []
         for at in dict.fromkeys(self._at):
             near = self._upright[bisect_left(self._at, at - SAME) : bisect(self._at, at + SAME)]
@@ -427,7 +427,7 @@ class _Finder:
         return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
 
     def _is_list(self, rows: Sequence[TableRow]) -> bool:
-        """Whether rows between two lines, without a head, are cells beside names and no listing."""
+        """Whether rows between two lines without a head are values beside names, and not a listing with numbered lines."""
         full = [row for row in rows if row[0] and sum(map(bool, row)) > 1]
         numbered = all(self._f.text[n].isdecimal() for row in full for n in row[0])
         return len(full) > 2 and 10 * len(full) >= 8 * len(rows) and (len(rows[0]) > 2 or not numbered)
@@ -435,7 +435,7 @@ class _Finder:
     def _parting(
         self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The ruled edges, and the gaps with fragments on both sides in some line; other gaps stand beside a wide head."""
+        """The ruled edges, and the gaps that have fragments on both sides in the same line. Other gaps are beside a wide head."""
         middles = [[self._f.x0[n] + self._f.x1[n] >> 1 for n in line] for line in lines]
         kept: list[int] = []
         for edge, right in pairwise([*sorted([*gaps, *ruled]), self._right]):
@@ -453,7 +453,7 @@ class _Finder:
         several = [line for line in lines if len(line) > 1]
         if len(several) < 2:
             return []
-        changes: Counter[int] = Counter()  # of the number of lines that cover a position
+        changes: Counter[int] = Counter()  # change of the number of covering lines at each position
         for line in several:
             for n in line:
                 changes[f.x0[n]] += 1
@@ -467,6 +467,6 @@ class _Finder:
                 start = x
             elif before > allowed >= covering:
                 used.append((start, x))
-        alone = [(f.x0[n], f.x1[n]) for line in several for n in line]  # in a column with few cells
+        alone = [(f.x0[n], f.x1[n]) for line in several for n in line]  # a column with few cells
         used += [(a, b) for a, b in alone if not any(a < right and left < b for left, right in used)]
         return [(a[1], b[0]) for a, b in pairwise(sorted(used)) if b[0] - a[1] > _GUTTER]

@@ -1,4 +1,4 @@
-"""Boxes of tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, or rows of aligned numbers."""
+"""Finds tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, and in rows of aligned numbers."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from qagen_dagster.formats.pdf.figures import Shape, Shown
 from qagen_dagster.formats.pdf.mupdf import SCALE, Rect
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
-_CROWD = 6  # pieces of text per cell from which it is a form and not a table
+_CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
-_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console session
+_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console, and a command
 _LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
-_EDGE = 4.0  # points between the end of a table and its last line
+_EDGE = 4.0  # maximum points between the end of a table and its last line
 _HEAD = 0.1  # share of the page's height above which a line may belong to the running head
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
-_LONG = 0.3  # share of a table's width or height from which lines at one place are a row or a column
-_APART = 0.2  # share of the parts of a drawing that are no such lines
-_TABLE_GAP = 55.0  # points between a caption and the nearest rule of its table
-_SMALLEST = 0.8  # letter sizes; lower rows are the lines of musical notes
+_LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
+_APART = 0.2  # maximum share of a table's parts that bound neither rows nor columns
+_TABLE_GAP = 55.0  # maximum points between a caption and the nearest rule of its table
+_SMALLEST = 0.8  # minimum height of a row, in letter sizes; lower rows are staves of musical notes
 
 
 _Edge = tuple[float, float, float]  # position, start and end
-_MAX_LONE = 7  # rows without numbers between rows of numbers
+_MAX_LONE = 7  # maximum successive rows without numbers between rows of numbers
 _MAX_HEADS = 4
-_HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
+_HEADING = 40  # maximum characters of a heading of rows between the heads of a table and its first row
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
@@ -59,9 +59,9 @@ class Table(NamedTuple):
 
 
 def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
-    """Tables with ruled or boxed cells, without drawings, frames around prose, page borders and empty forms.
+    """The boxes of tables with ruled or boxed cells. Drawings, frames around prose, page borders and empty forms are left out.
 
-    `written` are the tables that the text shows as rows.
+    `written` holds the tables that the text shows as rows.
     """
     drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
     tables = [
@@ -73,7 +73,7 @@ def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: S
         for table in (*tables, *grids)
         if table and _is_table(table, text) and not _is_several(table.box, shown, text, captions)
     ]
-    boxes: list[Rect] = []  # without the inner ones of those that overlap
+    boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
             boxes.append(box)
@@ -88,7 +88,7 @@ def _as_table(one: Ruled) -> Table:
 
 
 def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
-    """Whether the box holds more than one table: a caption, text between grids, or the head or foot of the page."""
+    """Whether the box holds more than one table: also a caption, text between grids, or the head or foot of the page."""
     inner = expanded(box, 0, -2 * text.body)
     if any(contains(inner, one) for one in captions):
         return True
@@ -131,7 +131,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
 
 
 def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
-    """The level and the upright edges of its lines and boxes."""
+    """The horizontal and the upright edges of a shape's lines and boxes."""
     level: list[_Edge] = []
     upright: list[_Edge] = []
     for part in shape.parts:
@@ -144,7 +144,7 @@ def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
 
 
 def _is_drawn(shape: Shape) -> bool:
-    """Whether many parts are neither rows nor columns of a table: bars, curves, points, marks of an axis."""
+    """Whether many parts bound neither rows nor columns of a table: bars, curves, points, marks of an axis."""
     x0, y0, x1, y1 = shape.box
     level, upright = _edges(shape)
     rows = _levels(level, _LONG * (x1 - x0))
@@ -165,7 +165,7 @@ def _is_near(at: float, levels: Sequence[float]) -> bool:
 
 
 def _levels(edges: list[_Edge], least: float) -> list[float]:
-    """The positions at which collinear edges add up to at least that length."""
+    """The positions at which collinear edges together cover at least the length `least`."""
     levels: list[float] = []
     edges.sort()
     start = 0
@@ -203,7 +203,7 @@ def _is_table(table: Table, text: Text) -> bool:
 
 
 def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
-    """The table between horizontal rules next to a caption, as books set it; None if there is none."""
+    """The box of a table between horizontal rules next to a caption, as is usual in books; None if there is no such table."""
     rules = sorted(
         (
             rule
@@ -240,7 +240,7 @@ def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
     narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
     rows = len({piece.line for piece in text.inside(part)})
-    alone = len({one.line for one in prose}) * 2 >= rows > 0  # only paragraphs
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # at least half of the rows are prose
     return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
@@ -265,7 +265,7 @@ def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
     above = (box[0] - 6, 0.0, box[2] + 6, box[1])
     for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
         head = union(one.box for one in row)
-        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # it is no numbered heading
+        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # excludes numbered headings
         if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
             break
         box = union((box, head))
@@ -273,7 +273,7 @@ def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
 
 
 def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
-    """The rows of short texts that begin right below (or end right above) a caption; None if there are none."""
+    """The box of rows of cells that begin right below the caption (or end right above it, if `up`); None if there are none."""
     rows = rows_of(pieces)
     if up:
         rows.reverse()
@@ -295,7 +295,7 @@ def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | 
 
 
 def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
-    """Tables without ruling: runs of rows with two or more numbers in aligned columns."""
+    """The boxes of tables without ruling lines: runs of rows with two or more numbers in aligned columns."""
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
@@ -322,7 +322,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
 
 
 def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
-    """Whether the piece begins another table: it has more space above it than the rows, and it is no heading of rows."""
+    """Whether the piece begins another table: the space above it is wider than between the rows, and it is no heading of rows."""
     gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
     if gaps[-1] <= 1.5 * gaps[0]:
         return False
@@ -330,7 +330,7 @@ def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]
 
 
 def _is_head(row: Sequence[Piece], run: list[list[Piece]]) -> bool:
-    """Whether the row names the columns of another table than the run's."""
+    """Whether the row names the columns of a table that follows the run."""
     left, _, right, _ = union(one.box for above in run for one in above)
     named = any(_NAME.search(one.text) for one in row)
     if len(row) < 3:
@@ -345,7 +345,7 @@ def _numbers(row: Sequence[Piece]) -> int:
 
 
 def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
-    """The box of a run of rows with its heads, if it is a table."""
+    """The box of a run of rows with its heads, if the run is a table; else an empty list."""
     run = list(run)
     while run and len(run[-1]) < 3:
         run.pop()
@@ -378,7 +378,7 @@ def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
 
 
 def is_printed(pieces: Sequence[Piece]) -> bool:
-    """Whether all letters are equally wide: this is the output of a program, which is text and often wrapped."""
+    """Whether all letters are equally wide, as in output of a program. Such output is text and often wrapped."""
     words = [one for one in pieces if len(one.text) > 2]
     longest = max(words, key=lambda one: (" " not in one.text, len(one.text)), default=None)
     if longest is None:
@@ -389,14 +389,14 @@ def is_printed(pieces: Sequence[Piece]) -> bool:
 
 
 def _is_even(piece: Piece, pitch: float) -> bool:
-    """Whether a text is as wide as its letters and a whole number of further spaces between its words."""
+    """Whether the width of a text is that of its letters and of a whole number of additional spaces, if all are `pitch` wide."""
     more = (piece.box[2] - piece.box[0]) / (pitch * piece.size) - len(piece.text)
     spaces = max(round(more), 0) if " " in piece.text else 0
     return abs(more - spaces) < 0.1 + 0.005 * len(piece.text)
 
 
 def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:
-    """The rows of cells that follow the run at the distance of its rows."""
+    """The rows of cells that follow the run, at the same distance as the run's rows and aligned with them."""
     if len(run) < 2:
         return []
     gap = max(below[0].box[1] - above[0].box[3] for above, below in pairwise(run[-3:]))
@@ -417,9 +417,9 @@ def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and the rows of short texts above it, and how many of these name columns.
+    """The box around the run and the rows of short texts above it, and the number of these rows that name columns.
 
-    A heading of rows may stand between them and the run.
+    A heading of rows may stand between these rows and the run.
     """
     box = reach = union(one.box for row in run for one in row)
     numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
@@ -435,7 +435,7 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
         ):
             break
         below, reach = reach, union((reach, head))
-        named = _NAME.search(row[0].text) is not None  # it is not a line of dashes
+        named = _NAME.search(row[0].text) is not None  # excludes lines of dashes
         if head[0] < left and (below != box or (len(row) < 2 and named)):
             if len(row) > 1 or len(row[0].text) > _HEADING:
                 break

@@ -19,21 +19,21 @@ from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
-_PAGES = 50  # of one document that are recognised
+_PAGES = 50  # maximum pages of a document that are recognised
 _SECONDS = 80.0  # processor time of one document; a parse takes at most two minutes by default
 _PAGE_SECONDS = 40  # processor time of one page
-_PIXELS = 6_000_000  # of a page's picture; more takes time and reads no better
-_DPI = 300  # for which tesseract is made
-_PATHS = 50  # painted paths of a page that may be letters
+_PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time without better results
+_DPI = 300  # the resolution for which tesseract is made
+_PATHS = 50  # a page with at least this many painted paths may have letters drawn as paths
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
-_AHEAD = 128  # pages printed ahead, at most
-_AHEAD_BYTES = 4_000_000  # of their prints, at most
-_SAMPLED = 300  # lines that show the fonts of the running text
+_AHEAD = 128  # maximum pages printed ahead
+_AHEAD_BYTES = 4_000_000  # maximum bytes of their prints
+_SAMPLED = 300  # number of lines in the sample that shows the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
-_SAMPLED_LINES = 6  # of the middle of a page, in which a few words show that it is meaningful
+_SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
 _SAMPLE = 400  # characters of a page checked for meaningful text
 _NO_FONT = Font()
 
@@ -95,7 +95,7 @@ class Recogniser:
 
 
 def _processor_seconds() -> float:
-    """Processor time of the programs that this process has started and that have ended."""
+    """Seconds of processor time that ended child processes used."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -105,16 +105,16 @@ class PdfText:
     """The result of reading all pages. Page numbers are 1-based."""
 
     lines: list[str] = field(default_factory=list[str])
-    fonts: list[Font] = field(default_factory=list["Font"])  # of each line
+    fonts: list[Font] = field(default_factory=list["Font"])  # the font of each line
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
-    unreadable: list[int] = field(default_factory=list[int])  # without meaningful letters, and not recognised
-    note: str = ""  # why they were not recognised
+    unreadable: list[int] = field(default_factory=list[int])  # meaningless text, not recognised
+    note: str = ""  # why these pages were not recognised
 
     @cached_property
     def letters(self) -> Counter[Font]:
-        """How many characters of the running text are printed in each font, by a sample of lines."""
+        """Number of characters of running text in each font, counted in a sample of lines."""
         some = slice(None, None, len(self.lines) // _SAMPLED + 1)
         counted = Counter[Font]()
         for line, font in zip(self.lines[some], self.fonts[some], strict=True):
@@ -123,7 +123,7 @@ class PdfText:
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line belongs to a paragraph by its length and its words."""
+    """Whether a line belongs to a paragraph, judged by its length and its words."""
     short = len(line) < _PROSE_CHARS
     if short and (line.isascii() or len(line) + sum([char > WIDE for char in line]) < _PROSE_CHARS):
         return False
@@ -173,10 +173,10 @@ def listed(numbers: list[int]) -> str:
 
 
 def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
-    """The print of each page, None for a broken one.
+    """The number and the print of each page; the print is None for a broken page.
 
-    Some pages are printed ahead: the library and Python each need most of a processor's cache, and alternating at
-    every page would cost a tenth of the time.
+    Some pages are printed ahead. The library and Python each need most of a processor's cache, so alternating between
+    them at every page would cost a tenth of the time.
     """
     waiting: list[tuple[int, Printed | None]] = []
     size = 0
@@ -185,7 +185,7 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
             printed = pdf.print_text(number)
         except MemoryError:
             raise
-        except Exception:  # a broken page gives None
+        except Exception:  # a broken page has no print
             printed = None
         waiting.append((number, printed))
         size += len(printed.json) if printed else 0

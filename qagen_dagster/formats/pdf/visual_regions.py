@@ -1,4 +1,4 @@
-"""The visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
+"""Finds the visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
-_FAR = 130.0  # points between a caption and its visual
-_BESIDE_AREA = 2_500  # square points of a visual beside its caption; smaller ones are marks in the margin
-_BIT = 18.0  # points between a drawing and a stray line of it
+_FAR = 130.0  # maximum points between a caption and its visual
+_BESIDE_AREA = 2_500  # minimum square points of a visual beside its caption; smaller ones are marginal marks
+_BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
@@ -40,7 +40,7 @@ class Strength(IntEnum):
 
 @dataclass
 class Choice:
-    """A possible visual of a caption, on one side of it."""
+    """A possible visual of a caption."""
 
     box: Rect
     strength: Strength
@@ -78,7 +78,7 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
 
 
 def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
-    """The foot of a line, or of the short last line of a paragraph right below it."""
+    """The bottom of a line, or of the line right below it that begins at the same left edge, such as a paragraph's last line."""
     tall = line[3] - line[1]
     ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
     return max(ends, default=line[3])
@@ -113,7 +113,7 @@ class _Finder:
         return self._texts(caption, room, up=up)
 
     def sideways(self, caption: Caption) -> Choice | None:
-        """A shape or table beside the caption, for captions that have none above or below."""
+        """The shape or table beside the caption. It is used if nothing stands above or below."""
         near = [
             box
             for box in self._solid
@@ -148,7 +148,7 @@ class _Finder:
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
-        """The space on that side up to the next paragraph, heading or caption."""
+        """The space above (`up`) or below a caption, up to the next paragraph, heading or caption."""
         own = caption.box
         reach = expanded(own, 2)
         stops = [box for what, box in self._stops if what is not caption]
@@ -198,7 +198,7 @@ class _Finder:
         return Choice(self._with_level(caption, box, room), Strength.DRAWN)
 
     def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
-        """The box with what stands beside it in the column of the caption, such as the matrix of a graph."""
+        """The box with the shapes and texts beside it in the caption's column, such as the matrix beside a graph."""
         if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
             return box
         column = union(
@@ -216,9 +216,9 @@ class _Finder:
         ]
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
-        """The shapes nearest to the caption. Labels may stand between these and the caption."""
+        """The shapes nearest to the caption. Labels may stand between these shapes and the caption."""
         over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
-        over = over or [one for one in shapes if not self._is_others(caption, one)]  # a caption at the margin
+        over = over or [one for one in shapes if not self._is_others(caption, one)]  # caption in the margin
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)
@@ -237,7 +237,10 @@ class _Finder:
         return box
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether the shape stands over or under another caption, on the side on which it is of this one."""
+        """Whether the shape belongs to another caption, because it stands right above or right below that one.
+
+        It must stand on the same side (above or below) of both captions.
+        """
         if shared_width(shape.box, caption.box) > 0:
             return False
         under = caption.box[1] > shape.box[1]
@@ -261,7 +264,7 @@ class _Finder:
         return Choice(union(one.box for one in pieces), Strength.TEXT)
 
     def _listing(self, caption: Caption) -> list[Piece]:
-        """The lines in small print right above a caption, such as a program listing."""
+        """The pieces of small print right above a caption, such as a program listing."""
         found: list[Piece] = []
         edge = caption.box[1]
         small = 0.88 * self._text.body

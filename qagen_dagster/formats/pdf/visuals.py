@@ -1,4 +1,4 @@
-"""The visuals of a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages."""
+"""Finds the visuals of a PDF: captioned tables and figures, other tables, pictures, drawings and scanned pages."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
 MAX_WORK = (
-    1_000_000  # pieces of text, pictures and paths of one document; the pages after that are not listed
+    1_000_000  # pieces of text, pictures and paths of one document; pages beyond this limit are not listed
 )
-_FEW_PATHS = 3_000  # paths that a page may have without counting towards the document's limit
-_MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
-_MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
+_FEW_PATHS = 3_000  # the paths of a page count towards the document's limit only if there are more
+_MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
+_MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # times the area of a table that a drawing has at least of which the table is a part
-_BACKGROUND = 0.7  # share of the page from which it may be a background
+_LARGER = 3  # minimum ratio of the area of a drawing to that of a table that is part of it
+_BACKGROUND = 0.7  # share of the page; a shape that covers more may be a background
 _LEAFLET = (
     2  # pages; in a longer document, what stands above the prose of the first page is a logo or cover art
 )
-_MIN_DRAWING = (110.0, 70.0)  # points, the same of a drawing without pictures
+_MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing without pictures
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
 
@@ -67,9 +67,9 @@ class _Found:
 
 
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
-    """Everything worth looking at, in page order, with unique labels.
+    """The document's visuals in page order, with unique labels.
 
-    All limits count what is on the pages, so the result does not depend on the load of the machine. If a limit is
+    All limits count objects on the pages, not time, so the result does not depend on the load of the machine. If a limit is
     reached, the last entry is a page whose caption names the pages that are missing.
 
     Raises:
@@ -87,9 +87,9 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
 
 
 def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
-    """The text whose lines the visuals refer to: that of the stored pages if they are known.
+    """The text whose lines the visuals refer to. If the spans of the stored pages are known, they are used.
 
-    Recognition is limited in time, so another pass over the same scan may stop at another line.
+    Recognition is limited in time, so another pass over the same scan might stop at another line.
     """
     if len(options.known_pages) != pdf.count:
         return read_pages(pdf, options)
@@ -99,7 +99,7 @@ def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
 
 
 class _Search:
-    """Two passes over a document's pages: one finds repeated marks, the other the visuals of each page."""
+    """Two passes over a document's pages. The first finds repeated marks, the second the visuals of each page."""
 
     def __init__(self, pdf: Pdf, text: PdfText) -> None:
         self._pdf = pdf
@@ -110,7 +110,7 @@ class _Search:
         self._paths = 0
         self._work = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
-        self.stopped = 0  # the page at which the limit of work was reached
+        self.stopped = 0  # the page at which the limit of work was reached; 0 if it was not
 
     def run(self) -> list[_Found]:
         """All visuals, without labels."""
@@ -179,7 +179,7 @@ class _Search:
         return view
 
     def _pick(self, view: PageView) -> list[_Found]:
-        """The page's visuals from the top down; captioned ones claim their content first."""
+        """The page's visuals from the top down. Visuals with captions claim their content first."""
         found: list[_Found] = []
         order = sorted(view.captions, key=lambda one: len(view.choices[one]))
         for caption in order:
@@ -228,7 +228,7 @@ def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
 
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
-    """The lines of a table, with those of its caption if they are adjacent."""
+    """The first and last line of a table, including the lines of its caption if these are adjacent; None if there are no lines."""
     inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
@@ -268,7 +268,7 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:
-    """The boxes, with those that overlap joined."""
+    """The boxes; boxes that overlap are joined."""
     found: list[Rect] = []
     for box in boxes:
         near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
@@ -298,7 +298,7 @@ def _is_large(shape: Shape) -> bool:
 
 
 def _line_near(view: PageView, box: Rect) -> int:
-    """The first text line below a box without text, which places it among the other visuals."""
+    """The number of the first line of text below a box. It places a box without text among the other visuals."""
     below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
     return min(below, default=1 << 30)
 
@@ -338,7 +338,7 @@ def _visual(one: _Found, label: str) -> Visual:
 
 
 def _note(visuals: list[Visual], page: int, said: str) -> Visual:
-    """A visual of a page whose caption says what is missing from that page on."""
+    """A visual for page `page`. Its caption says what is missing from that page on."""
     taken = {visual.label for visual in visuals}
     label = next(
         one

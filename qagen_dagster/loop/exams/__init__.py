@@ -1,1 +1,1 @@
-"""Exam items: state machine, effects, bank."""
+"""Works exam items: state machine, effects, bank."""

@@ -49,7 +49,7 @@ def stats_of(
     items: Sequence[ExamItem],
     left_out: Sequence[RejectedItem],
 ) -> BankStats:
-    """The counts of a whole exam. Items that passed all checks, but are not in the bank, are `left_out`."""
+    """The counts of a whole exam. `left_out` has the items that passed all checks, but are not in the bank."""
     rejected = [*(one.rejected for one in results if one.rejected is not None), *left_out]
     every: list[tuple[str, str, str]] = [
         (one.schema_id, one.difficulty.value, kind)
@@ -106,7 +106,7 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
 
 
 def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str, list[str]]:
-    """By role; `results` are those of the sets, in order, and others."""
+    """The models by role. `results` must have the results of the sets in order, and may have others."""
     found: dict[str, set[str]] = defaultdict(set)
     parts = [one.part for one in sets]
     listed = [one for one in results if one.part in parts]
@@ -122,7 +122,7 @@ def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str,
 
 @dataclass(frozen=True)
 class Bank:
-    """The current bank of an exam, and which of its files changed."""
+    """The current bank of an exam, and its changed files."""
 
     bank: ItemBank
     rejected: tuple[RejectedItem, ...]
@@ -134,9 +134,9 @@ class Bank:
 
 
 def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -> PartSet:
-    """Store the list of results that make up the part from now on.
+    """Store the list of results that the part has from now on.
 
-    A run that replaces results takes effect when all its slots have ended. A set that does not change stays as it is.
+    If a run replaces results, nothing is stored until all its slots have ended. An unchanged set is not stored again.
     """
     keys = result_keys(workspace, plan)
     former = part_set(workspace, plan.part)
@@ -189,7 +189,7 @@ def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
 def _results(
     workspace: Workspace, part: ExamPart, found: PartSet | None, published: Collection[str]
 ) -> list[SlotResult]:
-    """The results of a part. Of a part whose set is damaged, those whose items are published."""
+    """The results of a part. If its set is damaged, these are the results whose items are published."""
     store = workspace.store
     if found is not None:
         return [store.read(one, SlotResult) for one in found.results]
@@ -201,7 +201,7 @@ def _results(
 
 
 def former_parts(workspace: Workspace, exam: Exam) -> tuple[ExamPart, ...]:
-    """Parts that have results, but are no longer parts of the exam: their schema or difficulty was removed."""
+    """The parts that have results, but are no longer in the exam, because their schema or difficulty was removed."""
     keys = (key.split("/")[-2:] for key in workspace.store.list(f"exams/{exam.key}/sets"))
     parts = (
         ExamPart.from_key(f"{exam.key}/{schema}/{name.removesuffix('.json')}")
@@ -213,7 +213,7 @@ def former_parts(workspace: Workspace, exam: Exam) -> tuple[ExamPart, ...]:
 
 
 def publish_bank(workspace: Workspace, key: str, run_id: str, *, replace: bool = False) -> Bank:
-    """Write the bank's files and all its exports; changed files are also kept in the history of the run. Raises as `gather`.
+    """Write the bank's files and all its exports. Changed files are also kept in the history of the run. Raises as `gather` does.
 
     `replace` also removes the items of `former_parts`.
     """
@@ -273,7 +273,7 @@ def schema_library(exam: Exam) -> bytes:
 
 
 def _published(workspace: Workspace, key: str) -> set[str]:
-    """The ids of the items in the bank's file. Items that are added later do not take their place."""
+    """The ids of the items in the bank's file. Of two duplicates, a published item is kept."""
     lines = workspace.store.get(ItemBank.file_key(key, FILES[0])) or b""
     return {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
 
@@ -281,7 +281,7 @@ def _published(workspace: Workspace, key: str) -> set[str]:
 def _without_rejections(
     results: Sequence[SlotResult], rejections: Mapping[str, str]
 ) -> tuple[tuple[SlotResult, ...], tuple[RejectedItem, ...]]:
-    """The results without items that reviewers rejected, and these items."""
+    """The results without the items that reviewers rejected, and the rejected items."""
     kept: list[SlotResult] = []
     withdrawn: list[RejectedItem] = []
     for result in results:
@@ -296,7 +296,7 @@ def _without_rejections(
 def _without_duplicates(
     results: Sequence[SlotResult], published: Collection[str]
 ) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
-    """Accepted items, and accepted items that are duplicates of earlier or published ones."""
+    """The accepted items without duplicates, and the duplicates of published or earlier items."""
     first: dict[str, SlotResult] = {}
     again: list[tuple[SlotResult, str, str]] = []
     for result in sorted(results, key=lambda one: one.item is None or one.item.id not in published):
@@ -344,7 +344,7 @@ def _left_out(result: SlotResult, stage: str, failure_type: str, why: str) -> Re
 
 
 def _latest(items: Sequence[ExamItem]) -> datetime:
-    """The time when the newest item was accepted, so that the same items give the same files."""
+    """The time at which the newest item was accepted. Exports are dated by it, so that the same items give the same files."""
     return max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
 
 
@@ -363,7 +363,7 @@ def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
 
 
 def is_bank_current(workspace: Workspace, key: str) -> bool:
-    """Whether the bank's files and exports match the results, and all can be read. Raises ConfigError."""
+    """Whether the bank's files and exports can all be read and match the results. Raises ConfigError."""
     try:
         found = gather(workspace, key)
     except StoreError:

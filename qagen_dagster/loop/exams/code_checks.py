@@ -1,4 +1,4 @@
-"""The checks of an exam question that code makes without a model: balanced LaTeX, other faults, and whether its key is proven."""
+"""Checks an exam question without a model: whether its LaTeX is balanced, other faults, and whether its key is proven."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _Found = tuple[str, Severity, str]
 
 
 def latex_fault(text: str) -> str:
-    """A description of what is unbalanced; empty if nothing is."""
+    """A description of the first thing that is unbalanced; empty if there is none."""
     text = _ESCAPED.sub("  ", text)  # a line break before a bracket does not open a formula
     for opening, closing in _PAIRS:
         if text.count(opening) != text.count(closing):
@@ -114,13 +114,13 @@ def _inline_fault(text: str) -> str:
 
 @dataclass(frozen=True)
 class OptionValues:
-    """The values of the options in the order of their letters, and why the other options have no value."""
+    """The values of the options in the order of their letters, and the reasons why the other options have no value."""
 
     values: Mapping[Letter, Quantity]
     unread: Mapping[Letter, str]
 
     def equal_pairs(self) -> list[tuple[Letter, Letter]]:
-        """Options with equal values, even if their texts differ."""
+        """The pairs of options with equal values, even if their texts differ."""
         return [
             (first, second)
             for first, second in combinations(self.values, 2)
@@ -130,7 +130,7 @@ class OptionValues:
 
 @dataclass(frozen=True)
 class Proving:
-    """The proof; why the form has no value, if so; whether the values match only as rounded decimals."""
+    """The proof, the reason if the form has no value, and whether the values match only as rounded decimals."""
 
     proof: Proof
     failure: FormError | None = None
@@ -138,7 +138,7 @@ class Proving:
 
 
 def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValues:
-    """The value of every option that has one. Never raises because of a text."""
+    """The value of every option that has one. No text raises."""
     readings: dict[Letter, Reading] = {}
     unread: dict[Letter, str] = {}
     for letter in _ORDER:
@@ -161,7 +161,7 @@ def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValu
 def prove(
     question: ExamQuestion, check: CheckableForm | None, found: OptionValues, sandbox: Sandbox
 ) -> Proving:
-    """Compute `check` and compare it with the options. Never raises because of a form."""
+    """Compute `check` and compare its value with the options. No form raises."""
     if check is None:
         return Proving(Proof(status=ProofStatus.ABSENT, detail="there is no checkable form"))
     (outcome,) = sandbox.compute([Task(check.expression, check.givens)])
@@ -172,7 +172,7 @@ def prove(
     try:
         unit = read_unit(check.unit)
     except Unreadable:
-        unit = ONE  # options are then compared without units
+        unit = ONE  # then options are compared without units
     value = Quantity(outcome.exact, outcome.numbers, unit)
     return _compared(question, value, found)
 
@@ -212,7 +212,7 @@ class _Case:
 
 
 def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
-    """All faults of a question, and the proof of its key. Never raises because of the content of the question."""
+    """All faults of a question, and the proof of its key. No content of a question raises."""
     box = sandbox or sandboxes.shared()
     values = option_values(package.question.options, box)
     case = _Case(package, values, prove(package.question, package.check, values, box))

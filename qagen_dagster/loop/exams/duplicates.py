@@ -1,6 +1,6 @@
-"""Finds items of a bank that ask the same: the same stem, or the same computation with the same numbers in other words.
+"""Finds items of a bank that ask the same: with the same stem, or with the same computation on the same numbers in other words.
 
-An item from the same template with other numbers is not a duplicate: the author of the exam decides which variants it has.
+Items from the same template with different numbers are not duplicates. The author of the exam decides which variants it has.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.item import CheckableForm, QuestionPackage
 
-SAME_WORDS = 0.85  # share of common words from which two stems with equal numbers are duplicates
-ALIKE = 0.3  # share of common words that two stems with the same short computation need
-LONG = 4  # operations from which an equal computation is enough
+SAME_WORDS = 0.85  # minimum share of common words of two duplicates whose stems have the same numbers
+ALIKE = 0.3  # minimum share of common words of two duplicates with the same short computation
+LONG = 4  # minimum operations of a computation that alone shows two items to be duplicates
 _SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 _WORD = re.compile(r"[a-z]{2,}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_SIGN = re.compile(r"(?<![\^{])[-+<>]")  # in formulas, but not in an exponent
+_SIGN = re.compile(r"(?<![\^{])[-+<>]")  # signs of formulas, but not of exponents
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
 
 
@@ -30,24 +30,24 @@ class _Comparable:
 
     stem: str
     words: Counter[str]
-    order: tuple[str, ...]  # numbers in their order, with the signs between them: a sum is not a difference
+    order: tuple[str, ...]  # numbers in order with the signs between them, because a sum is not a difference
     numbers: Counter[str]  # numbers in any order
     computation: str
     operations: int
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """Questions with no trait in common are never duplicates for `_same`, so they are not compared."""
+        """Keys for finding duplicates. `_same` is called only for items with a trait in common, because others never are duplicates."""
         numbers = " ".join(sorted(self.numbers.elements()))
         computed = (f"computation {self.computation}",) if self.computation else ()
         return (f"stem {self.stem}", f"numbers {numbers}", *computed)
 
 
 def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
-    """The ids of duplicates, each with the id of the earlier item and the reason."""
+    """The ids of duplicates, each with the id of the earlier item that it repeats and the reason."""
     found: dict[str, tuple[str, str]] = {}
     kept: list[tuple[str, _Comparable]] = []
-    places: dict[str, list[int]] = defaultdict(list)  # kept items by trait
+    places: dict[str, list[int]] = defaultdict(list)  # places of the kept items with each trait
     for item in items:
         compared = _comparable(item.question_package)
         near = sorted({place for trait in compared.traits for place in places[trait]})
@@ -62,7 +62,7 @@ def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
 
 
 def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
-    """Why two questions are duplicates; empty when they are not."""
+    """The reason why two questions are duplicates; empty if they are not."""
     return _same(_comparable(first), _comparable(second))
 
 
@@ -93,7 +93,7 @@ def _overlap(first: Counter[str], second: Counter[str]) -> float:
 
 
 def _computation(check: CheckableForm) -> tuple[str, int]:
-    """The form with its givens inserted, without names of symbols and in a canonical order; and its size."""
+    """The form in a canonical order, with its givens inserted and without names of symbols; and its number of operations."""
     try:
         givens = {name: ast.parse(value.strip(), mode="eval").body for name, value in check.givens.items()}
         tree = ast.parse(check.expression.strip(), mode="eval").body
@@ -132,7 +132,7 @@ def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
 def _operands(
     node: ast.expr, chain: tuple[type[ast.operator], type[ast.operator]], inverse: bool
 ) -> Iterator[tuple[ast.expr, bool]]:
-    """The operands of a chain of sums or products, and whether each one is subtracted or a divisor."""
+    """The operands of a chain of sums or of products. Each comes with whether it is subtracted, or is a divisor."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
         yield from _operands(node.left, chain, inverse)
         yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))

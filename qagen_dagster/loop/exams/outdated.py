@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings, what_changed
 from qagen_dagster.loop.exams.bank import is_part_current
-from qagen_dagster.loop.exams.plan import (
-    ExamOptions,
-    PartPlan,
-    part_set,
-    plan_part,
-)
+from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, part_set, plan_part
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import PartSet
 from qagen_dagster.records.exams.item import ExamPart
@@ -24,7 +19,7 @@ def wanted_part(space: Workspace, part: ExamPart, profile: str | None = None) ->
 
 
 def made_part(space: Workspace, part: ExamPart, wanted: Configuration) -> Configuration | None:
-    """The configuration of the last run that changed the part; None if it was never made."""
+    """The configuration of the last run that changed the part; None if the part was never made."""
     made = part_set(space, part)
     if made is None:
         return None

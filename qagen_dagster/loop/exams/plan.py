@@ -30,7 +30,7 @@ from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.item import ExamPart, ExamSchema, QuestionPackage
 from qagen_dagster.records.ids import digest, fingerprint
 
-EXAM_VERSION = "2"  # increase when the same responses would give another result
+EXAM_VERSION = "2"  # increase if the same responses would give another result
 Examiner = Callable[[QuestionPackage], Examination]
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
 
@@ -44,8 +44,8 @@ def quotas(
 ) -> dict[ExamPart, int]:
     """The number of slots of every part of the exam, including parts without slots.
 
-    `weights` replace those of the exam. `prefixes` select schemas. Raises ConfigError when no schema or no difficulty has a share,
-    and for an invalid weight or a weight of a difficulty that the exam does not have.
+    `weights` replace the exam's weights of difficulties. `prefixes` select schemas. Raises ConfigError if no schema or no difficulty
+    has a weight above 0, and for an invalid weight or a difficulty that the exam does not have.
     """
     allowed = chosen(exam.schemas, exam.config.schema_prefixes)
     schemas = {
@@ -69,7 +69,7 @@ def quotas(
 
 @lru_cache(maxsize=16)  # called for every part of an exam with the same arguments
 def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tuple[str, ...]:
-    """The name that is furthest below its share, for each item. The seed breaks ties."""
+    """A name for each item. Each item gets the name that is furthest below its share so far. The seed breaks ties."""
     whole = sum(weight for _, weight in weights)
     shares = {key: weight / whole for key, weight in weights if weight > 0}
     had = dict.fromkeys(shares, 0)
@@ -100,7 +100,10 @@ def exam_prompt_hashes() -> dict[str, str]:
 
 
 def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, seed: int) -> str:
-    """What the journal of a slot depends on. Limits and thresholds are left out, so a run with others resumes the same journal."""
+    """A hash of everything that the journal of a slot depends on.
+
+    Limits and thresholds are not in it, so a run with other limits resumes the same journal.
+    """
     config = exam.config
     models = {role.value: spec.identity() for role, spec in specs.items()}
     return fingerprint(
@@ -150,7 +153,7 @@ class ExamModels:
 
 @dataclass(frozen=True)
 class ItemWork:
-    """One slot, with everything that decides its result."""
+    """The work on one slot, with everything that decides its result."""
 
     part: ExamPart
     slot: int  # counts from 1
@@ -162,7 +165,7 @@ class ItemWork:
 
 @dataclass(frozen=True)
 class ExamOptions:
-    """Options of a run that replace the configuration; None: as configured.
+    """Options of a run that replace settings of the configuration. None leaves a setting as configured.
 
     `n_items` and `seed` are those of the whole exam. `models` binds roles to other models, as `model` or `provider:model`.
     `replace`: results of earlier runs do not count. `refresh`: the run brings a part up to date. It keeps to what the launch that made
@@ -194,8 +197,8 @@ class PartPlan:
     """One part, with everything that decides its results.
 
     Attributes:
-        slots: the goal of the run; the part may have more already.
-        kept: slots that have ended in earlier runs and stay as they are: slot to the store key of its result.
+        slots: the number of slots that the run aims at. The part may have more already.
+        kept: the store keys of the results of slots that ended in earlier runs and stay as they are, by slot.
     """
 
     part: ExamPart
@@ -214,7 +217,7 @@ class PartPlan:
 
     @property
     def others(self) -> int:
-        """How many of its slots keep a result of another configuration."""
+        """The number of the run's slots that keep a result of another configuration."""
         return sum(self.kept.get(slot, "") not in ("", self.result_key(slot)) for slot in self.numbers)
 
     @property
@@ -223,14 +226,14 @@ class PartPlan:
 
     @property
     def configuration(self) -> str:
-        """Changes with everything that can change a result."""
+        """A hash of everything that can change a result."""
         return fingerprint([self.fingerprint, self.limits.model_dump_json()])
 
     def result_key(self, slot: int) -> str:
         return self.part.result_key(slot, self.configuration)
 
     def partial_key(self, slot: int) -> str:
-        """The key of the result of a slot whose budget ended."""
+        """The key of the result of a slot whose budget was exhausted."""
         return self.part.partial_key(slot, self.configuration)
 
     def journal(self, slot: int, workspace: Workspace) -> JournalFile[ExamEvent]:
@@ -238,7 +241,7 @@ class PartPlan:
         return JournalFile(workspace.store, key, self.fingerprint, ExamJournal)
 
     def models(self, workspace: Workspace) -> ExamModels:
-        """Raises ConfigError when a model cannot be built."""
+        """The models of the part. Raises ConfigError if one cannot be built."""
         build = {role: workspace.model(spec) for role, spec in self.specs.items()}
         return ExamModels(
             designer=build[Role.DESIGNER],
@@ -297,12 +300,12 @@ def _planned(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Part
 
 
 def part_set(workspace: Workspace, part: ExamPart) -> PartSet | None:
-    """The current results of a part; None when it was never run, or the set is damaged and must be made again."""
+    """The current results of a part; None if the part was never run, or its set is damaged and must be made again."""
     return workspace.store.find_valid(part.set_key(), PartSet)
 
 
 def finished_slot(workspace: Workspace, plan: PartPlan, slot: int) -> SlotResult | None:
-    """The result of a slot; None when there is none, or it is damaged and must be made again."""
+    """The result of a slot; None if there is none, or it is damaged and must be made again."""
     return workspace.store.find_valid(plan.result_key(slot), SlotResult)
 
 
@@ -313,7 +316,7 @@ def _kept(workspace: Workspace, part: ExamPart) -> dict[int, str]:
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
-    """Raises ConfigError for a negative number of retries."""
+    """The limits of the exam, with those that `options` replace. Raises ConfigError for a negative number of retries."""
     config = exam.config
     designs, retries = options.max_designer_retries, options.max_implementer_retries
     if min(designs or 0, retries or 0) < 0:
@@ -326,7 +329,7 @@ def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
 
 
 def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Profile:
-    """The profile with other models for exam roles. Raises ConfigError."""
+    """The profile, in which `models` replace the models of exam roles. Raises ConfigError."""
     roles = dict(profile.roles)
     for role_name, model in models.items():
         role = next((one for one in EXAM_ROLES if one.value == role_name), None)
@@ -342,7 +345,7 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
-    """Another model of the same provider and address, or a model of another provider. Its price is unknown."""
+    """The spec of `model`, at the provider and address of `spec` unless it names another provider. Its price is unknown."""
     provider, divider, rest = model.partition(":")
     if divider and rest and provider in PROVIDERS:
         if spec is None or spec.provider != provider:

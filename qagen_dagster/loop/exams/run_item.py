@@ -1,4 +1,4 @@
-"""Works one exam item to its end, and derives its result. Each step is stored in the journal before the next."""
+"""Works one exam item to its end, and derives its result. Each step is stored in the journal before the next step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from qagen_dagster.records.exams.item import ExamPart
 
 @dataclass(frozen=True)
 class Worked:
-    """The progress of an item: a final step, or the next one. `stopped` says which budget ended."""
+    """The progress of an item. `step` is the final or the next step. `stopped` says which budget is exhausted."""
 
     state: ItemState
     step: Step
@@ -68,9 +68,9 @@ class Worked:
 def work_item(
     work: ItemWork, journal: JournalFile[ExamEvent], ideas: Sequence[str], *, design_only: bool = False
 ) -> Worked:
-    """Start or resume an item and work it to its end, to its design, or until its budget ends.
+    """Start or resume an item, and work it to its end, to its design (`design_only`), or until its budget is exhausted.
 
-    The designer must avoid `ideas`. Raises ModelError; a later run then resumes from the journal.
+    The designer must avoid `ideas`. Raises ModelError. A later run resumes from the journal.
     """
     known = journal.events
     state, taken = replay(known, work.limits)
@@ -117,7 +117,7 @@ def _perform(
 
 
 def _about(reply: Reply[Any]) -> dict[str, Any]:
-    """The fields that every event about a model's reply has."""
+    """The fields that all events for replies of models have."""
     return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
 
 
@@ -160,7 +160,7 @@ def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> SlotResult:
 
 
 def slot_plan(part: ExamPart, slot: int, state: ItemState, events: tuple[ExamEvent, ...]) -> SlotPlan:
-    """The state of the design."""
+    """The state of the design of a slot."""
     return SlotPlan(
         part=part,
         slot=slot,
@@ -231,7 +231,7 @@ def _log(events: tuple[ExamEvent, ...], thresholds: StyleThresholds) -> Iterator
 
 
 def _detail(state: ItemState, event: ExamEvent, thresholds: StyleThresholds) -> str:
-    """What is wrong after `event`; empty when nothing is wrong."""
+    """The fault that `event` has found; empty if there is none."""
     finding = finding_of(state.attempts[-1], thresholds)
     return "" if finding is None else f"{finding.name} ({finding.severity.value}): {finding.detail}"
 

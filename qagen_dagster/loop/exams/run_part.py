@@ -1,6 +1,6 @@
 """Runs the slots of one part of an exam and stores each result as soon as it is done.
 
-Designs run one after another, because each design is shown the earlier ones. The other steps of the slots run in parallel.
+Designs run one after another, because the designer is shown the earlier ideas. The other steps of the slots run in parallel.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import SlotPlan, SlotResult
 from qagen_dagster.records.exams.item import IdeaPlan
 
-STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a part early
+STOP_AFTER = 3  # a part ends early after this many permanent model failures without any success
 Progress = Callable[[int, int, str], None]
 _NOT_TRIED = "not tried: the model failed for good before"
 
 
 @dataclass
 class PartOutcome:
-    """How a run of a part ended: slots by outcome."""
+    """The slots of a run by outcome."""
 
     finished: list[int] = field(default_factory=list[int])
     reused: list[int] = field(default_factory=list[int])
-    stopped: list[int] = field(default_factory=list[int])  # the budget ended; a later run resumes here
+    stopped: list[int] = field(default_factory=list[int])  # by a budget; a later run resumes
     failed: dict[int, str] = field(default_factory=dict[int, str])
 
 
@@ -45,9 +45,9 @@ def design_part(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> PartOutcome:
-    """Design every slot, one after another. A later run resumes where a model failed or a budget ended.
+    """Design every slot, one after another. A later run resumes where a model failed or a budget was exhausted.
 
-    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError when a model cannot be built.
+    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError if a model cannot be built.
     """
     return _PartRun(workspace, plan, run_id, spending_id or run_id, progress).design()
 
@@ -59,18 +59,18 @@ def run_part(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> PartOutcome:
-    """Finish every slot, including a design that is missing. Raises as `design_part`."""
+    """Finish every slot, including missing designs. Raises as `design_part` does."""
     run = _PartRun(workspace, plan, run_id, spending_id or run_id, progress)
     return run.finish(run.design())
 
 
 def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
-    """The results of the slots, in order. Slots that were not worked, or whose model failed, have none."""
+    """The results of the slots, in order. There is none for a slot that was not worked or whose model failed."""
     return tuple(workspace.store.read(key, SlotResult) for key in result_keys(workspace, plan).values())
 
 
 def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
-    """The keys of the part's results, by slot: those that stay, and those of this configuration."""
+    """The keys of the part's results by slot: of the results that stay, and of the results of this configuration."""
     found = dict(plan.kept)
     for slot in plan.numbers:
         for key in (plan.result_key(slot), plan.partial_key(slot)):
@@ -104,7 +104,7 @@ class _PartRun:
     ideas: dict[int, str] = field(default_factory=dict[int, str])  # by slot
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[int] = field(default_factory=list[int])  # slots with a permanent failure
+    permanent: list[int] = field(default_factory=list[int])  # slots whose model failed for good
 
     @cached_property
     def models(self) -> ExamModels:
@@ -115,7 +115,10 @@ class _PartRun:
         return RunSpending(self.workspace.store, self.plan.part.spending_folder(self.spending_id))
 
     def design(self) -> PartOutcome:
-        """Each design is shown the earlier ones. A design that an earlier run failed to make is also shown the later ones."""
+        """Design the missing slots in order.
+
+        The designer is shown the ideas of earlier slots, and those of later slots that an earlier run has designed.
+        """
         outcome = PartOutcome()
         slots = part_plans(self.workspace, self.plan)
         self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
@@ -157,7 +160,7 @@ class _PartRun:
         return worked.state.plan
 
     def _unless_stopped(self, slot: int, *, design_only: bool = False) -> Worked | None:
-        """Work a slot; None when the part was stopped before the slot began."""
+        """Work a slot; None if the part was stopped before."""
         if self.stop.is_set():
             return None
         try:
@@ -173,9 +176,9 @@ class _PartRun:
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
         work = self.plan.work(slot, self._charged(journal))
-        # A damaged journal is made again from the ledger: the designer is asked what it was asked then.
-        told = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
-        worked = work_item(work, journal, told, design_only=design_only)
+        # A damaged journal is made again from the ledger, so the designer must be shown the same ideas as then.
+        shown = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
+        worked = work_item(work, journal, shown, design_only=design_only)
         if not design_only:
             result = slot_result(work, worked, self.plan.fingerprint)
             key = (self.plan.result_key if worked.over else self.plan.partial_key)(slot)
@@ -184,7 +187,7 @@ class _PartRun:
         return worked
 
     def _charged(self, journal: JournalFile[ExamEvent]) -> ExamModels:
-        """The models, with the budget of the item if there is one."""
+        """The models; if there is a budget, with a meter for the item."""
         if self.plan.budget.unlimited:
             return self.models
         spent = total_spent(call for event in journal.events for call in event.calls)
@@ -197,7 +200,7 @@ class _PartRun:
             self._gather({threads.submit(self._unless_stopped, slot): slot for slot in todo}, outcome)
         except BaseException as error:
             self.stop.set()
-            # An interrupt does not wait for calls in flight: journals keep the finished steps.
+            # After an interrupt, calls in flight are not awaited. Journals keep the finished steps.
             threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             raise
         threads.shutdown()
@@ -232,5 +235,5 @@ class _PartRun:
 
 
 def _idea(plan: IdeaPlan) -> str:
-    """The idea as other designs are shown it."""
+    """The idea in the form in which the designer of other slots is shown it."""
     return f"{plan.idea_summary} Asked for: {plan.what_is_asked}"

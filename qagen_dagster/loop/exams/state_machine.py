@@ -1,4 +1,7 @@
-"""The state machine of one exam item: its events, why an attempt fails, and the next step. Code decides, whatever a model called its verdict."""
+"""The state machine of one exam item: its events, why an attempt fails, and the next step.
+
+Code decides whether an attempt fails, even if a model states a verdict.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ UNUSABLE = "unusable_output"
 
 
 class _ReplyEvent(Record):
-    """A model was asked. `raw` is its text. `failure` says why there is no result."""
+    """A model was asked. `raw` is the text of its reply. `failure` says why there is no result."""
 
     failure: str = ""
     raw: str = ""
@@ -84,7 +87,7 @@ class ExamJournal(Journal[ExamEvent]):
 
 
 def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
-    """The finding about an attempt so far; None when nothing is wrong."""
+    """The finding about an attempt so far; None if no fault was found."""
     if attempt.broken is not None:
         return attempt.broken
     found: Finding | None = None
@@ -112,7 +115,7 @@ def _of_code_checks(examination: Examination) -> Finding | None:
 
 
 def _of_blind(blind: BlindSolution, question: ExamQuestion) -> Finding | None:
-    """The answer of the verifier must be the key and nothing else."""
+    """The finding if the verifier's own answer is not exactly the key; None if it is."""
     key = question.correct_option
     right = blind.right
     if right == (key,):
@@ -181,13 +184,13 @@ class ItemState(Record):
 
 
 class Design(Record):
-    """Ask for an idea. `failures` are earlier attempts that could not be used."""
+    """Ask for an idea. `failures` says why earlier replies could not be used."""
 
     failures: tuple[str, ...] = ()
 
 
 class Implement(Record):
-    """Ask for a question. After the first time, `Implement` has the failed attempt and its finding."""
+    """Ask for a question. From the second attempt on, the step has the failed attempt and its finding."""
 
     number: int
     plan: IdeaPlan
@@ -202,27 +205,27 @@ class Examine(Record):
 
 
 class Solve(Record):
-    """Let the verifier solve it without the key."""
+    """Let the verifier solve the question without the key."""
 
     package: QuestionPackage
 
 
 class Verify(Record):
-    """Let the verifier judge it, after its own solution reached the key."""
+    """Let the verifier judge the question, after the verifier's own solution has reached the key."""
 
     package: QuestionPackage
     blind: BlindSolution
 
 
 class JudgeStyle(Record):
-    """Let the style judge score it."""
+    """Let the style judge score the question."""
 
     package: QuestionPackage
     report: VerifierReport
 
 
 class Accepted(Record):
-    """All checks passed."""
+    """The end of an item that passed all checks."""
 
     plan: IdeaPlan
     attempt: Attempt
@@ -232,7 +235,7 @@ class Accepted(Record):
 
 
 class GivenUp(Record):
-    """Rejected, with the last finding."""
+    """The end of an item that is rejected, with the last finding."""
 
     finding: Finding
 
@@ -241,7 +244,7 @@ Step = Design | Implement | Examine | Solve | Verify | JudgeStyle | Accepted | G
 
 
 def next_step(state: ItemState, limits: ItemLimits) -> Step:
-    """The next step."""
+    """The step after `state`."""
     if state.plan is None:
         if len(state.design_failures) > limits.max_designer_retries:
             return GivenUp(finding=_undesigned(state))
@@ -277,7 +280,7 @@ def transition(state: ItemState, event: ExamEvent) -> ItemState:
 
 
 def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState, int]:
-    """The state after as many events as the limits allow, and the number of these events."""
+    """The state after the events, as far as the limits allow them, and the number of these events."""
     state = ItemState()
     for taken, event in enumerate(events):
         if isinstance(next_step(state, limits), (Accepted, GivenUp)):
@@ -301,7 +304,7 @@ def _station_of(last: Attempt, plan: IdeaPlan) -> Step:
 
 
 def _with_last(state: ItemState, event: Examined | Solved | Verified | Styled) -> ItemState:
-    """The last attempt with the result of a check. A check that gave no result makes the attempt fail."""
+    """The state, in which the last attempt has the result of a check. If the check gave no result, the attempt fails."""
     last = state.last
     if last is None or last.package is None or last.broken is not None:
         raise _unfit(event)
@@ -326,7 +329,7 @@ def _breaking(stage: Stage, event: Solved | Verified | Styled) -> dict[str, obje
 
 
 def _broken(stage: Stage, failure: str) -> Finding:
-    """A check without a result counts as fixable, as the document describes."""
+    """The finding for a step without a result. It counts as fixable, as specified."""
     return Finding(
         stage=stage,
         name=UNUSABLE,

@@ -1,1 +1,1 @@
-"""Physics problems: state machine, tasks, properties, bank."""
+"""Works physics problems: state machine, tasks, properties, bank."""

@@ -1,4 +1,4 @@
-"""Builds the bank of a problem set from the results of its tasks: items, combinations of problems, files, exports, and small pictures for people."""
+"""Builds the bank of a problem set from the results of its tasks: items, combinations, files, exports, and pictures for people."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ EXPORTS = "exports"
 
 @dataclass(frozen=True)
 class Combined:
-    """The problems that can be combined, and one line for each that cannot."""
+    """The combined problems, and one line for each combination that cannot be made yet."""
 
     problems: tuple[Problem, ...]
     missing: tuple[str, ...]
 
 
 def whole_item(record: ProblemRecord) -> str:
-    """The item with its diagram."""
+    """The LaTeX of a problem's item, with its diagram."""
     return with_diagram(record.latex, record.tikz.tikz_code if record.tikz is not None else "")
 
 
@@ -101,13 +101,13 @@ def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, 
 
 
 def _whole(record: ProblemRecord) -> bool:
-    """Whether the item is complete, with its diagram if it has one. A rejected item is not."""
+    """Whether a problem has a complete item, with its diagram if it needs one."""
     done = {one.task.stage for one in record.tasks if one.end.ok}
     return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())
 
 
 def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
-    """The picture of a problem as a thumbnail; None when it has none."""
+    """The picture of a problem as a thumbnail; None if there is no picture or it cannot be drawn."""
     if problem.picture is None:
         return None
     name = "picture.png" if problem.picture.media_type == "image/png" else "picture.jpg"
@@ -115,7 +115,10 @@ def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
 
 
 def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> Shown | None:
-    """The first page of `latex`, compiled by the TeX engine; None without an engine, or if it is not allowed or does not compile."""
+    """A picture of the first page of `latex`.
+
+    Returns None if there is no TeX engine, or if `latex` contains what is not allowed or does not compile.
+    """
     engine = find_engine()
     barred = refused(latex, own_of(allowed_definitions([preamble])))
     pdf = None if engine is None or barred else compile_item(engine, latex, preamble, libraries).pdf
@@ -141,7 +144,7 @@ def _drawn(space: Workspace, source: Source) -> Shown | None:
 
 @dataclass(frozen=True)
 class PublishedBank:
-    """The current bank of a set, the folder of its files, which of them changed, and one line for each problem that could not be worked."""
+    """The current bank of a set, the folder of its files, the changed files, and one line for each problem that could not be worked."""
 
     bank: ProblemBank
     export: BankExport
@@ -151,7 +154,7 @@ class PublishedBank:
 
 
 def read_sources(space: Workspace, key: str) -> ProblemSources:
-    """The problems of a set as they were last read. Raises StoreError when they never were."""
+    """The problems of a set as they were last read. Raises StoreError if they were never read."""
     found = space.store.find(ProblemBank.file_key(key, SOURCES), ProblemSources)
     if found is None:
         raise StoreError(f"problem set {key} has not been read: materialize problem_sources first")
@@ -207,7 +210,7 @@ def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) 
 
 
 def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
-    """In one line each, problems whose source differs from the one in the bank, which stays."""
+    """One line for each problem whose source has changed since the bank was made. The bank keeps the earlier problem."""
     now = read_sources(space, plan.name).problems
     return [
         f"{one.id}: its source has changed, and the bank keeps the earlier problem; --replace takes the new one"
@@ -217,7 +220,7 @@ def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
 
 
 def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
-    """The accepted problems of the published bank. Those of a damaged bank are taken from its history."""
+    """The accepted problems of the published bank. If the bank is damaged, they are taken from its history."""
     bank = space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
     if bank is not None:
         return {one.id: one for one in bank.finished}
@@ -233,7 +236,7 @@ def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
 
 
 def _as_published(problems: Sequence[Problem], former: Mapping[str, ProblemRecord]) -> tuple[Problem, ...]:
-    """The problems; one that the bank has is as the bank has it if its source has changed since."""
+    """The problems. If the source of a published problem has changed, the published problem is returned in its place."""
     found = ((one, former[one.id].problem if one.id in former else one) for one in problems)
     return tuple(now if now.fingerprint == then.fingerprint else then for now, then in found)
 
@@ -245,7 +248,7 @@ def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
 
 
 def reviewed(space: Workspace, bank: ProblemBank) -> ProblemBank:
-    """The bank with the items withdrawn that reviewers rejected. Raises StoreError for a damaged decision."""
+    """The bank, in which the items that reviewers rejected are withdrawn. Raises StoreError for a damaged decision."""
     rejections = rejections_of(space, problem_set_key(bank.name))
     problems = tuple(_with_reviews(one, rejections) for one in bank.problems)
     return bank.model_copy(update={"problems": problems})
@@ -312,7 +315,7 @@ def export_files(export: BankExport) -> dict[str, bytes]:
 
 
 def bank_files(bank: ProblemBank) -> dict[str, bytes]:
-    """bank.json (every problem of the set, including rejected ones) and results.jsonl (the pipeline results of the others)."""
+    """bank.json (all problems of the set) and results.jsonl (the pipeline results of the accepted problems)."""
     timeless = tuple(_timeless(one) for one in bank.problems)
     bank = bank.model_copy(update={"problems": timeless})
     results = [found for one in bank.accepted if (found := pipeline_result(one)) is not None]
@@ -341,7 +344,7 @@ def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> Publis
 
 
 def broken_items(bank: ProblemBank) -> dict[str, str]:
-    """Check the items of the bank again. Returns, by id, what is wrong with items that break a property."""
+    """Check the items of the bank again. Returns the faults of the items that break a property, by the id of the item."""
     found: dict[str, str] = {}
     for record in bank.accepted:
         whole = next((one.latex for one in items_of(record) if one.made == ORIGINAL), "")
@@ -392,7 +395,7 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
 
 
 def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Combined:
-    """Combined problems, once all their parts are scanned and drawn."""
+    """The combined problems of which all parts are scanned and drawn, and one line for each of the others."""
     config = problem_set.config
     known = {one.id for one in plan.problems}
     wanted = {one for group in config.combine for one in group}

@@ -1,4 +1,7 @@
-"""Finds the faults of one text, in words that a model can act on, and what a variant or a conversion has to keep and does not."""
+"""Finds the faults of a text, and what a variant or a conversion should have kept. The words of a fault tell a model what to do.
+
+A function that yields strings yields one for each fault.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.values import Quantity, close, equal, rounds_to, value_of
 from qagen_dagster.records.problems.item import Format
 
-LEAST_WORDS = 8  # of a solution without a relation
+LEAST_WORDS = 8  # minimum words of a solution that contains no relation
 _STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")
 _DOCUMENT = re.compile(r"\\(?:documentclass|usepackage)(?![A-Za-z])|\\(?:begin|end)[ \t]*\{document\}")
 _BOXED = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
@@ -78,7 +81,7 @@ _SENTENCE = re.compile(r"(?<=[.?!])(?=\s|$)|\n\s*\n")
 _IN = re.compile(r"\b(?:in|number of)\s+(?:(?:units|multiples) of\s+)?(?=([^.,;?!]{1,80}))", re.IGNORECASE)
 _TEN = re.compile(r"\$?\s*10\s*\^\s*(?:\{\s*(-?\d{1,2})\s*\}|(\d))")
 _SPACES = re.compile(r"\\[,;:! ]|~")
-_MOST_WORDS = 4  # of a unit: "metres per second squared"
+_MOST_WORDS = 4  # maximum words of a unit: "metres per second squared"
 _PART = re.compile(
     r"\bform\b|\\(?:sqrt|pi|times)(?![A-Za-z])|\bsquare (?:of|root)\b|\breciprocal\b|\bratio\b"
 )
@@ -89,7 +92,7 @@ _CELSIUS = BASES.index("degC")
 
 
 def whole_item(latex: str) -> list[str]:
-    """The faults of `item_faults`, a solution that contains only layout, and commands of a whole document."""
+    """The faults that `item_faults` finds, and these: a solution of only layout, and commands of a whole document."""
     faults = [*item_faults(latex), *own_document(latex)]
     solution = solution_of(latex)
     if solution and not words_of(solution) and not numbers_of(solution):
@@ -98,14 +101,14 @@ def whole_item(latex: str) -> list[str]:
 
 
 def own_document(latex: str) -> Iterator[str]:
-    """Commands that belong in a document, not in an item."""
+    """Faults: commands that belong in a document, not in an item."""
     found = _DOCUMENT.search(plain_of(latex))
     if found:
         yield f"{found.group()} does not belong here: no preamble and no document environment"
 
 
 def right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    """A number of right options other than one."""
+    """Faults: fewer than two options, and a wrong number of right options. Right is one if `one`, else at least one."""
     options = options_of(latex)
     right = sum(option.right for option in options)
     if len(options) < 2:
@@ -117,7 +120,7 @@ def right_ones(latex: str, *, one: bool) -> Iterator[str]:
 
 
 def unlike_options(latex: str) -> Iterator[str]:
-    """Options that occur twice."""
+    """Faults: options that occur twice."""
     texts = [option.text for option in options_of(latex)]
     twice = next((text for text in texts if text and texts.count(text) > 1), None)
     if twice is not None:
@@ -125,7 +128,7 @@ def unlike_options(latex: str) -> Iterator[str]:
 
 
 def other_key(latex: str) -> Iterator[str]:
-    """Right options that are not those which the solution names by letter, or puts into its box."""
+    """Faults: the solution names other letters, or has another answer in its box, than the options that are marked right."""
     options, solution = options_of(latex), solution_of(latex)
     right = [option.text for option in options if option.right]
     lettered = len(environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
@@ -145,7 +148,7 @@ def other_key(latex: str) -> Iterator[str]:
 
 
 def differs(option: str, boxed: str) -> bool:
-    """Whether two answers are different for sure. A unit that only one of them has may stand beside the box."""
+    """Whether two answers certainly differ. If only one of them has a unit, only the numbers are compared."""
     try:
         one, other = (value_of(bare_answer(text)) for text in (option, boxed))
     except ValueError:
@@ -156,7 +159,7 @@ def differs(option: str, boxed: str) -> bool:
 
 
 def exactly(option: str, boxed: str) -> bool:
-    """Whether two answers are one value without rounding, or the same words."""
+    """Whether two answers are the same value without rounding, or the same words."""
     try:
         return equal(value_of(bare_answer(option)), value_of(bare_answer(boxed)))
     except ValueError:
@@ -168,19 +171,19 @@ def _letters(letters: Collection[str]) -> str:
 
 
 def stepless(solution: str) -> Iterator[str]:
-    """A solution that only names its answer."""
+    """Faults: a solution that only names its answer."""
     text = without_pictures(solution)
     if not _STEP.search(text) and len(text.split()) < LEAST_WORDS:
         yield "the solution shows no steps"
 
 
 def undrawn(picture: str) -> bool:
-    """Whether a picture draws nothing, comments aside."""
+    """Whether a picture draws nothing. Comments do not count."""
     return not _DRAWS.search(plain_of(picture))
 
 
 def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
-    """A text that is the same as an earlier one."""
+    """Faults: the text is the same as an earlier one."""
     for number, one in enumerate(earlier, 1):
         if same_words(text, one) and same_numbers(text, one):
             yield f"it is number {number} once more: make another one"
@@ -188,7 +191,7 @@ def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
 
 
 def is_value(answer: str) -> bool:
-    """Whether an answer is one value and not a sentence."""
+    """Whether an answer is a single value and not a sentence."""
     try:
         value_of(answer)
     except ValueError:
@@ -197,7 +200,7 @@ def is_value(answer: str) -> bool:
 
 
 def is_number(answer: str) -> bool:
-    """Whether an answer is one value without symbols."""
+    """Whether an answer is a single value without symbols."""
     try:
         return not read_value(answer).symbols
     except ValueError:
@@ -205,16 +208,19 @@ def is_number(answer: str) -> bool:
 
 
 def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
-    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that a variant names and that only the solution of its source has."""
-    told, worked = dict(_constants(source)), dict(_constants(solution))
+    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that the text of a variant states.
+
+    Of its source, only the solution states these values, and not the text.
+    """
+    stated, worked = dict(_constants(source)), dict(_constants(solution))
     only_worked = set(numbers_of(solution)) - set(numbers_of(source))
     for symbol, value in dict(_constants(variant)).items():
-        if symbol not in told and (worked.get(symbol) == value or value in only_worked):
+        if symbol not in stated and (worked.get(symbol) == value or value in only_worked):
             yield value
 
 
 def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
-    """Symbols of constants with the values in formulas."""
+    """The symbols of constants with their values in formulas."""
     for formula in _FORMULA.finditer(without_layout(latex)):
         for side in re.split(r"[,;]", next(filter(None, formula.groups()))):
             found = _CONSTANT.fullmatch(side)
@@ -224,7 +230,7 @@ def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
 
 
 def given_faults(source: str, variant: str) -> Iterator[str]:
-    """Values with a unit of another scale than in the source, and relations with another sign."""
+    """Faults: a value whose unit has another scale than in the source, and a relation with another sign."""
     yield from _scales(source, variant)
     old, new = _relations(source), _relations(variant)
     before = Counter({side: len(written) for side, written in old.items()})
@@ -253,7 +259,7 @@ def _scales(source: str, variant: str) -> Iterator[str]:
 
 
 def _lost(unit: Unit, before: Sequence[Unit | None], after: Sequence[Unit | None]) -> bool:
-    """Whether the values cannot be the same, even if each value with an unreadable unit is right."""
+    """Whether the values cannot have the same units, even if every unreadable unit is right."""
     old, new = _kind(unit, before), _kind(unit, after)
     more, fewer = sum((old - new).values()), sum((new - old).values())
     return more > len(after) - sum(new.values()) or fewer > len(before) - sum(old.values())
@@ -264,7 +270,7 @@ def _kind(unit: Unit, units: Sequence[Unit | None]) -> Counter[_Scale]:
 
 
 def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
-    """The units of each value; None for an unreadable unit."""
+    """The units with which each value occurs; None stands for an unreadable unit."""
     found: dict[Fraction, list[Unit | None]] = {}
     for value, behind, inside in amounts_of(latex):
         found.setdefault(value, []).append(_unit(behind, inside=inside))
@@ -272,7 +278,7 @@ def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
 
 
 def _unit(behind: str, *, inside: bool) -> Unit | None:
-    """The unit at the beginning of a text. In a formula a unit is upright: m in italics is a symbol."""
+    """The unit at the beginning of a text. In a formula (`inside`) a unit must be upright, because an italic m is a symbol."""
     text = behind.replace(r"\per ", "/")
     if inside:
         end = _END.search(text)
@@ -304,7 +310,7 @@ def _read(text: str) -> Unit | None:
 
 
 def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
-    """The sides of formulas that contain a number and a sign between two terms, with normalized symbols, each with its text."""
+    """The sides of formulas that contain a number and a sign between two terms. The keys are their normalized symbols."""
     found: dict[tuple[str, ...], list[str]] = {}
     for formula in _FORMULA.finditer(without_layout(_DISPLAY.sub("$$", latex))):
         for side in _SIDE.split(next(filter(None, formula.groups()))):
@@ -336,7 +342,7 @@ def _signs(pieces: Sequence[str]) -> Iterator[int]:
 
 
 def _turned(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether the two differ only in signs between terms."""
+    """Whether two sides differ only in signs between terms."""
     if len(before) != len(after):
         return False
     places = set(_signs(before)) & set(_signs(after))
@@ -345,7 +351,10 @@ def _turned(before: Sequence[str], after: Sequence[str]) -> bool:
 
 
 def answer_of(item: str) -> str | None:
-    """The final answer of an item as LaTeX: of its only right option, else of its solution. None if it has none."""
+    """The final answer of an item as LaTeX: its only right option, or if it has no right option, the answer of its solution.
+
+    Returns None if there are several right options, or no answer is found.
+    """
     right = [one.text for one in options_of(item) if one.right]
     if len(right) == 1:
         return right[0]
@@ -353,7 +362,7 @@ def answer_of(item: str) -> str | None:
 
 
 def asks_number(converted: str) -> Iterator[str]:
-    """Faults that keep a conversion from asking for a number and ending with one."""
+    """Faults: the conversion does not ask for a number, or does not end with a number."""
     if not _ASKS_NUMBER.search(statement_of(converted)):
         yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
     answer = answer_of(converted)
@@ -362,7 +371,7 @@ def asks_number(converted: str) -> Iterator[str]:
 
 
 def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
-    """Faults when the answer differs from that of the source. Several statements are not compared."""
+    """Faults: the answer differs from that of the source. Answers with several right statements are not compared."""
     old, new = answer_of(source), answer_of(converted)
     if target is Format.MCQ_MC or old is None or not numbers_of(old):
         return
@@ -382,7 +391,7 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
 
 
 def _same_number(source: str, converted: str, old: str, new: str) -> bool:
-    """Whether the number asked for is the source's answer in the unit asked for. True when it cannot be decided."""
+    """Whether the converted answer is the source's answer in the unit that is asked for. True if that cannot be decided."""
     mine, theirs = value_of(bare_answer(old)), value_of(bare_answer(new))
     asked = question_of(converted)
     if len(_PART.findall(asked)) > len(_PART.findall(question_of(source))):
@@ -401,7 +410,7 @@ def _same_number(source: str, converted: str, old: str, new: str) -> bool:
 
 
 def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
-    """Whether both values are equal, or one is the other rounded as the question asks."""
+    """Whether both values are equal, or one value is the other rounded as the question asks."""
     turned = tuple(one and (one[1:] if one.startswith("-") else f"-{one}") for one in theirs.numbers)
     signs = [theirs, replace(theirs, numbers=turned)]
     rounded = [replace(one, last_place=_step(one, asked)) for one in signs]
@@ -413,7 +422,7 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
 
 
 def _step(shown: Quantity, asked: str) -> Fraction | None:
-    """The value of the last digit of a number; of an integer that is asked for rounded, the value of its last non-zero digit."""
+    """The value of the last digit of a number. If the question asks for a rounded integer, that of its last non-zero digit."""
     whole = _whole(shown)
     if whole is None:
         return shown.last_place
@@ -428,7 +437,7 @@ def _whole(one: Quantity) -> int | None:
 
 
 def _units_of(asked: str) -> Iterator[Unit]:
-    """The units in which the questions and requests want the answer: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
+    """The units in which a text asks for the answer: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
     for sentence in _SENTENCE.split(_SPACES.sub(" ", asked)):
         if not (sentence.rstrip().endswith("?") or _ASKS_NUMBER.search(sentence)):
             continue
@@ -454,7 +463,7 @@ def _unit_of_answer(text: str) -> Unit | None:
 
 
 def _only_asks(source: str, asked: str) -> bool:
-    """Whether a question is its source's with one additional sentence that names no unit and has no formula."""
+    """Whether `asked` is the question of the source with one additional sentence that has no unit, number or formula."""
     *before, last = [one for one in _SENTENCE.split(asked) if one.strip()] or [""]
     plain = not ("$" in last or "\\" in last or _IN.search(last) or numbers_of(last))
     return plain and same_words("".join(before), source)

@@ -1,4 +1,4 @@
-"""What a task of a problem works on: its models and tools, the LaTeX of its item, and the fingerprint of all that its result depends on."""
+"""The inputs of a problem's task: models and tools, the LaTeX of the item, and the fingerprint of all that the result depends on."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ ROLE_OF = {
 }
 CompileLatex = Callable[
     [str, str, tuple[str, ...]], Compiled
-]  # an item or a picture, its preamble, its libraries
+]  # takes an item or a picture, its preamble and its libraries
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
 _ASKS_INTEGER = re.compile(
     r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",
     re.IGNORECASE,
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
-PROBLEM_VERSION = "3"  # increase when the same responses would give another result
+PROBLEM_VERSION = "3"  # increase if the same responses would give another result
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A TeX engine for tasks. `name` identifies it, so that another engine checks everything again."""
+    """A TeX engine for tasks. `name` identifies the engine, so that everything is checked again if the engine changes."""
 
     name: str
     compile: CompileLatex
@@ -75,7 +75,7 @@ NO_ENGINE = Compiler("none", _uncompiled)
 
 @dataclass(frozen=True)
 class References:
-    """What the role that draws may search. `version` changes with the files."""
+    """The references that the role that draws may search. `version` changes with the files."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     version: str = ""
@@ -94,12 +94,15 @@ class ProblemWork:
     references: References = field(default_factory=References)
 
     def metered(self, meter: Meter) -> ProblemWork:
-        """The same work, whose calls `meter` checks and records."""
+        """The same work with models whose calls `meter` checks and records."""
         return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:
-    """`latex` with the diagram at its mark, else before the options, else before the solution; unchanged if it has a diagram."""
+    """`latex` with the diagram at its mark. Without a mark, it stands before the options, or else before the solution or at the end.
+
+    `latex` is returned unchanged if it has a diagram already.
+    """
     if not tikz_code.strip() or tikz_pictures(latex):
         return latex
     shown = _centred(tikz_code)
@@ -114,7 +117,10 @@ def with_diagram(latex: str, tikz_code: str) -> str:
 
 
 def with_figure_of(latex: str, source: str) -> str:
-    """`latex` with the drawings of its source at its marks, if it has none of its own: one at each mark, or all at the first."""
+    """`latex` with the drawings of its source at its marks, if it has no drawings of its own.
+
+    If there are as many marks as drawings, each mark gets one. Else the first mark gets all.
+    """
     drawings = tikz_pictures(source)
     lines = latex.split("\n")
     marks = _marks(lines)
@@ -147,7 +153,7 @@ def item_of(problem: Problem, state: ProblemState) -> str:
 
 
 def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
-    """The kind that a person gave, else the classifier's; None if nobody gave one."""
+    """The kind that a person gave, or else the classifier; None if neither gave a kind."""
     if problem.kind is not None:
         return problem.kind
     known = problem.classification
@@ -158,7 +164,7 @@ def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
 
 
 def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
-    """The kind whose prompt the scanner uses: the known one, else the one that loose TeX looks like, else mcq_sc."""
+    """The kind whose prompt the scanner uses: the known kind, or else subjective for TeX without options, and mcq_sc for the rest."""
     known = kind_of(problem, state)
     if known is not None:
         return known
@@ -167,7 +173,7 @@ def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
 
 
 def format_of(problem: Problem, state: ProblemState) -> Format:
-    """The format to convert from: the one that a person gave, else the one that its structure and its words show."""
+    """The format to convert from: the format that a person gave, or else the one that the item's structure and words show."""
     if problem.source_format is not None:
         return problem.source_format
     item = item_of(problem, state)
@@ -187,14 +193,14 @@ def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
 
 
 def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
-    """Changes with everything that can change the result of a task: model, prompt, problem, and earlier results."""
-    told = [
+    """A hash of everything that can change the result of a task: model, prompt, problem, and earlier results."""
+    results = [
         one.result.model_dump_json()
         for one in state.results
         if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
         and one.result is not None
     ]
-    told += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
+    results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [
             PROBLEM_VERSION,
@@ -207,19 +213,19 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
             work.references.version if task.stage is Stage.DIAGRAM else "",
             work.compiler.name,
             str(work.seed),
-            *told,
+            *results,
         ]
     )
 
 
 def engine_compiler() -> Compiler:
-    """The TeX engine of this machine. Without one only the structure is checked."""
+    """The TeX engine of this machine. If there is none, only the structure of LaTeX is checked."""
     engine = find_engine()
     return NO_ENGINE if engine is None else _compiler(engine)
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
-    """The references for the role that draws, and one line for each folder or file that was left out because it is missing or unreadable."""
+    """The references for the role that draws, and one line for each folder or file that is missing or unreadable."""
     if not folders:
         return References(), ()
     store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
@@ -229,19 +235,19 @@ def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[Referenc
 
 @lru_cache(maxsize=4)
 def _references(folders: tuple[Path, ...], signature: str, threads: int) -> ReferenceStore:
-    """Cached until a file changes (`signature`). The embedder is the local one, which needs no API key."""
+    """The references of the folders, cached until `signature` changes. The embedder is local and needs no API key."""
     del signature
     return read_references(folders, LocalEmbedder(EmbedderSpec(), threads))
 
 
 def _signature(folders: Sequence[Path]) -> str:
-    """Changes with the names, sizes and times of the files in the folders."""
-    told: list[str] = []
+    """A hash of the names, sizes and times of the files in the folders."""
+    states: list[str] = []
     for path in sorted(path for folder in folders for path in folder.rglob("*")):
         with contextlib.suppress(OSError):  # deleted since it was listed
             found = path.stat()
-            told.append(f"{path} {found.st_size} {found.st_mtime_ns}")
-    return fingerprint(told)
+            states.append(f"{path} {found.st_size} {found.st_mtime_ns}")
+    return fingerprint(states)
 
 
 def _compiler(engine: Engine) -> Compiler:

@@ -6,12 +6,7 @@ from functools import lru_cache
 
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
-from qagen_dagster.loop.problems.bank import (
-    FILES,
-    plan_problem_set,
-    read_sources,
-    reviewed,
-)
+from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources, reviewed
 from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, problem_specs
 from qagen_dagster.loop.problems.properties import problem_prompt_hashes
@@ -25,7 +20,7 @@ from qagen_dagster.records.text import counted
 
 
 def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:
-    """The configuration and the source files with which a run would make the bank. Raises ConfigError."""
+    """The configuration with which a run would make the bank, including the source files. Raises ConfigError."""
     problem_set = find_problem_set(space.settings.corpora, key)
     made = _bank(space, key)
     name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
@@ -57,7 +52,7 @@ def made_problems(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
-    """Why a bank that was made once is out of date, in one line each. Raises ConfigError and StoreError.
+    """The reasons why an existing bank is out of date, in one line each. Raises ConfigError and StoreError.
 
     Changed pictures and PDF files are found when `problem_sources` is materialized, because they must be drawn to be compared.
     """
@@ -85,7 +80,7 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
 
 
 def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: dict[str, str] | None) -> bool:
-    """Whether the bank has the results that the configuration gives, and none is missing."""
+    """Whether all results that the configuration gives exist, and the bank has these (`stored`)."""
     work = plan.work(problem, plan.placeholder_models(), space.store)
     worked = work_problem(work, plan.results(problem, space.store), ())
     known = stored or {}

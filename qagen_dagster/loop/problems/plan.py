@@ -11,13 +11,7 @@ from qagen_dagster.agents.problems.roles import prompts
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.inputs import (
-    NO_ENGINE,
-    ROLE_OF,
-    Compiler,
-    ProblemWork,
-    References,
-)
+from qagen_dagster.loop.problems.inputs import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
 from qagen_dagster.loop.problems.run_problem import BLIND, TaskResults
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.shared_budget import effective_budget
@@ -79,18 +73,18 @@ class SetPlan:
         return {one.id: one for one in self.problems}
 
     def problem(self, problem_id: str) -> Problem:
-        """Raises ConfigError for a problem that is not in the set."""
+        """The problem with this id. Raises ConfigError if it is not in the set."""
         found = self._by_id.get(problem_id)
         if found is None:
             raise ConfigError(f"there is no problem {problem_id!r} in {self.name}")
         return found
 
     def models(self, workspace: Workspace) -> dict[Role, Model]:
-        """Raises ConfigError when a model cannot be built."""
+        """The model of each role. Raises ConfigError if a model cannot be built."""
         return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
     def placeholder_models(self) -> dict[Role, Model]:
-        """Models that cannot be asked, for reading results."""
+        """Models that cannot be asked. They are enough to read stored results."""
         return {role: _PlaceholderModel(spec) for role, spec in self.specs.items()}
 
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
@@ -132,7 +126,7 @@ class _PlaceholderModel:
 
 
 def wishes_of(problem_set: ProblemSet, stages: tuple[Stage, ...] = FULL) -> Wishes:
-    """What the author of a set wants of every problem."""
+    """The tasks that the author of a set wants for every problem."""
     config = problem_set.config
     return Wishes(
         stages=stages,
@@ -153,7 +147,7 @@ def plan_set(
     compiler: Compiler = NO_ENGINE,
     references: References | None = None,
 ) -> SetPlan:
-    """Resolve models and prompts. Raises ConfigError. Asks no model and writes nothing."""
+    """Plan a set: resolve its models and prompts. Asks no model and writes nothing. Raises ConfigError."""
     chosen = options or ProblemOptions()
     twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
     if twice:
@@ -184,7 +178,10 @@ def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
 
 
 def vision_fault(plan: SetPlan, problem: Problem) -> str:
-    """The model that would need to see pictures and cannot, in one line; empty if there is none or the problem is not only a picture."""
+    """One line that names a model that must see the problem's picture and does not accept pictures.
+
+    Empty if there is no such model, or if the problem is not only a picture.
+    """
     if problem.picture is None or problem.tex.strip():
         return ""
     readers = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
@@ -211,7 +208,7 @@ def picture_key(picture: Picture) -> str:
 
 
 def see_picture(store: Store, picture: Picture) -> Image:
-    """The picture for a model. Raises StoreError when its bytes are missing."""
+    """The stored picture in the form that a model gets. Raises StoreError if its bytes are missing."""
     return Image(
         media_type=picture.media_type,
         data=store.read_bytes(picture_key(picture)),

@@ -1,7 +1,7 @@
 """The correctness properties of the physics question pipeline, as pure checks.
 
-Properties 2, 13, 14 and 15 are those of the pipeline itself: which prompt is used, which items are selected, what is written. The others are
-those of one output each.
+Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
+others concerns one output. A function `..._breaches` returns the breaches of the property that its docstring states.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
 
 
 def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
-    """Property 2: the scanner's prompt is that of the kind, or that of mcq_sc for an unknown kind."""
+    """Property 2: the scanner's prompt is the one for the question's kind, or the one for mcq_sc if the kind is unknown."""
     known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
     if prompt == f"problem_scan_{known}":
         return ()
@@ -79,7 +79,7 @@ def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
 
 
 def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) -> tuple[Problem, ...]:
-    """Property 13: the problems with an index in [start, end], both included; all problems without a range.
+    """Property 13: select the problems with an index from start to end, both included, or all problems if there is no range.
 
     Raises ConfigError for an invalid range or a range without a problem.
     """
@@ -105,7 +105,7 @@ def output_breaches(path: str, expected: bytes, found: bytes | None) -> tuple[Br
 
 
 def problem_prompt_hashes() -> dict[str, str]:
-    """Property 15: every role and kind has a prompt, with a system and a user part. Their hashes, by name.
+    """Property 15: every role and kind has a prompt with a system and a user part. Returns the hashes of the prompts by name.
 
     Raises ConfigError, which names the file that lacks a part.
     """
@@ -113,10 +113,10 @@ def problem_prompt_hashes() -> dict[str, str]:
 
 
 def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:
-    r"""Property 3: from `\item` to `\end{solution}`, with a tasks environment if `kind` has options in one.
+    r"""Property 3: an item reaches from `\item` to `\end{solution}`, and has a tasks environment if its kind needs one.
 
-    If not `strict`, a tasks environment is allowed in kinds that need none. Without a kind only the key is checked:
-    the marked option, the option that the solution names, and its boxed answer agree.
+    If `strict`, kinds that need no tasks environment must not have one. If the kind is unknown, only the key of the options is
+    checked: the marked option, the option that the solution names, and the boxed answer must agree.
     """
     faults = whole_item(latex)
     tasks = has_environment(latex, "tasks")
@@ -134,7 +134,7 @@ def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True)
 def diagram_breaches(
     classification: ClassificationResult | None, tikz_code: str | None
 ) -> tuple[Breach, ...]:
-    """Property 4: a problem with a diagram has TikZ code with a tikzpicture. Without a classification it must have a diagram."""
+    """Property 4: a problem with a diagram has TikZ code with a tikzpicture. An unclassified problem counts as one with a diagram."""
     if classification is not None and not classification.has_diagram:
         return ()
     if not (tikz_code or "").strip():
@@ -159,7 +159,7 @@ def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
 def alternate_breaches(
     item: str, alternate: AlternateResult, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Property 6: a solution that differs from the original and the `earlier` ones and reaches the original's answer."""
+    """Property 6: a solution differs from the original and from the `earlier` solutions, and reaches the original's answer."""
     text = alternate.solution.strip()
     if not (text.startswith(r"\begin{solution}") and text.endswith(r"\end{solution}")):
         return _breaches(6, [r"the solution must run from \begin{solution} to \end{solution}"])
@@ -170,7 +170,7 @@ def alternate_breaches(
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
     faults += _other_letters(solution_of(item), text)
-    if not any(other_key(item)):  # else the item is at fault, and not this solution
+    if not any(other_key(item)):  # otherwise the fault is in the item, not in this solution
         faults += other_key(f"\\item {statement_of(item)}\n{text}")
     faults += _other_answers(item, alternate)
     return _breaches(6, faults)
@@ -179,8 +179,8 @@ def alternate_breaches(
 def variant_breaches(
     kind: VariantKind, source: str, variant: str, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Properties 7, 8 and 9: a variant of one problem changes only what it may change, differs from the `earlier` ones of its kind, and
-    has a complete solution.
+    """Properties 7, 8 and 9: a variant changes only what its kind may change, differs from the `earlier` variants of its kind,
+    and has a complete solution.
     """
     again = repeated(statement_of(variant), [statement_of(one) for one in earlier])
     complete = _complete(kind, source, variant)
@@ -196,7 +196,10 @@ def variant_breaches(
 def combined_breaches(
     sources: Sequence[str], variant: str, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Property 10: one coherent problem with one solution, not joined fragments, and different from the `earlier` ones."""
+    """Property 10: a combined problem is one coherent problem with one solution, not joined fragments.
+
+    It also differs from the `earlier` ones.
+    """
     faults = whole_item(variant)
     if has_environment(variant, "tasks"):
         faults += [*right_ones(variant, one=False), *unlike_options(variant), *other_key(variant)]
@@ -217,7 +220,7 @@ def combined_breaches(
 
 
 def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Breach, ...]:
-    """Property 11: the structure is that of the target format, and the answer is still the source's."""
+    """Property 11: a conversion has the structure of the target format, and keeps the answer of its source."""
     faults = whole_item(converted)
     tasks = has_environment(converted, "tasks")
     if target.is_mcq and not tasks:
@@ -247,7 +250,7 @@ def _numerical(source: str, variant: str) -> Iterator[str]:
 
 
 def _drawing(item: str) -> list[list[str]]:
-    """The drawings of an item without layout. Values may occur only there."""
+    """The drawings of an item without layout. They are compared because a value may occur only in a drawing."""
     return [one.split() for one in tikz_pictures(question_of(item))]
 
 
@@ -296,7 +299,7 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
 
 
 def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
-    """Answers that an alternate does not reach: the final one, or if there are several boxes each of them, in any order."""
+    """Faults: an alternate solution does not reach the final answer, or one of several boxed answers (in any order)."""
     original, several = answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return
@@ -343,6 +346,6 @@ def _shown(numbers: Counter[Fraction]) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """The usual notation, where it is exact."""
+    """The number in decimal notation if that is exact, else as a fraction."""
     text = f"{float(number):.12g}"
     return text if Fraction(text) == number else str(number)

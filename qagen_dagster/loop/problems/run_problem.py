@@ -1,7 +1,8 @@
-"""Works one physics problem: performs each task of its state machine and stores its result before the next. Stored results are reused.
+"""Works one physics problem: performs the tasks of its state machine, and stores each result before the next task.
 
-A task uses what code can provide, else it asks the role and checks its output. The key of a result names everything that it depends on,
-so the stored results replace a journal. Several processes can work on different branches.
+Stored results are reused. If code can provide a result, no model is asked; otherwise the role is asked and its output is checked. The
+key of a result covers everything that the result depends on, so no journal is needed. Several processes can work on different
+branches.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ _FIELDS = {
 
 
 def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
-    """Do `task`. Raises ModelError when the model is not available; then nothing of the task is kept."""
+    """Do `task`. Raises ModelError if the model is not available. Then nothing of the task is kept."""
     found = _TaskRun(task, work, state).do()
     return found.model_copy(
         update={"warnings": _warnings(found), "at": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -284,14 +285,14 @@ class _TaskRun:
         ).model_copy(update={_FIELDS[self.task.stage]: said.result})
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
-        """The result of code, without a model."""
+        """The task's result if code provides it without a model. LaTeX is compiled."""
         preamble = self.work.problem.preamble
         compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
         taken = TaskResult(task=self.task, end=TaskEnd.GIVEN, compiled=compiled)
         return taken.model_copy(update={_FIELDS[self.task.stage]: result})
 
     def _pictures(self) -> tuple[Image, ...]:
-        """The pictures for the role: only roles that read pictures and models that accept them get any."""
+        """The pictures for the role; empty if the role reads no pictures or its model does not accept them."""
         picture = self.work.problem.picture
         reads = self.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
         if picture is None or not reads or not self.work.models[ROLE_OF[self.task.stage]].spec.images:
@@ -332,7 +333,7 @@ class _TaskRun:
 
 
 def _nothing(_result: ClassificationResult) -> tuple[Breach, ...]:
-    """Property 1 is the schema of the result."""
+    """No breaches. Property 1 is checked by the schema of the result."""
     return ()
 
 
@@ -364,7 +365,7 @@ def _to_draw(item: str) -> str:
 
 @dataclass(frozen=True)
 class TaskResults:
-    """Stores the results of one problem. `kept` are those that the bank has: key of a task to its fingerprint."""
+    """Stores the results of one problem. `kept` has the fingerprints of the results in the bank by the keys of their tasks."""
 
     store: Store
     problem_set: str
@@ -387,7 +388,7 @@ class TaskResults:
 
 @dataclass(frozen=True)
 class Worked:
-    """The progress of a problem. `asked` counts the tasks done in this run, `stopped` says which budget ended."""
+    """The progress of a problem. `asked` is the number of tasks done in this run. `stopped` says which budget is exhausted."""
 
     state: ProblemState
     step: Step
@@ -404,7 +405,7 @@ class Worked:
 def work_problem(work: ProblemWork, results: TaskResults, stages: Collection[Stage]) -> Worked:
     """Do the missing tasks of `stages` in order. Results of other stages are only looked up.
 
-    Raises ModelError. Finished tasks are kept.
+    Raises ModelError. The results of finished tasks are kept.
     """
     state, asked = ProblemState(), 0
     step = next_step(state, work.tasks)

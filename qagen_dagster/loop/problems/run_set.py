@@ -29,13 +29,13 @@ from qagen_dagster.records.problems.result import (
 )
 
 _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
-STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a run early
+STOP_AFTER = 3  # a run ends early after this many permanent model failures without any success
 Progress = Callable[[int, int, str], None]
 _NOT_TRIED = "not tried: the model failed for good before"
 
 
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:
-    """The record of a problem. Rejected outputs appear only among its tasks."""
+    """The record of a problem. Rejected outputs appear only in its tasks."""
     results, ended = worked.state.results, worked.ended
     good = [one for one in results if one.end in (TaskEnd.DONE, TaskEnd.GIVEN)]
     scan = next((one for one in good if one.scan is not None), None)
@@ -62,7 +62,7 @@ def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> Pr
 
 
 def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
-    """The result as the design of the pipeline describes it; None for a problem that was never classified."""
+    """The result of a problem in the form that the pipeline's design describes; None if the problem was never classified."""
     if record.classification is None:
         return None
     return PipelineResult(
@@ -77,12 +77,12 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
 
 
 def failures(record: ProblemRecord) -> tuple[str, ...]:
-    """One line for each thing that was requested and is missing."""
+    """One line for each requested output that is missing."""
     return tuple(_outcome_line(record, one) for one in record.tasks if not one.end.ok)
 
 
 def refusals(record: ProblemRecord) -> tuple[str, ...]:
-    """The part of `failures` that leaves the problem itself valid: another solution, variant or format that is impossible."""
+    """Those of `failures` that leave the problem itself valid: a further solution, variant or format is impossible."""
     return tuple(
         _outcome_line(record, one)
         for one in record.tasks
@@ -98,14 +98,14 @@ def _outcome_line(record: ProblemRecord, one: TaskResult) -> str:
 
 @dataclass
 class SetOutcome:
-    """How a run ended: problems by outcome.
+    """The problems of a run by outcome.
 
-    A finished problem has every task of the stages, or was rejected. A reused one had them before.
+    A finished problem has a result for every task of the stages, or was rejected. A reused problem had these results before the run.
     """
 
     finished: list[str] = field(default_factory=list[str])
     reused: list[str] = field(default_factory=list[str])
-    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run resumes here
+    stopped: list[str] = field(default_factory=list[str])  # by a budget; a later run resumes
     failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -120,7 +120,7 @@ def run_stages(
 ) -> SetOutcome:
     """Do the missing tasks of `stages` for the named problems.
 
-    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError for an unknown problem, or when a model
+    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError for an unknown problem, and if a model
     cannot be built.
     """
     problems = [plan.problem(one) for one in problem_ids]
@@ -140,7 +140,7 @@ def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> Prob
 
 
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
-    """All problems of the set in their current state, and those that only the published bank has."""
+    """A bank of all problems of the set in their current state, and of the problems that only the published bank has."""
     records = {one.id: gather_record(workspace, plan, one) for one in plan.problems}
     if (plan.refresh or not plan.replace) and plan.former.keys() - records.keys():
         records = {**plan.former, **records}
@@ -179,7 +179,7 @@ class _SetRun:
             self._gather({threads.submit(self._unless_stopped, one): one.id for one in problems}, outcome)
         except BaseException as error:
             self.stop.set()
-            # An interrupt does not wait for calls in flight: finished tasks are kept.
+            # After an interrupt, calls in flight are not awaited. Finished tasks are kept.
             threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             raise
         threads.shutdown()
@@ -189,7 +189,7 @@ class _SetRun:
         return outcome
 
     def _unless_stopped(self, problem: Problem) -> Worked | None:
-        """Work a problem; None when the run was stopped before the problem began."""
+        """Work a problem; None if the run was stopped before."""
         if self.stop.is_set():
             return None
         try:

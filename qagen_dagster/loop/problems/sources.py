@@ -35,9 +35,9 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Named:
-    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is what a person says about them.
+    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is the kind that a person gave.
 
-    With `within`, a folder's path without links, it is read only from inside that folder.
+    If `within` is given (a folder's path without links), the file is read only if it is inside that folder.
     """
 
     path: Path
@@ -85,14 +85,14 @@ def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
 
 
 def combined(problem_id: str, source: str, parts: Sequence[str], style: str = "") -> Problem:
-    """A problem that combines several items."""
+    """A problem that asks to combine the items `parts`."""
     return Problem(
         id=problem_id, input=ProblemInput.COMBINED, source_path=source, parts=tuple(parts), style=style
     )
 
 
 def described(words: str) -> Problem:
-    """A diagram that is given only in words."""
+    """A problem that is only the description of a diagram in words."""
     return Problem(id="diagram", input=ProblemInput.DESCRIPTION, source_path="description", tex=words)
 
 
@@ -141,7 +141,7 @@ def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
 
 
 def _pages(space: Workspace, named: Named) -> int:
-    """Raises DocumentError when the PDF cannot be read."""
+    """The number of pages of a PDF. Raises DocumentError if the PDF cannot be read."""
     parsed = space.parsers().parse(named.source, _QUIET)
     count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
     if not count:
@@ -178,7 +178,7 @@ def _prefix(path: Path) -> str:
 
 
 def _renamed(problems: Sequence[Problem], taken: set[str]) -> list[Problem]:
-    """The problems with unique ids: files may have the same stem."""
+    """The problems with ids that are not in `taken`, because several files may have the same stem."""
     if not any(one.id in taken for one in problems):
         return list(problems)
     number = 2

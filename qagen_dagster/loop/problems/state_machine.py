@@ -1,6 +1,6 @@
 """The state machine of one physics problem: its tasks, the next task, and when the problem is finished.
 
-The order is that of the design: classify, scan, draw, read the ideas; then alternates, variants and conversions, which do not
+The design sets the order: classify, scan, draw, read the ideas; then alternates, variants and conversions, which do not
 depend on each other. The code is pure.
 """
 
@@ -28,13 +28,13 @@ from qagen_dagster.records.problems.result import (
 )
 
 FULL = tuple(Stage)
-DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # a problem without one of these is lost
+DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # if one of these fails, the problem is lost
 BASE = (*DECISIVE, Stage.IDEA)  # everything else is made from these
 _Count = Annotated[int, Field(ge=0, le=MOST_VARIANTS)]
 
 
 class Wishes(Record):
-    """What to make of every problem. Stages that are not in `stages` are left out."""
+    """The tasks that are wanted for every problem. Stages that are not in `stages` are left out."""
 
     stages: tuple[Stage, ...] = FULL
     alternates: _Count = 0
@@ -59,11 +59,11 @@ class ProblemState(Record):
     absent: tuple[Task, ...] = ()
 
     def of(self, task: Task) -> TaskResult | None:
-        """The result of a task."""
+        """The result of a task; None if there is none."""
         return next((one for one in self.results if one.task == task), None)
 
     def first(self, stage: Stage) -> TaskResult | None:
-        """The result of the first task of a stage."""
+        """The result of the first task of a stage; None if there is none."""
         return next((one for one in self.results if one.task.stage is stage), None)
 
 
@@ -74,7 +74,7 @@ class Perform(Record):
 
 
 class Ended(Record):
-    """Nothing is left to do, or nothing can be done."""
+    """Nothing is left to do, or nothing more can be done."""
 
     end: ProblemEnd
     detail: str = ""
@@ -100,7 +100,7 @@ def tasks_of(problem: Problem, wishes: Wishes) -> tuple[Task, ...]:
 
 
 def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
-    """The next step."""
+    """The step after `state`: the first task without a result, or the end."""
     for task in tasks:
         if task in state.absent:
             if task.stage in BASE:
@@ -114,13 +114,13 @@ def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
     if state.absent:
         return Ended(end=ProblemEnd.UNFINISHED, detail=f"{state.absent[0].key} is not done yet")
     made = [one for one in state.results if one.task.variant is VariantKind.MULTI]
-    if made and not any(one.end.ok for one in made):  # a combination has no item of its own
+    if made and not any(one.end.ok for one in made):  # a combination has only its variants
         return Ended(end=_lost(made[0]), detail=f"{made[0].task.key}: {made[0].detail}")
     return Ended(end=ProblemEnd.ACCEPTED)
 
 
 def transition(state: ProblemState, event: Event, tasks: tuple[Task, ...]) -> ProblemState:
-    """The state after `event`. Raises ValueError for an event of another task than the next one."""
+    """The state after `event`. Raises ValueError if `event` does not belong to the next task."""
     step = next_step(state, tasks)
     if not isinstance(step, Perform) or step.task != event.task:
         raise ValueError(f"{event.task.key} does not fit the current state")
@@ -130,7 +130,7 @@ def transition(state: ProblemState, event: Event, tasks: tuple[Task, ...]) -> Pr
 
 
 def earlier(state: ProblemState, task: Task) -> tuple[TaskResult, ...]:
-    """The good results of the same kind with lower numbers, from which a new one must differ."""
+    """The successful results of the same kind of task with lower numbers. The result of `task` must differ from them."""
     return tuple(
         one
         for one in state.results
