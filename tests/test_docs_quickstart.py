@@ -119,7 +119,7 @@ def _cases(bench: Bench) -> dict[str, Case]:
         "There is no catalog": Case(1),
         "The store cannot be written to": Case(1),
         "The catalog is in use": Case(1, _held(bench), apart=True),
-        "A ledger entry is damaged": Case(1, _damaged(bench)),
+        "A ledger entry is damaged": Case(1, _damaged(bench), shown=r"ledger: "),
     }
 
 

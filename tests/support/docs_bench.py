@@ -45,6 +45,7 @@ class Case:
     while_run: AbstractContextManager[object] = field(default_factory=nullcontext)
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     apart: bool = False  # in a process of its own
+    shown: str = ""  # a pattern of the lines that the page shows; all of them if it is empty
 
 
 class Bench:
@@ -54,6 +55,7 @@ class Bench:
         self.project = Project.make(folder)
         self.folder, self.url = folder, url
         self.project.home.rename(folder / ".dagster_home")
+        (self.project.profiles / "dry_run.yaml").unlink()  # users do not have it
         self.profile("openai", url)
 
     @property
@@ -143,6 +145,8 @@ class Bench:
     def _printed(self, line: str, case: Case) -> str:
         ended = self.qagen(line, case.environ, apart=case.apart)
         assert ended.code == case.code, f"{line}\n{ended.err}"
+        if case.shown:
+            return "\n".join(line for line in ended.out.splitlines() if re.search(case.shown, line))
         return _at_the_end(ended)
 
     def _told(self, out: str) -> str:
