@@ -103,16 +103,16 @@ def _mended(kind: type[BaseModel], given: dict[str, Any], error: ValidationError
     """`given` with what does not fit read from its text, as far as possible."""
     if len(given) == 1 and not set(given) & set(kind.model_fields):
         inner = _in_text(next(iter(given.values())))
-        known = isinstance(inner, dict) and set(inner) & set(kind.model_fields)
-        return cast("dict[str, Any]", inner) if known else given
+        fields = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        return fields if set(fields) & set(kind.model_fields) else given
     mended = copy.deepcopy(given)
     for fault in error.errors(include_url=False, include_context=False):
         wrong, path = fault["input"], fault["loc"]
         if fault["type"] not in _LISTS | _OBJECTS:
             continue
-        value = _in_text(wrong)
+        value: Any = _in_text(wrong)
         if isinstance(value, dict) and fault["type"] in _LISTS:
-            value = [value]
+            value = cast("list[Any]", [value])
         holder: Any = mended
         try:
             for step in path[:-1]:
@@ -140,7 +140,7 @@ def _in_text(value: Any) -> Any:
         found = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
-    return found if isinstance(found, (dict, list)) else value
+    return cast("Any", found) if isinstance(found, (dict, list)) else value
 
 
 def _decoded(text: str) -> Any:

@@ -26,6 +26,16 @@ HALF: dict[str, dict[str, Any]] = {
 }
 
 
+def long_notes(patch: pytest.MonkeyPatch, lines: int) -> None:
+    """Let the notes on stations be followed by many lines."""
+    plain = waterworks.notes
+
+    def notes(station: str) -> str:
+        return plain(station) + "\nIt rained on the works.\n" * lines
+
+    patch.setattr(waterworks, "notes", notes)
+
+
 def broken(wire: str, how: str) -> dict[str, Any]:
     """Half a reply that says that the server failed."""
     body: dict[str, Any] = json.loads(json.dumps(HALF[wire]))
@@ -129,10 +139,7 @@ REFUSALS: dict[str, tuple[int, str]] = {
 def test_a_long_prompt_that_is_refused_is_answered_with_a_smaller_part(
     tmp_path: Path, wire: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = waterworks.notes
-    monkeypatch.setattr(
-        waterworks, "notes", lambda station: plain(station) + "\nIt rained on the works.\n" * 1500
-    )
+    long_notes(monkeypatch, 1500)
     status, said = REFUSALS[kind]
     refused: list[int] = []
     limit = 40_000
@@ -153,10 +160,7 @@ def test_a_long_prompt_that_is_refused_is_answered_with_a_smaller_part(
 def test_a_document_of_which_no_prompt_was_accepted_is_unfinished(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = waterworks.notes
-    monkeypatch.setattr(
-        waterworks, "notes", lambda station: plain(station) + "\nIt rained on the works.\n" * 500
-    )
+    long_notes(monkeypatch, 500)
     status, said = REFUSALS[kind]
     with WireServer(lambda _seen, _number: Fault(status, {"error": {"message": said}})) as server:
         outcome, space, planned = run(tmp_path, server, ("openai_compatible",) * 3, ["bar"])

@@ -229,9 +229,9 @@ def ask_again(state: BatchState, limits: BatchLimits, wanted: Wanted) -> BatchSt
     step = next_step(state, limits, wanted)
     if not isinstance(step, Done) or not state_machine.is_useless(state.qa, step):
         return state
-    qa = state_machine.forgiven(state.qa)
-    again = {"forgiven_rounds": state.rounds, "taken": (), "blind": {}, "not_possible": {}}
-    return state.model_copy(update={**again, "qa": qa})
+    again = BatchState(qa=state_machine.forgiven(state.qa), drafts=state.drafts, parts=state.parts)
+    kept = {"rounds": state.rounds, "forgiven_rounds": state.rounds, "prepared": state.prepared}
+    return again.model_copy(update=kept)
 
 
 def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
