@@ -55,7 +55,7 @@ ATTRIBUTION = word_set(
 )
 
 
-_NARROW = 45  # columns; the width of a narrower paragraph cannot be told from its line breaks
+_NARROW = 45  # columns; the line breaks of a narrower paragraph do not show its width
 _FILLED = 0.8  # share of the paragraph's width; the next line continues a line only if its first word had no room up to here
 _WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(

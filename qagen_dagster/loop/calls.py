@@ -12,17 +12,17 @@ T = TypeVar("T")
 
 
 def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
-    """What the calls used, each request once. Calls that were never sent all count."""
+    """The usage of the calls. Calls with the same request count once; calls that were never sent count each."""
     return _unique(calls, Usage.of)
 
 
 def unique_prices(calls: Iterable[CallSummary]) -> list[float | None]:
-    """What the calls cost, counted as in `unique_calls`."""
+    """The prices of the calls, which are counted as in `unique_calls`."""
     return _unique(calls, lambda call: call.usd)
 
 
-def _unique(calls: Iterable[CallSummary], told: Callable[[CallSummary], T]) -> list[T]:
-    return list({call.request_key or str(number): told(call) for number, call in enumerate(calls)}.values())
+def _unique(calls: Iterable[CallSummary], value: Callable[[CallSummary], T]) -> list[T]:
+    return list({call.request_key or str(number): value(call) for number, call in enumerate(calls)}.values())
 
 
 def total_spent(calls: Iterable[CallSummary]) -> Spent:

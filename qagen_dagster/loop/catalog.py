@@ -1,4 +1,4 @@
-"""Streams the store as rows for the catalog, builds its file, and opens that file for readers."""
+"""Streams the store as rows for the catalog, builds the catalog's file, and opens it for readers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ CATALOG = "catalog.duckdb"
 
 @contextmanager
 def catalog_file(store: Store) -> Generator[Path]:
-    """The catalog as a local file. Raises StoreError when there is none."""
+    """The catalog as a local file. Raises StoreError if there is none."""
     local = store.local_path(CATALOG)
     if local is not None:
         yield local
@@ -139,7 +139,7 @@ def is_behind(store: Store) -> bool:
 
 
 def source_of(store: Store) -> CatalogSource:
-    """Rows in the order of the store; each iterable reads the store once. Damaged files are left out, and logged."""
+    """The rows of all tables, in the order of the store. Each iterable reads the store once. Damaged files are logged and left out."""
     keys = (key for key in store.list("documents") if key.count("/") == 2)
     corpora = [index.corpus for index in heads(store, keys, CorpusIndex, IndexEntry)]
     keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
@@ -167,7 +167,7 @@ def source_of(store: Store) -> CatalogSource:
 
 
 def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
-    """Every report of all runs, oldest first."""
+    """All reports of all runs, oldest first."""
     names = {f"{kind.value}.json" for kind in Kind}
     keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
     return sorted(_reports(store, keys), key=lambda one: one.created)
@@ -213,7 +213,7 @@ def _gradings(store: Store) -> Iterator[GroundingReport]:
 
 
 def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey]) -> Iterator[ResultRow]:
-    """Every result. The results of the current sets count as recorded when their set was."""
+    """All results. A result of a current set counts as recorded at the time of its set."""
     current = {
         document.result_key: candidates.ended
         for candidates in sets
@@ -264,7 +264,7 @@ def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[FailureRow]:
 
 
 def _exams(store: Store) -> Iterator[ExamRow]:
-    """Every slot of the current sets. The last bank says which of them are duplicates, or were rejected by reviewers."""
+    """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     left_out: dict[tuple[ExamPart, int], RejectedItem] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
@@ -295,7 +295,7 @@ def _problems(store: Store) -> Iterator[ProblemRow]:
 
 
 def _problem_tasks(store: Store) -> Iterator[ProblemTaskRow]:
-    """Every stored result of a task. The banks name those that they were made with."""
+    """All stored results of tasks. `current` results are those with which a bank was made."""
     current = {
         TaskResult.key(bank.name, record.id, made.task.key, made.fingerprint)
         for bank in _problem_banks(store)

@@ -15,7 +15,7 @@ PICTURE_ROLES = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pi
 
 
 class RoleBinding(NamedTuple):
-    """A model with all the roles that it has."""
+    """A model with all its roles."""
 
     spec: ModelSpec
     roles: tuple[str, ...]  # "visual generator" if another model has the role in textual mode
@@ -42,7 +42,7 @@ def checkup(
 
 
 def bindings(profile: Profile) -> list[RoleBinding]:
-    """The distinct models in the order of their first role. Specs that differ only in price or timeouts count as one model.
+    """The distinct models in the order of their first roles. Specs that differ only in price or timeouts count as the same model.
 
     Roles without a model of their own are left out.
     """
@@ -61,5 +61,5 @@ def bindings(profile: Profile) -> list[RoleBinding]:
 
 
 def key_of(spec: ModelSpec) -> str:
-    """Equal for models that answer alike with the same key."""
+    """A key that is equal for specs that give the same responses and use the same API key."""
     return json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)

@@ -1,4 +1,4 @@
-"""The configuration that a product is made with: a fingerprint, and its parts by name, so that a change can be described."""
+"""The configuration that a product is made with: a fingerprint, and named parts by which a change can be described."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 60  # characters of a value in a message
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a product depends on, apart from its upstream products.
+    """Everything that a product depends on besides its upstream products.
 
     Attributes:
         version: changes with everything that can change the product.
@@ -31,7 +31,7 @@ class Configuration:
 
 
 def model_names(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
-    """The models by role, as stored sets name them."""
+    """The names of the models by role, in the form of stored sets."""
     return {role.value: spec.name for role, spec in specs.items()}
 
 
@@ -52,7 +52,7 @@ def is_free_for_paid(made: Iterable[str], wanted: Iterable[str]) -> bool:
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """One line for each part that differs: its name, its old and its new value. Long texts are not shown."""
+    """One line for each part that differs, with its name, its old and its new value. Long values are not shown."""
     lines: list[str] = []
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name, NONE), after.get(name, NONE)
@@ -63,7 +63,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[st
 
 
 def what_changed(made: Configuration, wanted: Configuration) -> tuple[str, ...]:
-    """One line for each difference between a stored product and its configuration now; none if the version is the same."""
+    """One line for each difference between the configuration of a stored product and the present one; empty if nothing has changed."""
     if made.version == wanted.version and made.parts == wanted.parts:
         return ()
     return differences(made.parts, wanted.parts) or (OTHER_VERSION,)

@@ -1,4 +1,4 @@
-"""The folder of the Dagster instance. An instance belongs to one store: its partitions are those of that store."""
+"""Finds the folder of the Dagster instance. An instance belongs to one store, and has the partitions of that store."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from qagen_dagster.settings import PROJECT_ROOT, Settings, dagster_home
 from qagen_dagster.store import Store
 
 HOME = ".dagster_home"
-OWNER = "qagen_store"  # a file of the instance: the URL of its store, or the path of its store, relative to the instance
+OWNER = "qagen_store"  # a file of the instance with the URL of its store, or with the path of its store relative to the instance
 
 
 def instance_home(settings: Settings) -> Path:
-    """The folder that DAGSTER_HOME names; without it, `.dagster_home` of the project, or of a local store elsewhere."""
+    """The folder that DAGSTER_HOME names. If it is not set, `.dagster_home` of the project, or of a local store elsewhere."""
     inside = Store(settings.assets).local_path(HOME)
     elsewhere = inside is not None and inside.parent.resolve() != PROJECT_ROOT / "assets"
     return dagster_home() or (inside.resolve() if inside and elsewhere else PROJECT_ROOT / HOME)
@@ -24,8 +24,8 @@ def instance_home(settings: Settings) -> Path:
 def open_home(settings: Settings) -> Path:
     """The folder of the instance, which from now on belongs to the store of `settings`.
 
-    Raises ConfigError when DAGSTER_HOME names no folder, and when the instance belongs to another store. Raises StoreError
-    when the store cannot be written to.
+    Raises ConfigError if DAGSTER_HOME names no folder, and if the instance belongs to another store. Raises StoreError
+    if the store cannot be written to.
     """
     Store(settings.assets).check_writable()
     home, usual = instance_home(settings), PROJECT_ROOT / HOME
@@ -39,13 +39,13 @@ def open_home(settings: Settings) -> Path:
         raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
     check_owner(home, settings.assets)
     if not (home / OWNER).exists():
-        with contextlib.suppress(OSError):  # a folder that cannot be written to remembers no store
+        with contextlib.suppress(OSError):  # a read-only folder does not record its store
             (home / OWNER).write_text(_place(home, settings.assets))
     return home
 
 
 def check_owner(home: Path, assets: str) -> None:
-    """Raise ConfigError when the instance belongs to another store than `assets`."""
+    """Raise ConfigError if the instance belongs to another store than `assets`."""
     try:
         owner = (home / OWNER).read_text()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The journal of one piece of work (a document, an exam item): a checkpoint of its finished steps.
+"""The journal of one piece of work (a document, an exam item), which records its finished steps.
 
 The file is replaced atomically after each step, so a killed process resumes at the step where it stopped.
 Each product declares its own events and a `Journal` of them.
@@ -18,14 +18,14 @@ EventT = TypeVar("EventT")
 class Journal(Record, Generic[EventT]):
     """Events in order, and the work that they belong to."""
 
-    work: str  # of a document: fingerprint of its version, models, prompts, corpus and scenario
+    work: str  # for a document, the fingerprint of its version, models, prompts, corpus and scenario
     events: tuple[EventT, ...] = ()
 
 
 class JournalFile(Generic[EventT]):
-    """A journal under its key in the store. A damaged one counts as empty: the ledger has what was paid.
+    """A journal under its key in the store. A damaged journal counts as empty, since the ledger has all paid responses.
 
-    Raises ResumeError when it belongs to other work.
+    Raises ResumeError if the journal belongs to other work.
     """
 
     def __init__(self, store: Store, key: str, work: str, kind: type[Journal[EventT]]) -> None:

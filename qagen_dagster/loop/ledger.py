@@ -25,20 +25,20 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 
 BATCHES = "batches"
-FINISHED_DAYS = 2.0  # younger ones are kept: a run that looks for a batch it sent must exclude them
+FINISHED_DAYS = 2.0  # records of younger batches are kept, because a run that searches a batch that it sent must exclude them
 _BATCH_NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
 
 
 class BatchStats(Record):
     """The batches in the store."""
 
-    sending: int = 0  # the server may or may not have them
-    open: int = 0  # the server has them, and their results are not stored yet
+    sending: int = 0  # batches that the server may or may not have
+    open: int = 0  # batches that the server has, and whose results are not stored yet
     finished: int = 0
     corrupt: int = 0  # unreadable records; their requests are sent again
     requests: int = 0  # in unfinished batches
-    uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
-    oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC
+    uncharged: int = 0  # requests that were sent in a batch, but are not counted as spending of a run yet
+    oldest: str | None = None  # time of the oldest unfinished batch; ISO 8601, UTC
 
 
 def batch_statistics(store: Store) -> BatchStats:
@@ -67,7 +67,7 @@ def corrupt_batches(store: Store) -> list[str]:
 
 
 def foreign_batch_files(store: Store) -> Iterator[str]:
-    """Store paths of files that are neither records nor marks."""
+    """The store paths of files that are neither records nor marks of batches."""
     blobs = store.blobs(BATCHES)
     yield from map(store.path, blobs.strays())
     keys = blobs.keys()
@@ -75,9 +75,9 @@ def foreign_batch_files(store: Store) -> Iterator[str]:
 
 
 def finished_batches(store: Store) -> list[str]:
-    """The tags of batches that ended at least `FINISHED_DAYS` ago and whose responses are all counted as spending.
+    """The tags of closed batches that are at least `FINISHED_DAYS` old and whose responses are all counted as spending.
 
-    Empty while a batch may be in progress without a known id: it is found by excluding these batches.
+    Empty while some batch may be in progress without a known id, because a run finds it by excluding these batches.
     """
     book = JobBook(store.blobs(BATCHES))
     jobs = [job for _, job in book.records() if job is not None]
@@ -93,7 +93,7 @@ def finished_batches(store: Store) -> list[str]:
 
 
 def forget_batches(store: Store, unreadable: tuple[str, ...], ended: tuple[str, ...]) -> int:
-    """Remove records that are finished or still unreadable. Returns the number of removed records."""
+    """Remove the records in `ended`, and those in `unreadable` that are still unreadable. Returns the number of removed records."""
     book = JobBook(store.blobs(BATCHES))
     gone = [*(tag for tag in corrupt_batches(store) if tag in unreadable), *ended]
     for tag in gone:
@@ -102,8 +102,8 @@ def forget_batches(store: Store, unreadable: tuple[str, ...], ended: tuple[str, 
 
 
 LEDGER = "ledger"
-LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to an active writer
-UNUSED_DAYS = 7.0  # the last responses of a killed run are in no journal, and a resumed run needs them
+LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to an active process
+UNUSED_DAYS = 7.0  # a resumed run needs the last responses of a killed run, which are in no journal
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 _REFERENCE = re.compile(rb'"request_key":\s*"([0-9a-f]{64})"')
 _WITHOUT_REFERENCES = ("documents/", "published/", "history/", f"{LEDGER}/")
@@ -160,14 +160,14 @@ class LedgerCheck(Record):
 
     whole: int
     corrupt: tuple[Fault, ...]
-    # Intact entries whose body is not a usable response: the next run asks again.
+    # Intact entries whose body is not a usable response. The next run sends their requests again.
     unusable: tuple[Fault, ...] = ()
     foreign: tuple[str, ...] = ()  # files that are not entries
-    batches: int = 0  # with a readable record
+    batches: int = 0  # batches with a readable record
 
 
 class Prunable(Record):
-    """What can be removed: addresses of entries, tags of batches, store keys of files."""
+    """Things that can be removed: addresses of entries, tags of batches, store keys of files."""
 
     corrupt: tuple[str, ...] = ()
     unusable: tuple[str, ...] = ()
@@ -176,7 +176,7 @@ class Prunable(Record):
     finished_batches: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()  # temporary files of killed writers
     locks: tuple[str, ...] = ()  # lock files of killed processes
-    bytes: int = Field(default=0)  # of the entries
+    bytes: int = Field(default=0)  # total size of the entries
 
     @property
     def count(self) -> int:
@@ -242,9 +242,9 @@ def check(store: Store) -> LedgerCheck:
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """Find what is not needed: corrupt and unusable entries, batches that finished long ago, and files of killed processes.
+    """Find things that are not needed: corrupt and unusable entries, old finished batches, and files of killed processes.
 
-    With `unused` also entries older than `older_than_days` to which no journal, result or set refers.
+    With `unused`, also find entries older than `older_than_days` to which no journal, result or set refers.
     """
     referred = _references(store) if unused else frozenset[str]()
     before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
@@ -275,7 +275,10 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
 
 
 def remove(store: Store, found: Prunable) -> int:
-    """Remove what `prunable` found, except entries that were repaired and files that were locked since. Returns their number."""
+    """Remove what `prunable` found, except entries that were repaired since and files that were locked since.
+
+    Returns the number of removed things.
+    """
     blobs = store.blobs(LEDGER)
     ledger = Ledger(blobs)
     removed = 0
@@ -307,7 +310,7 @@ def _entries(blobs: Blobs) -> Iterator[tuple[str, int, Entry | str]]:
 
 
 def _references(store: Store) -> frozenset[str]:
-    """The addresses in all journals, results and sets of any version."""
+    """The addresses of entries in all journals, results and sets of any version."""
     return frozenset(
         found.decode("ascii")
         for key in store.list("")
@@ -342,7 +345,7 @@ def _usage(entry: Entry) -> Usage | None:
 
 
 def _fault(entry: Entry) -> str | None:
-    """Why no run uses a stored body; None when it can be used, or when its provider is unknown."""
+    """The reason why no run can use a stored body; None if a run can, or if the provider is unknown."""
     embeddings = entry.body.get("data")
     provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
     try:
@@ -357,7 +360,7 @@ def _fault(entry: Entry) -> str | None:
 
 @cache
 def _reader(model: str, emulated: bool) -> Provider | None:
-    """A provider for reading response bodies. It never sends requests."""
+    """A provider that is only used to read response bodies, and sends no requests; None if the provider is unknown."""
     name, _, rest = model.partition(":")
     try:
         calling = "emulated" if emulated else "native"

@@ -1,4 +1,4 @@
-"""Runs tasks in parallel when some of them must wait for earlier ones."""
+"""Runs tasks in parallel, some of which must wait for earlier tasks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from qagen_dagster.models.base import Model
 
 T = TypeVar("T")
 
-BATCH_THREADS = 200  # threads that wait for provider batches
+BATCH_THREADS = 200  # number of threads that wait for provider batches
 
 
 def worker_count(model: Model | None, usual: int, *, unlimited: bool) -> int:
-    """How many requests wait at once: many for a model that uses provider batches, unless a budget limits the calls."""
+    """The number of requests that wait at once: `usual`, or many for a model with provider batches and unlimited calls."""
     wide = model is not None and model.spec.execution == "batch" and unlimited
     return BATCH_THREADS if wide else usual
 
 
 def in_background(part: Callable[[], T]) -> Future[T]:
-    """Start `part` on a thread of its own."""
+    """Start `part` on its own thread."""
     threads = ThreadPoolExecutor(1, thread_name_prefix="background")
     future = threads.submit(part)
     threads.shutdown(wait=False)
@@ -31,8 +31,8 @@ def in_background(part: Callable[[], T]) -> Future[T]:
 def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:
     """The results of `part(0)`, `part(1)`, ... Part n starts when all parts in `needs[n]`, which have smaller numbers, are done.
 
-    Among the parts that can start, the one with the lowest number starts first, so one worker runs them in order. After the first
-    error no part starts. Running parts are awaited (unless the error is an interrupt), and the error is raised.
+    Of the parts that can start, the one with the lowest number starts first, so a single worker runs them in order. After the first
+    error no further part starts. Running parts are awaited, except after an interrupt. Then the error is raised.
     """
     missing = [len(set(needed)) for needed in needs]
     later: list[list[int]] = [[] for _ in needs]

@@ -1,5 +1,5 @@
-"""Decisions of reviewers: their storage, the state of each question, how well reviewers agree, and what the generator
-is told to avoid.
+"""Stores the decisions of reviewers, and derives the state of each question, how well reviewers agree, and which rejected
+questions the generator must avoid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qagen_dagster.records.review import Action, Agreement, Decision, ReviewFact
 
 
 class ReviewState(StrEnum):
-    """What reviewers think of a question."""
+    """The state of a question by the decisions of its reviewers."""
 
     UNREVIEWED = "unreviewed"
     ACCEPTED = "accepted"
@@ -41,7 +41,7 @@ _STATES = {
 
 @dataclass(frozen=True)
 class QuestionReview:
-    """The state of a question, and the decision of each reviewer that counts: the last one that was not undone."""
+    """The state of a question, and the decision of each reviewer that counts, which is the last one that was not undone."""
 
     state: ReviewState
     by_reviewer: Mapping[str, Decision]
@@ -53,7 +53,7 @@ class QuestionReview:
 
 
 def append(space: Workspace, decision: Decision) -> None:
-    """Store a decision. Storing the same decision again changes nothing. Raises StoreError if another one has its id."""
+    """Store a decision. Storing the same decision again changes nothing. Raises StoreError if another decision has its id."""
     key = Decision.key(decision.set_key, decision.question_id, decision.id)
     stored = space.store.find(key, Decision)
     if stored is None:
@@ -67,8 +67,8 @@ def decisions_of(
 ) -> dict[str, tuple[Decision, ...]]:
     """All decisions on the questions of a set, by question id, in the order of their times.
 
-    `known` has decisions by their keys, which are not read again. Raises StoreError for a damaged file: a decision that is left
-    out would change what is published.
+    `known` has decisions by their keys. These are not read again. Raises StoreError for a damaged file, because leaving out a
+    decision would change what is published.
     """
     return _under(space, review_folder(set_key), known or {})
 
@@ -90,12 +90,12 @@ def _under(space: Workspace, folder: str, known: Mapping[str, Decision]) -> dict
 
 
 def decision_ids(space: Workspace, set_key: str) -> set[str]:
-    """The ids of all decisions on the questions of a set. No file is read."""
+    """The ids of all decisions on the questions of a set. They are found without reading a file."""
     return {PurePosixPath(key).stem for key in space.store.list(review_folder(set_key))}
 
 
 def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
-    """The rejected questions of a set: id to who rejected it, and why. Raises StoreError for a damaged file."""
+    """For the id of each rejected question of a set, who rejected it and why. Raises StoreError for a damaged file."""
     found = {name: state_of(some) for name, some in decisions_of(space, set_key).items()}
     return {
         name: f"{one.last.reviewer}: {one.last.reason}".removesuffix(": ")
@@ -127,14 +127,17 @@ def _order(decision: Decision) -> tuple[object, str]:
 
 
 SEED = "sign-off"
-_Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+_Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 BY_REVIEWERS = (RejectionReason.REJECTED_BY_REVIEWER, RejectionReason.EDITED_BY_REVIEWER)
 
 
 def review_facts(
     space: Workspace, combination: Combination, validated: ValidatedSet, known: Collection[str] | None = None
 ) -> ReviewFacts | None:
-    """The facts of a set by the decisions with the ids `known`, or by all decisions; None without decisions. Raises StoreError."""
+    """The review facts of a set, from the decisions with the ids `known`, or from all decisions if that is None.
+
+    Returns None if there are no decisions. Raises StoreError.
+    """
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]
     if not used:
@@ -145,7 +148,7 @@ def review_facts(
 
 
 def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
-    """The ids of the questions that edits make."""
+    """The ids of the questions that edits of reviewers have made."""
     return {
         question_id(combination, one.document_id, one.new_question, one.new_answer)
         for one in decisions
@@ -154,7 +157,7 @@ def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> se
 
 
 def facts_of(ids: Collection[str], reviews: Mapping[str, QuestionReview]) -> ReviewFacts:
-    """The facts of a set of questions, some of which were reviewed."""
+    """The review facts of the questions `ids`, some of which have reviews."""
     states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
     actions = {
         name: {who: one.action.value for who, one in review.by_reviewer.items()}
@@ -174,7 +177,10 @@ def facts_of(ids: Collection[str], reviews: Mapping[str, QuestionReview]) -> Rev
 
 
 def agreements(actions: Mapping[str, Mapping[str, str]]) -> Iterator[Agreement]:
-    """Of each two reviewers, how well they agree on the questions that both judged. `actions` is by question and reviewer."""
+    """For each two reviewers, how well they agree on the questions that both judged.
+
+    `actions` has the action of each reviewer by question and reviewer.
+    """
     for first, second in combinations(sorted({who for found in actions.values() for who in found}), 2):
         both = [(some[first], some[second]) for some in actions.values() if first in some and second in some]
         if both:
@@ -183,7 +189,7 @@ def agreements(actions: Mapping[str, Mapping[str, str]]) -> Iterator[Agreement]:
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Cohen's kappa; None where it is not defined: both reviewers always decided the same one thing."""
+    """Cohen's kappa of the pairs of decisions; None if it is not defined, because all decisions of both reviewers are the same."""
     count = len(pairs)
     observed = sum(first == second for first, second in pairs) / count
     ours, theirs = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
@@ -192,7 +198,7 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def wilson(part: float, whole: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share. For a sum of values from 0 to 1 it is at least as wide as it must be."""
+    """Wilson's 95 % interval of the share `part` / `whole`. If `part` is a sum of values from 0 to 1, the interval is wide enough."""
     if not whole:
         return 0.0, 1.0
     share, spread = part / whole, _Z_95**2 / whole
@@ -202,12 +208,12 @@ def wilson(part: float, whole: int) -> tuple[float, float]:
 
 
 def random_order(ids: Collection[str], seed: str = SEED) -> list[str]:
-    """The ids in a random order, which is the same for the same seed: its first n are a random sample of n."""
+    """The ids in a random order, which depends only on the seed. The first n ids are a random sample of size n."""
     return sorted(ids, key=lambda name: sha256(f"{seed}\0{name}".encode()).digest())
 
 
 def _judged_first(order: Sequence[str], states: Mapping[str, ReviewState]) -> Iterator[str]:
-    """The questions before the first one that nobody judged. They are a random sample, whatever else was judged."""
+    """The questions in `order` before the first one that nobody judged. They are a random sample, whichever others were judged."""
     for name in order:
         if states[name] is ReviewState.UNREVIEWED:
             return
@@ -215,17 +221,17 @@ def _judged_first(order: Sequence[str], states: Mapping[str, ReviewState]) -> It
 
 
 def _generated(combination: Combination, validated: ValidatedSet) -> set[str]:
-    """The ids of the questions before reviewers changed the set."""
+    """The ids of the questions that the set had before reviewers changed it."""
     gone = (one for one in validated.removed if one.rejection_reason in BY_REVIEWERS)
     lost = (question_id(combination, one.document_id, one.question, one.answer) for one in gone)
     return {*(pair.id for pair in validated.questions), *lost}
 
 
-MOST_AVOIDED = 10  # the latest ones
+MOST_AVOIDED = 10  # maximum number of rejected questions; the latest are taken
 
 
 def rejected_by_reviewers(space: Workspace, combination: Combination) -> tuple[RejectedQA, ...]:
-    """The latest rejected questions of all modes of the scenario, the oldest first. Raises StoreError."""
+    """The latest rejected questions of all modes of the scenario, oldest first. Raises StoreError."""
     modes = space.corpus(combination.corpus).scenario(combination.scenario).modes
     found = (
         state_of(some)

@@ -1,6 +1,6 @@
-"""Reads the history of runs from the store: what they were asked for, gave, and published, and how they ended.
+"""Reads the history of runs from the store: what was asked of them, what they produced and published, and how they ended.
 
-A run that kept no record of a kind, because it was made by an older version or was killed, is told from what else is there.
+Runs of older versions and killed runs have not kept all records. Their history is derived from the other records.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[
 
 
 def heads(store: Store, keys: Iterable[str], kind: type[RecordT], row: type[BaseModel]) -> Iterator[RecordT]:
-    """As `records`, without the rows in their list of `row`, which the caller reads one at a time."""
+    """The records that `records` gives, but without their rows of the kind `row`, which the caller reads one at a time."""
     return _readable(keys, lambda key: store.read_head(key, kind, row))
 
 
@@ -63,7 +63,7 @@ def _readable(keys: Iterable[str], read: Callable[[str], RecordT]) -> Iterator[R
 
 
 class RunHistory:
-    """The runs of a store. `sets` are the current candidate sets, which are all that an old store may have.
+    """The runs of a store. `sets` are the current candidate sets. An old store may have nothing else.
 
     Attributes:
         ended: the record of each run that kept one, by run id.
@@ -86,19 +86,19 @@ class RunHistory:
                 self.collected[run_id, combination] = key
 
     def runs(self) -> Iterator[RunRow]:
-        """Every run, by combination if it has one."""
+        """All runs. A run has one row for each of its combinations, or one row if it has none."""
         planned = dict.fromkeys(self._with(PLAN))
-        told = {run_id for run_id, _ in (*self.collected, *planned)}
+        shown = {run_id for run_id, _ in (*self.collected, *planned)}
         for run_id, combination in dict.fromkeys((*self.collected, *planned)):
             yield self._run(run_id, combination)
         for run_id, record in self.ended.items():
-            if run_id not in told:
+            if run_id not in shown:
                 where = _combination_named(record.partition)
                 began = {"combination": where, "started": _time(record.started)}
                 yield RunRow.model_validate(_ending(record) | began)
 
     def documents(self) -> Iterator[RunDocumentRow]:
-        """What each document gave in each run that collected its candidates."""
+        """The results of each document in each run that collected its candidates."""
         for (run_id, combination), key in self.collected.items():
             made = self._removed(run_id, combination)
             removed: dict[str, list[RejectedQA]] = {}
@@ -117,7 +117,7 @@ class RunHistory:
                 )
 
     def published(self) -> Iterator[SetRow]:
-        """Every version of every published set. The current one may be missing in the history."""
+        """All versions of all published sets. The current version is included even if the history lacks it."""
         current = {
             Combination.from_key("/".join(key.split("/")[1:4])): self._store.hash_of(key)
             for key in self._store.list("published")
@@ -148,7 +148,7 @@ class RunHistory:
             )
 
     def versions(self) -> Iterator[VersionRow]:
-        """The documents that runs found new, changed or gone."""
+        """The documents that runs found to be new, changed or gone."""
         keys = (key for key in self._runs if key.endswith("/documents.json") and key.count("/") == 3)
         for key in keys:
             for made in heads(self._store, [key], DocumentChanges, IndexEntry):
@@ -164,7 +164,7 @@ class RunHistory:
                         )
 
     def _with(self, name: str) -> Iterator[RunKey]:
-        """The runs that kept a file of this name."""
+        """The runs that have a file of this name in the history."""
         for key in self._files:
             _, corpus, scenario, mode, run_id, file = key.split("/")
             if file == name:
@@ -208,13 +208,13 @@ class RunHistory:
         return last if last is not None and last.run_id == run_id else None
 
     def _published_by(self, combination: Combination, found: CorpusGenerationResult) -> str | None:
-        """The run that made the questions of a set; None when they are no longer those of the validated set."""
+        """The run that made the questions of a set; None if the validated set now has other questions."""
         made = self._find(ValidatedSet.key(combination), ValidatedSet)
         same = made is not None and {one.id for one in made.questions} == {one.id for one in found.questions}
         return made.run_id if made is not None and same else None
 
     def _find(self, key: str | None, kind: type[RecordT]) -> RecordT | None:
-        """The record of a key; None without one. A damaged record is left out, and logged."""
+        """The record under a key; None if there is no key or no record. A damaged record is logged and counts as missing."""
         try:
             return None if key is None else self._store.find(key, kind)
         except StoreError as error:
@@ -239,7 +239,7 @@ def _ending(record: RunRecord) -> dict[str, object]:
 
 
 def _combination_named(partition: str) -> Combination | None:
-    """The combination that a partition key names; None when it names something else."""
+    """The combination that a partition key names; None if it names something else."""
     try:
         return Combination.from_key(partition)
     except ValueError:

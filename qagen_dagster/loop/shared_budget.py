@@ -1,8 +1,8 @@
-"""The budget that all processes of a run share: what they have paid, and the check before each paid call.
+"""Keeps the processes of a run within their shared budget: adds up what they have paid, and checks it before each paid call.
 
-Each process writes its own file after each paid call and reads the files of the others before the next one. So the limits
+Each process writes its own file after each paid call, and reads the files of the others before the next call. So the limits
 hold across ops and machines that share the store, and the spending of a killed process is not lost. A process also
-reserves what its own calls in flight may cost; it does not know the calls in flight of other processes.
+reserves the possible cost of its own calls in flight, but does not know the calls in flight of other processes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget, Holds, Meter, Scope, Spent
 from qagen_dagster.store import Store
 
-_IN_FLIGHT = Holds()  # all runs of this process
+_IN_FLIGHT = Holds()  # the reservations of all runs in this process
 
 
 class RunSpending:
-    """The paid calls of one process for a run and partition. It also reads the spending of the other processes.
+    """Records the paid calls of this process for a run and a partition, and reads the spending of the other processes.
 
-    `folder` is the partition's, `spending/<spending id>/...`: the first two segments are the run's.
+    `folder` is the folder of the partition, `spending/<spending id>/...`. Its first two segments are the folder of the run.
     """
 
     def __init__(self, store: Store, folder: str) -> None:
@@ -58,17 +58,17 @@ class RunSpending:
 
 
 def spent_by(store: Store, prefix: str) -> float:
-    """US dollars that were paid by the runs whose spending id begins with `prefix`."""
+    """US dollars that the runs whose spending id begins with `prefix` have paid."""
     keys = (key for key in store.list("spending") if key.startswith(f"spending/{prefix}"))
     return sum(found.usd for key in keys if (found := store.find_or_set_aside(key, Spent)) is not None)
 
 
 @dataclass
 class BudgetMeter:
-    """Keeps paid calls within the budgets of run, partition and document, and records what they cost.
+    """Keeps paid calls within the budgets of run, partition and document, and records their cost.
 
-    Exam items and problems have the same limits, and so has a command outside the asset graph, which has no `spending` to share.
-    `subject` is their name in messages.
+    The budget of a document also applies to an exam item, to a problem, and to a command outside the asset graph, which shares no
+    `spending`. Messages call it `subject`.
     """
 
     budget: Budget
@@ -79,11 +79,11 @@ class BudgetMeter:
 
     @cached_property
     def _shared(self) -> RunSpending | None:
-        """The spending of run and partition, if one of them is limited."""
+        """The spending of run and partition; None if neither is limited."""
         return None if self.budget.run.unlimited and self.budget.partition.unlimited else self.spending
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
-        """Reserve `most` in the three budgets during a call. Raises BudgetExhaustedError, which names scope and limit."""
+        """Reserve `most` in the three budgets during a call. Raises BudgetExhaustedError, which names the scope and the limit."""
         scopes: dict[Hashable, Scope] = {id(self): Scope(self.subject, self.budget.document)}
         if self._shared is not None:
             scopes[self._shared.partition] = Scope("partition", self.budget.partition)
@@ -104,9 +104,9 @@ class BudgetMeter:
 
 
 def partition_meter(store: Store, budget: Budget, folder: str) -> BudgetMeter | None:
-    """The meter for work on a whole partition, which spends in `folder`; None if nothing is limited.
+    """The meter for work on a whole partition, with its spending in `folder`; None if nothing is limited.
 
-    The limit per document is for generating its questions, so it does not count here.
+    The limit per document does not apply, because it is for generating the document's questions.
     """
     shared = budget.model_copy(update={"document": Allowance()})
     return None if budget.unlimited else BudgetMeter(shared, RunSpending(store, folder))
@@ -118,13 +118,17 @@ class _Meterable(Protocol):
 
 
 def metered(model: Model, meter: Meter | None) -> Model:
-    """`model`, which asks `meter` before each paid call and reports its cost. Without a meter, and if it is free, the model as it is."""
+    """The model with `meter`, which checks each paid call and records its cost. Without a meter, `model` is returned unchanged.
+
+    It is also returned unchanged if its calls cannot be metered.
+    """
     return model.metered(meter) if meter is not None and isinstance(model, _Meterable) else model
 
 
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
-    """The profile's budget, with `run` as the budget of the run if it is given. Raises ConfigError for a limit in dollars without
-    known prices.
+    """The profile's budget. If `run` is given, it replaces the budget of the run.
+
+    Raises ConfigError if there is a limit in dollars, but prices are unknown.
     """
     if run is None:
         return profile.budget

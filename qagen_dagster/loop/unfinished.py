@@ -1,6 +1,6 @@
-"""Which assets of a partition failed, were interrupted or killed in their last run.
+"""Records which assets of a partition failed, or were interrupted or killed, in their last run.
 
-A run keeps this in the store, so that a command finds it without loading Dagster.
+The record is in the store, so that a command can read it without loading Dagster.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
 
 
 def is_unfinished(store: Store, partition: str, assets: Iterable[str]) -> bool:
-    """Whether one of `assets` has not succeeded since a run of it began."""
+    """Whether any of `assets` has not succeeded since a run of it began."""
     known = store.find_valid(Unfinished.key(partition), Unfinished)
     return known is not None and not set(assets).isdisjoint(known.assets)
 
 
 def mark(store: Store, partition: str, *, begun: Iterable[str] = (), succeeded: Iterable[str] = ()) -> None:
-    """Record that a run of the assets `begun` begins, or that the assets `succeeded`."""
+    """Record that a run of the assets in `begun` begins, or that the assets in `succeeded` have succeeded."""
     key = Unfinished.key(partition)
     known = store.find_valid(key, Unfinished)
     assets = sorted({*(known.assets if known else ()), *begun} - set(succeeded))

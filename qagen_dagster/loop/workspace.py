@@ -24,7 +24,7 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
 from qagen_dagster.store import Store
 
-_KEPT = 1_000  # corpora, and profiles, whose files are not read again until they change
+_KEPT = 1_000  # maximum corpora, and maximum profiles, that are kept until their files change
 
 
 @dataclass(frozen=True)
@@ -46,33 +46,33 @@ class Workspace:
         return load_corpora(self.settings.corpora)
 
     def corpus(self, key: str) -> Corpus:
-        """A corpus as its file is now. Raises ConfigError for an unknown or broken corpus."""
+        """A corpus, as its file describes it now. Raises ConfigError for an unknown or broken corpus."""
         folder = self.settings.corpora
         return _corpus(folder, key, _state(folder / key / CONFIG_NAME))
 
     def index(self, corpus: str) -> CorpusIndex:
-        """The parsed documents of a corpus. Raises StoreError when the corpus was never parsed."""
+        """The parsed documents of a corpus. Raises StoreError if the corpus was never parsed."""
         found = self.store.find(CorpusIndex.key(corpus), CorpusIndex)
         if found is None:
             raise StoreError(f"corpus {corpus} has not been parsed: materialize parsed_documents first")
         return found
 
     def entries(self, corpus: str) -> Iterator[IndexEntry]:
-        """The parsed documents of a corpus, one at a time. Raises StoreError, perhaps only after some of them."""
+        """The parsed documents of a corpus, one at a time. Raises StoreError, perhaps only after some documents."""
         return self.store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry)
 
     def profile_name(self, combination: Combination, wanted: str | None) -> str:
-        """The name of the profile: the one that the run asks for, else the scenario's, else the default."""
+        """The name of the profile that the run asks for, or else that of the scenario, or else the default."""
         scenario = self.corpus(combination.corpus).scenario(combination.scenario)
         return wanted or scenario.profile or self.settings.profile
 
     def profile(self, name: str) -> Profile:
-        """A profile as its file is now. Raises ConfigError for an unknown or broken profile."""
+        """A profile, as its file describes it now. Raises ConfigError for an unknown or broken profile."""
         folder = self.settings.profiles
         return _profile(name, folder, _state(None if folder is None else folder / f"{name}.yaml"))
 
     def find_model(self, profile: Profile, role: Role, mode: Mode) -> Model | None:
-        """The model of a role; None when the profile has none. Raises ConfigError as `model` does."""
+        """The model of a role; None if the profile has none. Raises ConfigError as `model` does."""
         spec = profile.find(role, mode)
         return None if spec is None else self.model(spec)
 
@@ -84,7 +84,7 @@ class Workspace:
 
     @property
     def encode(self) -> Encode:
-        """The embedder for comparing questions."""
+        """The function that embeds questions in order to compare them."""
         return vectors.encode
 
     def parsers(self) -> ParserPool:
@@ -94,10 +94,10 @@ class Workspace:
 
 
 def _state(file: Path | None) -> tuple[int, ...] | None:
-    """Changes when the file does; None if there is none."""
+    """Identity, size and times of a file, which change with its content; None if there is no file."""
     try:
         found = None if file is None else file.stat()
-    except (OSError, ValueError):  # ValueError: a name with a null character
+    except (OSError, ValueError):  # ValueError for a name with a null character
         return None
     return found and (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
@@ -114,19 +114,19 @@ def _profile(name: str, folder: Path | None, _state: tuple[int, ...] | None) -> 
 
 @cache
 def _batchers(assets: str) -> Batchers:
-    """Cached, so that all ops of a process share their batches."""
+    """The batchers of a store. They are cached, so that all ops of a process share their batches."""
     return Batchers(JobBook(Store(assets).blobs("batches")))
 
 
 @cache
 def _breaker(assets: str, spec: str) -> Breaker:
-    """Kept for the process: the ops that work in it stop asking a useless model together."""
+    """The breaker of a model. It is cached, so that all ops of a process stop together if a model is useless."""
     return Breaker()
 
 
 @cache
 def _parsers(workers: int, seconds: float, memory_bytes: int) -> ParserPool:
-    """Cached, because starting a worker takes longer than parsing most documents."""
+    """The parser workers. They are cached, because starting a worker takes longer than parsing most documents."""
     pool = ParserPool(workers=workers, seconds=seconds, memory_bytes=memory_bytes)
     atexit.register(pool.close)
     return pool

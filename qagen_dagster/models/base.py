@@ -1,6 +1,6 @@
 """The interface of models: what a provider implements, and what all other code calls.
 
-A `Provider` sends one request over its wire and reads one stored body; in between, the ledger stores the
+A `Provider` sends one request over its wire, and reads one stored body. Between these steps, the ledger stores the
 body. A `BatchProvider` sends many requests as one job. Agents use a `Model`: `respond(request) -> Response`.
 """
 
@@ -32,7 +32,7 @@ class ModelSpec(Record):
     timeout_seconds: float = Field(default=120.0, gt=0)
     tool_calling: str = Field(default="native", pattern="^(native|emulated)$")
     opening_characters: int = Field(default=OPENING_CHARACTERS, ge=0)  # longest text in the first message
-    images: bool = True  # whether the model takes pictures
+    images: bool = True  # whether the model accepts pictures
     structured_output: str = Field(default="json_schema", pattern="^(json_schema|json_object|none)$")
     max_image_pixels: int = Field(default=1_150_000, ge=10_000)
     usd_per_million_input: float | None = Field(default=None, ge=0)
@@ -41,13 +41,13 @@ class ModelSpec(Record):
     usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see budget.py
     max_attempts: int = Field(
         default=8, ge=1
-    )  # of one call, after transient failures; 8 survive 30 s without server
+    )  # attempts of one call, after transient failures; 8 attempts bridge 30 s without a server
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
     concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts in flight
     execution: str = Field(default="direct", pattern="^(direct|batch)$")  # batch: see batcher.py
-    batch_window_seconds: float = Field(default=5.0, ge=0)  # how long to collect requests for one batch
+    batch_window_seconds: float = Field(default=5.0, ge=0)  # for collecting the requests of a batch
     batch_poll_seconds: float = Field(default=30.0, gt=0)  # between two polls of a batch
     batch_deadline_seconds: float = Field(default=90_000.0, gt=0)  # for a batch; servers take up to 24 h
     batch_discount: float = Field(default=0.5, ge=0, le=1)  # the fraction of the price that a batch saves
@@ -59,7 +59,7 @@ class ModelSpec(Record):
         return f"{self.provider}:{self.model}"
 
     def identity(self) -> dict[str, Any]:
-        """The settings that can change a response: part of the ledger key and of fingerprints."""
+        """The settings that can change a response. They are part of the ledger key and of fingerprints."""
         said = self.model_dump(
             mode="json",
             include={
@@ -84,7 +84,7 @@ class Provider(Protocol):
         ...
 
     def read(self, body: dict[str, Any]) -> Response:
-        """Read a body, fresh or stored. Raises MalformedResponseError."""
+        """The response in a fresh or stored body. Raises MalformedResponseError."""
         ...
 
 
@@ -100,15 +100,15 @@ class Model(Protocol):
 
 
 BatchResult = dict[str, Any] | ModelError
-CLOCKS_DIFFER = timedelta(minutes=5)  # by at most this much: the server's clock and ours
+CLOCKS_DIFFER = timedelta(minutes=5)  # maximum difference between the server's clock and ours
 
 
 class JobStatus(Record):
-    """What the server says about a batch."""
+    """The status of a batch at the server."""
 
     ended: bool
-    note: str = ""  # how it ended, unless it ended well
-    crowded: bool = False  # not worked on because too much was enqueued: to be sent again later
+    note: str = ""  # how the batch ended; empty if it ended well
+    crowded: bool = False  # not worked on because too much was enqueued; it must be sent again
 
 
 UNKNOWN_JOB = JobStatus(ended=True, note="the server does not know the batch")
@@ -122,13 +122,13 @@ class BatchProvider(Protocol):
         ...
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """Ids of batches, sent after `since` with `count` requests, that may be the one of `tag`; the likeliest first."""
+        """The ids of batches that may be the one of `tag`, likeliest first: sent after `since`, with `count` requests."""
         ...
 
     def poll(self, job_id: str) -> JobStatus:
-        """The status of the batch. A batch that the server no longer knows counts as ended."""
+        """The status of a batch. A batch that the server no longer knows counts as ended."""
         ...
 
     def results(self, job_id: str) -> dict[str, BatchResult]:
-        """By key, the body or the error that `Provider.send` would have returned or raised. Keys may be missing."""
+        """For each key, the body or the error that `Provider.send` would have returned or raised. Keys may be missing."""
         ...

@@ -1,10 +1,10 @@
-"""The stored records of batches, so that none is sent twice: one record per batch, one mark per request.
+"""Stores one record per batch and one mark per request, so that no batch is sent twice.
 
-What belongs here: the record, the marks and the order in which they are written. What does not: sending, waiting and
-reading (`batcher.py`), and the server's answers (`wires/`).
+This module has the record, the marks and the order in which they are written. Sending, waiting and reading are in
+`batcher.py`, and the server's answers in `wires/`.
 
-The record and the marks are durable before a batch is sent; the server's id is stored as soon as it is known. A mark
-stays until its response has been charged to a caller, so that the spending of a killed run is counted too.
+The record and the marks are durable before a batch is sent. The server's id is stored as soon as it is known. A mark
+stays until its response has been charged to a caller, so that the spending of a killed run is counted, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PREFIX = "job-"
 
 
 class JobBlobs(Protocol):
-    """The storage of records and marks; `put` is atomic and durable."""
+    """The storage of records and marks. `put` must be atomic and durable."""
 
     def get(self, key: str) -> bytes | None: ...
 
@@ -35,15 +35,15 @@ class JobBlobs(Protocol):
 
 
 class JobState(StrEnum):
-    SENDING = "sending"  # the server may have it or not
-    OPEN = "open"  # the server has it; its results are not stored yet
-    CLOSED = "closed"  # everything available from it is stored
+    SENDING = "sending"  # the server may have the batch or not
+    OPEN = "open"  # the server has the batch; its results are not stored yet
+    CLOSED = "closed"  # all results that the batch gave are stored
 
 
 class Job(Record):
     """One batch. It contains no request and no response."""
 
-    tag: str  # our name for the batch; sent if the endpoint takes one
+    tag: str  # our name for the batch, which is sent if the endpoint accepts a name
     model: str  # `provider:model`
     keys: tuple[str, ...]  # ledger keys of its requests
     created: datetime
@@ -52,11 +52,11 @@ class Job(Record):
     lost: dict[str, str] = Field(
         default_factory=dict
     )  # the requests without a response, each with the reason
-    note: str = ""  # how it ended, as the server says
+    note: str = ""  # how the batch ended, as the server says
 
 
 class JobBook:
-    """Records and marks in `blobs`. Only a caller that has locked the request in the ledger changes its mark."""
+    """The records and marks in `blobs`. A caller must have locked a request in the ledger before it changes the request's mark."""
 
     def __init__(self, blobs: JobBlobs) -> None:
         self._blobs = blobs
@@ -83,13 +83,13 @@ class JobBook:
         )
 
     def open_for(self, key: str) -> Job | None:
-        """The batch that contains the request `key` and is not closed."""
+        """The batch that contains the request `key` and is not closed; None if there is none."""
         mark = self._blobs.get(key)
         job = None if mark is None else self._read(mark.decode("ascii", "replace"))
         return job if job is not None and job.state is not JobState.CLOSED and key in job.keys else None
 
     def marked(self, key: str) -> bool:
-        """Whether the request `key` was sent in a batch and is not charged to a caller yet."""
+        """Whether the request `key` was put into a batch and is not charged to a caller yet."""
         return self._blobs.get(key) is not None
 
     def unmark(self, key: str) -> None:

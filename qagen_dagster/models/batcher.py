@@ -1,16 +1,16 @@
 """Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
 
-What belongs here: which requests go by batch, which thread waits for what, what happens to requests without a response,
-and waiting while a server asks for a pause. What does not: the endpoints (`wires/`) and the stored records
-(`batch_jobs.py`).
+This module decides which requests go by batch, which thread waits for what, and what happens to requests without a
+response. It also waits while a server asks for a pause. The endpoints are in `wires/`, and the stored records in
+`batch_jobs.py`.
 
 There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
-and stores every response in the ledger. The other threads wait for it. A thread whose request is in a batch of an
-earlier run leads that batch to its end instead.
+and stores every response in the ledger. The other threads wait for the leader. If a request is in a batch of an
+earlier run, its thread leads that batch to its end instead.
 
-A request that a batch leaves without a response is sent directly, at once. A request that the server refuses for good
-fails as it would in a direct call. When the server has too much enqueued, the batch is sent again later, in halves.
-Limits of requests and tokens per minute are for direct calls: servers count batches separately, by what is enqueued.
+If a batch ends without a response to a request, the request is sent directly at once. A request that the server refuses
+for good fails as in a direct call. If too much is enqueued at the server, the batch is sent again later, in halves.
+Limits of requests and tokens per minute apply to direct calls only, because servers limit batches by what is enqueued.
 """
 
 from __future__ import annotations
@@ -37,13 +37,7 @@ from qagen_dagster.models import retry
 from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
 from qagen_dagster.models.batch_jobs import Job, JobBook
 from qagen_dagster.models.budget import TALLY
-from qagen_dagster.models.ledger import (
-    Breaker,
-    Ledger,
-    LedgeredModel,
-    finish,
-    request_key,
-)
+from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, finish, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.rate_limits import Limits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
@@ -54,8 +48,8 @@ T = TypeVar("T")
 class LimitedBatch:
     """A batch endpoint that waits while its server asks for a pause.
 
-    A pause that the server asks for after a direct call delays batches too. A pause after a call of the batch endpoint
-    delays all who use that endpoint on this machine, but no direct calls: they do not depend on the queue of batches.
+    A pause that the server asks for after a direct call delays batches, too. A pause after a call of the batch endpoint
+    delays all users of that endpoint on this machine. It does not delay direct calls, which do not depend on the batch queue.
     """
 
     def __init__(
@@ -82,14 +76,14 @@ class LimitedBatch:
             return self._own.call(send)
 
 
-MOST_REQUESTS = 1_000  # in one batch; servers take 50,000 and more, but only up to about 200 MB
+MOST_REQUESTS = 1_000  # maximum requests of a batch; servers accept 50,000 and more, but at most about 200 MB
 
 
 def single_turn(request: Request) -> bool:
     """Whether `request` is answered in one turn, so that it may go by batch.
 
-    That is so for a first turn without tools, and for one that must call a tool: agents require that only if every tool
-    ends the task. Later turns, including corrections, are direct calls: each would wait for a batch of its own.
+    That is the case for a first turn without tools, and for a first turn that must call a tool, since agents require a call only
+    if every tool ends the task. Later turns, including corrections, are direct calls, because each would wait for its own batch.
     """
     ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
     return ends and all(isinstance(message, UserMessage) for message in request.messages)
@@ -99,13 +93,13 @@ def single_turn(request: Request) -> bool:
 class _Group:
     """The threads that wait for one batch."""
 
-    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while the batch is collected
+    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while they are collected
     job: Job | None = None
     full: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])
-    failure: ModelError | None = None  # of the whole batch
-    unsent: bool = False  # the server does not have the batch: its requests go into another one
+    failure: ModelError | None = None  # the failure of the whole batch
+    unsent: bool = False  # the server does not have the batch, so its requests go into another batch
 
 
 class Batcher:
@@ -125,10 +119,10 @@ class Batcher:
         self._lock = threading.Lock()
         self._collecting: _Group | None = None
         self._watched: dict[str, _Group] = {}  # batches of earlier runs, by tag
-        self._most: int | None = None  # most requests of one batch, after the server had no room for more
+        self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Wait until the batch with the request `key` has ended. If it gave a response, that is in the ledger afterwards.
+        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the ledger.
 
         Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
         after the deadline.
@@ -137,7 +131,7 @@ class Batcher:
         while True:
             job = self.book.open_for(key)
             if job is None and self._ledger.get(key) is not None:
-                return  # another thread has just closed the batch and stored its responses before that
+                return  # another thread has stored the responses and closed the batch
             group, lead = self._join(key, request, job)
             if lead:
                 self._lead(group)
@@ -209,7 +203,7 @@ class Batcher:
         return None if found is None else self.book.sent(group.job, found)
 
     def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
-        """The server has too much enqueued to work on the batch: send it again, later and in halves."""
+        """Close a batch for which the server has too much enqueued. Its requests are sent again later, in halves."""
         self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
         group.unsent = True
         with self._lock:
@@ -224,7 +218,7 @@ class Batcher:
         def attempt() -> str:
             nonlocal tried
             again, tried = tried, True
-            # An attempt without an answer may have arrived nevertheless.
+            # The server may have received an attempt to which it gave no answer.
             return (self._found(job) if again else None) or self._provider.submit(job.tag, requests)
 
         try:
@@ -248,7 +242,7 @@ class Batcher:
         return next((one for one in found if one not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
-        """Poll until the batch has ended. A poll that fails transiently counts as a poll of a batch that has not ended."""
+        """Poll until the batch has ended. After a poll with a transient failure, polling continues."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         late = TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "
@@ -272,7 +266,7 @@ class Batcher:
         self._sleep(min(max(self._spec.batch_poll_seconds, failure.retry_after or 0.0), left))
 
     def _settle(self, group: _Group, job: Job, status: JobStatus) -> None:
-        """Store every response, and record which requests have none."""
+        """Store all responses, and record the requests without a response."""
         results = self._retried(lambda: self._provider.results(job.id or ""))
         seconds = max(0.0, (datetime.now(UTC) - job.created).total_seconds())
         lost: dict[str, str] = {}
@@ -326,17 +320,17 @@ class BatchModel(LedgeredModel):
                     self._batcher.book.unmark(key)
                     with suppress(MalformedResponseError):
                         return finish(self._provider.read(entry.body), entry, replayed=False)
-        # The response is stored and charged already, or the batch gave none that can be used.
+        # The response is stored and charged already, or the batch gave no usable response.
         return super().respond(request)
 
     def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
-        """Reserve the cost of the request. A request that is stored, or in a batch already, is paid: then nothing is reserved."""
+        """Reserve the cost of the request. Nothing is reserved if it is paid already, because it is stored or in a batch."""
         known = self._ledger.get(key) is not None or self._batcher.book.open_for(key) is not None
         return nullcontext() if known or self._meter is None else self._meter.hold(self._most(request))
 
 
 class Batchers:
-    """The batchers of a process over one store. There is one for each model, so that parallel ops share batches."""
+    """The batchers of a process for one store. Each model has one batcher, so that parallel ops share batches."""
 
     def __init__(self, book: JobBook) -> None:
         self._book = book
@@ -344,7 +338,7 @@ class Batchers:
         self._batchers: dict[str, Batcher] = {}
 
     def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> Batcher:
-        """The batcher of `spec`; `make` builds its endpoint at the first use."""
+        """The batcher of `spec`. `make` builds its endpoint at the first use."""
         name = spec.model_dump_json()
         with self._lock:
             if name not in self._batchers:

@@ -1,8 +1,8 @@
 """Files as locks between the threads and processes of one machine: a lock, and a semaphore made of locked files.
 
-The end of a process releases what it held. Each permit of the semaphore is a file, and whoever holds its lock holds the permit. Threads of one
-process queue in order, and the first one looks for a free permit. A newcomer does not take a permit at once while others wait: it polls like
-them, so that nobody starves. What does not belong here: rate limits (`rate_limits.py`).
+When a process ends, its locks are released. Each permit of the semaphore is a file, and whoever holds its lock holds the permit.
+Threads of one process queue in order, and the first of them looks for a free permit. While other processes wait, a newcomer does not
+take a permit at once, but polls like them, so that nobody starves. Rate limits are in `rate_limits.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from pathlib import Path
 
 
 def lock(path: Path, how: int) -> int:
-    """Open and lock a file, and make it if it is missing. Raises OSError; BlockingIOError if `how` forbids waiting."""
+    """Open and lock a file, and make it if it is missing. Returns the open file. Raises OSError.
+
+    It is a BlockingIOError if the file is locked and `how` forbids waiting.
+    """
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -32,11 +35,11 @@ def lock(path: Path, how: int) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # somebody deleted the file meanwhile: lock the new one
+        os.close(file)  # the file was deleted meanwhile, so the new file is locked
 
 
 def unlock(file: int) -> None:
-    """Release a lock. To close the file is not enough, because a forked child may hold a copy open."""
+    """Release a lock. Closing the file is not enough, because a forked child may hold a copy open."""
     fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
 
@@ -49,19 +52,19 @@ def _is_at(path: Path, file: int) -> bool:
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
-_POLL = (0.005, 0.025)  # seconds between two looks for a free permit, at random
+_POLL = (0.005, 0.025)  # seconds between two looks for a free permit, chosen at random
 _CHANCE = random.SystemRandom()
 
 
 class FairLock:
-    """A lock for the threads of this process: first come, first served."""
+    """A lock for the threads of this process, which get it in the order of asking."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._waiting: deque[threading.Event] = deque()
 
     def acquire(self, seconds: float) -> bool:
-        """Wait for the lock; False after `seconds` without it."""
+        """Wait for the lock. Returns False if it was not free within `seconds`."""
         turn = threading.Event()
         with self._guard:
             self._waiting.append(turn)
@@ -88,14 +91,14 @@ def _fair_lock(path: Path) -> FairLock:
 
 
 class Semaphore:
-    """The semaphore whose files are named after `path`."""
+    """A semaphore for threads and processes. Its files are named after `path`."""
 
     def __init__(self, path: Path, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._path, self._clock, self._sleep = path, clock, sleep
         self._fair_lock = _fair_lock(path)
 
     def acquire(self, allowed: Callable[[], int], deadline: float) -> int:
-        """Wait for one of `allowed()` permits; the caller must release it. Raises TimeoutError at `deadline`, and OSError."""
+        """Wait for one of `allowed()` permits and return it. The caller must release it. Raises TimeoutError at `deadline`, and OSError."""
         if not self._fair_lock.acquire(deadline - self._clock()):
             raise TimeoutError
         try:
@@ -109,7 +112,7 @@ class Semaphore:
         unlock(permit)
 
     def _at_once(self, allowed: Callable[[], int]) -> int | None:
-        """A free permit, unless another process waits for one."""
+        """A free permit; None if there is none or another process waits for one."""
         queue = self._try(".queue")
         if queue is None:
             return None

@@ -1,15 +1,15 @@
 """The ledger: the durable record of every paid model response, stored under the hash of its request.
 
-What belongs here: the key, the stored form of a response, the models that store a response before they read it, and
-when to stop asking a model whose replies no agent can use. What does not: the storage of the bytes (a `Blobs`), and
-how a call is sent (a provider) or retried (`retry.py`).
+This module has the key, the stored form of a response, and the models that store a response before they read it. It also
+decides when to stop asking a model whose replies no agent can use. A `Blobs` stores the bytes, a provider sends a call, and
+`retry.py` retries it.
 
-A stored response is replayed whenever its request is made again. The exception is a body that cannot be read: it was
+A stored response is replayed whenever its request is made again. The exception is a body that cannot be read. It was
 paid for, so it is stored and its cost is counted, but the request is sent again. A caller that wants another sample
 asks `request.model_copy(update={"sample": request.sample + 1})`, which has its own key.
 
-An entry contains what the server sent. Of the request it contains only the hash: no prompt, picture, header or API
-key. Pictures are stored once, with their document; in the hash of a request, each stands as its own hash.
+An entry contains what the server sent. Of the request it contains only the hash, and no prompt, picture, header or API
+key. Pictures are stored once, with their document. The hash of a request covers the hash of each picture, not its bytes.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ STOP_AFTER = 20  # useless replies in a row, of all documents together
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """Why no agent can use a reply: it is empty, or each of its tool calls names an unknown tool or has unreadable arguments.
+    """The reason why no agent can use a reply; None if an agent can.
 
-    None if an agent can use it.
+    A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
     """
     said = response.message
     if response.stop is Stop.END and (said.in_reasoning or not said.content):
@@ -59,7 +59,7 @@ def fault_of(request: Request, response: Response) -> str | None:
 
 
 class Breaker:
-    """Counts the useless replies of one model in a row. It is safe for many threads."""
+    """Counts the successive useless replies of one model. Many threads may use it."""
 
     def __init__(self) -> None:
         self._lock, self._in_a_row, self._fault = threading.Lock(), 0, ""
@@ -75,11 +75,11 @@ class Breaker:
         """Count a reply. `fault` is None for a useful reply, which ends the row."""
         with self._lock:
             self._in_a_row = 0 if fault is None else self._in_a_row + 1
-            if self._in_a_row <= STOP_AFTER:  # later ones were in flight
+            if self._in_a_row <= STOP_AFTER:  # calls of later replies were in flight already
                 self._fault = fault or ""
 
 
-# Errors of file systems without locks, or without the right to lock. Then a request may be paid twice, and nothing else changes.
+# Errors of file systems without locks, or without the right to lock. Then a request may be paid twice, but nothing else changes.
 _WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})
 _ROOM = 65_536  # bytes that must be free on the disk before a call is paid; few responses are longer
 
@@ -88,7 +88,7 @@ T = TypeVar("T")
 
 
 class Blobs(Protocol):
-    """The storage of entries. `put` should be atomic; if it is not, the checksum reveals a value that is half written."""
+    """The storage of entries. `put` should be atomic. If it is not, the checksum reveals a half-written value."""
 
     def get(self, key: str) -> bytes | None: ...
 
@@ -123,9 +123,9 @@ class Entry(Record):
     model: str  # `provider:model`
     body: dict[str, Any]  # as the server sent it
     created: str  # ISO 8601, UTC
-    seconds: float  # of the whole call with its retries
+    seconds: float  # time of the whole call with its retries
     retries: int
-    batch: bool = False  # it came from a batch
+    batch: bool = False  # whether the response came from a batch
 
 
 class _Envelope(Record):
@@ -136,13 +136,13 @@ class _Envelope(Record):
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
-    """The key of a response: 64 hexadecimal digits, the hash of everything that can change it."""
+    """The key of a response: the hash of everything that can change it, in 64 hexadecimal digits."""
     identity = json.dumps(spec.identity(), sort_keys=True, separators=(",", ":"))
     return digest(identity, request.canonical())
 
 
 class Ledger:
-    """Checked entries in `blobs`; safe for many threads and processes, each of which may die at any moment."""
+    """The entries in `blobs`, with checksums. Many threads and processes may use them, and may die at any moment."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -150,7 +150,7 @@ class Ledger:
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry, or None if it is missing or fails its checksum."""
+        """The entry under `key`; None if it is missing or fails its checksum."""
         data = self._blobs.get(key)
         try:
             return None if data is None else unseal(data, key)
@@ -167,7 +167,7 @@ class Ledger:
         retries: int,
         batch: bool = False,
     ) -> Entry:
-        """Store `body` durably and return the entry that a later `get` returns."""
+        """Store `body` durably. Returns the entry, as a later `get` does."""
         entry = Entry(
             key=key,
             model=model,
@@ -193,14 +193,14 @@ class Ledger:
     ) -> tuple[T, Entry, bool]:
         """Returns (value, entry, replayed). Replays the stored response if `read` accepts it; otherwise calls `send`, with retries.
 
-        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for `most`, the call is not made. `read` returns
-        the value, or raises MalformedResponseError; then the request is sent again. Raises ModelError.
+        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for `most`, the call is not
+        made. `read` returns the value or raises MalformedResponseError; then the request is sent again. Raises ModelError.
         """
         found = self._usable(key, read)
         if found is not None:
             return *found, True
         with self.only_one(key) as lock_file:
-            found = self._usable(key, read)  # another thread or process may have paid meanwhile
+            found = self._usable(key, read)  # another thread or process may have paid for it meanwhile
             if found is not None:
                 return *found, True
             started, attempts = time.monotonic(), 0
@@ -271,7 +271,7 @@ class LedgeredModel:
         self._breaker = breaker or Breaker()
 
     def metered(self, meter: Meter) -> LedgeredModel:
-        """The same model; it asks `meter` before each paid call, and reports to it what the call cost."""
+        """The same model with `meter`, which checks each paid call and records its cost."""
         other = copy.copy(self)
         other._meter = meter
         return other
@@ -321,14 +321,14 @@ class LedgeredModel:
 class LocalModel:
     """A `Model` whose provider is free, deterministic and in this process.
 
-    Its responses are not stored, because stored ones would be stale after a change of the code that makes them.
+    Its responses are not stored, because they would be stale after a change of the code that computes them.
     """
 
     def __init__(self, provider: Provider, *, meter: Meter | None = None) -> None:
         self._provider, self._meter = provider, meter
 
     def metered(self, meter: Meter) -> LocalModel:
-        """The same model; it asks `meter` before each call, and reports the tokens of the call to it. The calls cost no money."""
+        """The same model with `meter`, which checks each call and records its tokens. The calls cost no money."""
         return LocalModel(self._provider, meter=meter)
 
     @property
@@ -351,7 +351,7 @@ class LocalModel:
 
 
 def finish(response: Response, entry: Entry, *, replayed: bool) -> Response:
-    """`response` with the key, time and retries of its entry, and whether it was replayed."""
+    """`response` with the key, time and retries of its entry, and with the mark whether it was replayed."""
     return response.model_copy(
         update={
             "request_key": entry.key,
@@ -371,10 +371,10 @@ def _seal(entry: Entry) -> bytes:
 def unseal(data: bytes, key: str) -> Entry:
     """The entry in the bytes that are stored under `key`.
 
-    Raises ValueError, which says what is wrong: half written, damaged, of another request, or in an older format.
+    Raises ValueError with the fault: the entry is half written, damaged, of another request, or in an older format.
     """
     try:
-        # On deep damage, `json.loads` would use up the stack, and finalizers that run there would fail.
+        # If damaged data is deeply nested, `json.loads` would use up the stack, and finalizers that run there would fail.
         envelope = _Envelope.model_validate_json(data)
     except ValueError:
         raise ValueError("half written or damaged") from None
@@ -397,7 +397,7 @@ def _among_processes(path: Path) -> Generator[int | None]:
         yield file
     finally:
         if file is not None:
-            path.unlink(missing_ok=True)  # while we hold it: waiting processes notice that and lock a new one
+            path.unlink(missing_ok=True)  # still locked; waiting processes notice, and lock a new file
             unlock(file)
 
 
@@ -412,7 +412,7 @@ def _locked(path: Path) -> int | None:
 
 @contextmanager
 def _room(file: int | None, path: Path | None) -> Generator[None]:
-    """Fill the lock file during a call. On a full disk this fails before the call is paid. Raises StoreError."""
+    """Fill the lock file during a call, so that a full disk is noticed before the call is paid. Raises StoreError."""
     if file is None:
         yield
         return

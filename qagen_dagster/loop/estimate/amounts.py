@@ -13,11 +13,11 @@ from qagen_dagster.models.messages import Usage
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
 
-_FINE = 1000  # parts of a token: estimates are fractions, usage is in whole tokens
+_FINE = 1000  # estimates have fractions of tokens, but usage has whole tokens, so prices are computed for this many times the amounts
 
 
 class Use(NamedTuple):
-    """Calls of a model and their amounts, which are fractions in an estimate."""
+    """Calls of a model and their amounts. In an estimate these can be fractions."""
 
     calls: float = 0.0
     input_tokens: float = 0.0
@@ -34,7 +34,7 @@ class Use(NamedTuple):
         return Use(*(value * factor for value in self))
 
     def without(self, other: Use) -> Use:
-        """What is left after `other`; nothing is below zero."""
+        """The amounts that are left after `other` is subtracted, but at least 0."""
         return Use(*(max(0.0, a - b) for a, b in zip(self, other, strict=True)))
 
 
@@ -56,14 +56,14 @@ def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
 
 
 class Range(Record):
-    """From the lowest to the highest likely value."""
+    """A range from the lowest to the highest likely value."""
 
     low: float
     expected: float
     high: float
 
     def plus(self, other: Range) -> Range:
-        """The sum of both. It assumes that both are low or high together, so it is never too narrow."""
+        """The sum of two ranges. It assumes that both values are low or high together, so it is never too narrow."""
         return Range(
             low=self.low + other.low, expected=self.expected + other.expected, high=self.high + other.high
         )
@@ -84,8 +84,8 @@ class Amounts(Record):
     cache_write_tokens: Range = NOTHING  # part of the input
     output_tokens: Range = NOTHING
     reasoning_tokens: Range = NOTHING  # part of the output
-    usd: Range | None = NOTHING  # None: a price that is needed is unknown
-    seconds: Range = NOTHING  # of a role: time of its model; else wall-clock time
+    usd: Range | None = NOTHING  # None if a price that is needed is unknown
+    seconds: Range = NOTHING  # for a role, the time of its model; for other amounts, wall-clock time
 
     def plus(self, other: Amounts) -> Amounts:
         together = {name: getattr(self, name).plus(getattr(other, name)) for name in METRICS}
@@ -94,7 +94,7 @@ class Amounts(Record):
 
 
 def price(spec: ModelSpec, use: Use, by_batch: float) -> float | None:
-    """US dollars for `use`, of which the share `by_batch` gets the discount of batches. None when a needed price is unknown."""
+    """US dollars for `use`, of which the share `by_batch` gets the discount of batches; None if a needed price is unknown."""
     if not use.calls:
         return 0.0
     tokens = {name: round(getattr(use, name) * _FINE) for name in METRICS if name in Usage.model_fields}

@@ -1,6 +1,6 @@
 """Estimates the calls, tokens, cost and time of each combination as ranges, before anything is paid.
 
-Documents that have a result cost nothing and are left out. Finished documents of the store are the examples for the others.
+Documents that have a result cost nothing and are left out. For the others, finished documents of the store are the examples.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from qagen_dagster.records.ids import Combination
 _RARELY = (
     0.1  # share of questions that are compared with those of other documents, before any set was compared
 )
-_KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # roles whose kinds of models must be those of an example
-# Share of a role's cost that can go through provider batches. Of a validator's requests only comparisons can.
+_KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
+# Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
 
 
@@ -34,7 +34,7 @@ class RoleEstimate(Amounts):
 
     role: str
     model: str
-    by_batch: float = 0.0  # share of its cost that goes through provider batches, which are cheaper
+    by_batch: float = 0.0  # share of the role's cost that goes through provider batches, which are cheaper
 
 
 class CombinationEstimate(Amounts):
@@ -47,9 +47,9 @@ class CombinationEstimate(Amounts):
     done: int  # documents that have a result
     without_work: int  # documents that give no questions in this mode
     to_do: int
-    begun: int  # part of the documents to do
+    begun: int  # documents of `to_do` whose work has begun
     accepted: Range  # new questions
-    guessed: bool  # no past run was found
+    guessed: bool  # whether no past run was found
     basis: str  # what the numbers are based on, in words
     unknown_prices: tuple[str, ...] = ()
     roles: tuple[RoleEstimate, ...] = ()
@@ -70,14 +70,14 @@ class _Work:
 
     finished: dict[str, Example] = field(default_factory=dict[str, Example])  # by document id
     without: int = 0
-    # With what the unfinished work of each has used already.
+    # Each document with the amounts that its unfinished work has used already.
     to_do: list[tuple[Document, dict[str, Use]]] = field(
         default_factory=list[tuple[Document, dict[str, Use]]]
     )
 
 
 def estimate(space: Workspace, combinations: Sequence[Combination], options: RunOptions) -> Estimate:
-    """Estimate a run of `combinations`. Raises ConfigError, or StoreError when a corpus was never parsed."""
+    """Estimate a run of `combinations`. Raises ConfigError, and StoreError if a corpus was never parsed."""
     plans = [plan(space, one, options) for one in combinations]
     past = _past_runs(space, plans)
     found = tuple(_combination(space, planned, past) for planned in plans)
@@ -93,7 +93,7 @@ def estimate(space: Workspace, combinations: Sequence[Combination], options: Run
 
 
 def _past_runs(space: Workspace, plans: Sequence[CombinationPlan]) -> list[PastRun]:
-    """The last runs of all combinations of the project that have the mode and the strategy of a plan."""
+    """The last runs of all combinations of the project that have the mode and the strategy of one of the plans."""
     wanted = {(planned.strategy, planned.combination.mode) for planned in plans}
     found = (
         past_run(space, combination, strategy)
@@ -163,7 +163,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
 
 
 def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, ModelSpec]) -> bool:
-    """Whether a run had the strategy, the mode and models of the same kinds."""
+    """Whether a past run had the strategy, the mode and the kinds of models that are planned."""
     same = (run.strategy, run.combination.mode) == (planned.strategy, planned.combination.mode)
     return same and all(run.kinds.get(role) == kind_of(models[role].name) for role in _KINDRED)
 
@@ -188,12 +188,15 @@ def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -
 
 
 def _comparisons(estimator: DocumentEstimator, questions: float, runs: Sequence[PastRun]) -> Use:
-    """The amounts of comparing the questions of all documents. Comparisons grow with the number of pairs; each question has at most one."""
+    """The amounts for comparing the questions of all documents with each other.
+
+    The number of comparisons grows with the number of pairs, but there is at most one for each question.
+    """
     calls = sum(run.compared.calls for run in runs)
     pairs = sum(run.accepted**2 for run in runs)
     if not pairs:
         return estimator.call(Role.DEDUPLICATOR).times(_RARELY * questions)
-    # Half a comparison is added, because none in the past does not mean none in the future.
+    # Half a comparison is added, because even if there was none in the past, there may be some.
     expected = min(questions, (calls + 0.5) / pairs * questions**2)
     one = total(run.compared for run in runs).times(1 / calls) if calls else estimator.call(Role.DEDUPLICATOR)
     return one.times(expected)

@@ -1,7 +1,7 @@
-"""Estimates what a document takes: from a table, or from finished documents.
+"""Estimates the calls, tokens and time of a document, from a table or from finished documents.
 
-The table has the calls and tokens of each role per document and per question. The amounts of finished documents are scaled by what
-the table gives for the new document, relative to what it gives for the finished ones.
+The table has the calls and tokens of each role per document and per question. The amounts of finished documents are multiplied by a
+factor: the table's amounts for the new document divided by its amounts for the finished documents.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
 
-CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions
-ENOUGH = 5  # finished documents of a combination; with fewer, those of other combinations are used as well
-# The narrowest ranges, as factors: from enough documents of the combination, from enough documents, from fewer or none.
+CHARACTERS_PER_QUESTION = 250  # if the text is shorter than this times the target, the questions run out
+ENOUGH = 5  # finished documents of the combination that are enough; if there are fewer, those of other combinations are used as well
+# The narrowest ranges, as factors: with enough documents of the combination, with enough documents in all, and with fewer.
 FROM_OWN, FROM_OTHERS, FROM_FEW = 1.5, 2.0, 3.0
-_PARTS = 20  # of the distribution of finished documents; the first and the last are left out
+_PARTS = 20  # parts of equal size into which finished documents are divided; ranges leave out the first and the last part
 _LOCAL = Use(calls=1.0, input_tokens=1_200.0, output_tokens=25.0, seconds=0.05)  # a call of an embedded model
-_START_SECONDS, _TOKENS_PER_SECOND = 1.5, 60  # of a model on a server
-_CACHING = ("openai", "anthropic")  # providers that cache what many requests begin with
+_START_SECONDS, _TOKENS_PER_SECOND = 1.5, 60  # speed of a model on a server
+_CACHING = ("openai", "anthropic")  # providers that cache the common beginning of requests
 _READING = ("input_tokens", "cached_tokens", "cache_write_tokens")
 
 
@@ -34,12 +34,12 @@ _READING = ("input_tokens", "cached_tokens", "cache_write_tokens")
 class Row:
     """The usual calls of a role."""
 
-    once: float  # calls for the document, which show it
+    once: float  # calls for the document; they show the document
     each: float  # calls for each question
     prompt: int  # tokens of a call besides the document
     output: int  # tokens of a call
-    shown: float = inf  # the most characters of the document that a call shows
-    each_shows: bool = False  # the calls for a question show the document, too
+    shown: float = inf  # maximum characters of the document that a call shows
+    each_shows: bool = False  # whether the calls for a question show the document, too
 
 
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
@@ -68,13 +68,13 @@ TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
 class Document:
     """A document from which `target` questions are wanted."""
 
-    size: float  # of its text, in characters
-    subjects: float  # how much of it can be asked about in the mode, in characters
+    size: float  # characters of its text
+    subjects: float  # characters that questions of the mode can be about
     target: int
 
     @property
     def questions(self) -> float:
-        """The number of questions that it is likely to give."""
+        """The number of questions that the document is likely to give."""
         return min(float(self.target), self.subjects / CHARACTERS_PER_QUESTION)
 
 
@@ -83,7 +83,7 @@ class Example(Document):
     """A finished document."""
 
     accepted: int
-    uses: Mapping[str, Use]  # by role
+    uses: Mapping[str, Use]  # amounts by role
 
 
 class DocumentEstimator:
@@ -96,7 +96,7 @@ class DocumentEstimator:
         own: Sequence[Example] = (),
         others: Sequence[Example] = (),
     ) -> None:
-        """`own` are finished documents of the combination, `others` those of other combinations."""
+        """`own` has finished documents of the combination, `others` those of other combinations."""
         self._rows, self._models = rows, models
         examples = [*own, *(others if len(own) < ENOUGH else ())]
         self.guessed = not examples
@@ -111,7 +111,7 @@ class DocumentEstimator:
         self.around = self._spread(examples, enough if len(examples) >= ENOUGH else FROM_FEW)
 
     def uses(self, document: Document) -> dict[str, Use]:
-        """The amounts of each role for a document."""
+        """The estimated amounts of each role for a document."""
         table = self._table(document)
         if self.guessed:
             return table
@@ -124,7 +124,7 @@ class DocumentEstimator:
         }
 
     def accepted(self, document: Document) -> float:
-        """The number of accepted questions of a document."""
+        """The estimated number of accepted questions of a document."""
         return min(float(document.target), self._pass_rate * document.questions)
 
     def call(self, role: Role) -> Use:
@@ -132,19 +132,19 @@ class DocumentEstimator:
         return self._calls(role, 1.0, 0.0)
 
     def _spread(self, examples: Sequence[Example], least: float) -> Range:
-        """The range as factors: nine of ten finished documents lie in it."""
+        """The range of amounts as factors of the estimate. Nine of ten finished documents lie in it."""
         taken = [_tokens(one.uses) / (_tokens(self.uses(one)) or 1.0) for one in examples]
         cuts = quantiles(taken, n=_PARTS, method="inclusive") if len(taken) > 1 else [1.0]
         return Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))
 
     def _table(self, document: Document) -> dict[str, Use]:
-        """The amounts of each role for a document by the rows of the table."""
+        """The amounts of each role for a document, from the rows of the table."""
         return {role.value: self._by_row(role, spec, document) for role, spec in self._models.items()}
 
     def _by_row(self, role: Role, spec: ModelSpec, document: Document) -> Use:
         row = self._rows[role]
         shown = min(document.size, row.shown, spec.opening_characters)
-        # A validator that is not shown the whole document looks into it for each question.
+        # A validator that is not shown the whole document reads parts of it for each question.
         each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
         each = row.each * document.questions
         shows = row.once + (each if each_shows else 0.0)
@@ -164,7 +164,7 @@ class DocumentEstimator:
 
 
 def _basis(own: int, others: int) -> str:
-    """What an estimate is based on, in words."""
+    """A description of the documents on which an estimate is based."""
     sources = {"this combination": own, "other combinations": others}
     parts = [f"{count} of {source}" for source, count in sources.items() if count]
     return f"from past documents: {', '.join(parts)}" if parts else "no past runs: a rough guess"

@@ -1,4 +1,4 @@
-"""What bounds a run: how long it takes with the workers and rate limits, and where a budget is likely to end it."""
+"""Estimates how long a run takes with its workers and rate limits, and where a budget is likely to end it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance
 from qagen_dagster.records.base import Record
 
-_USED_PACE = 0.95  # share of a limit that is used, see models/limits/rate.py
-_LOCAL_WORKERS = 2  # models in this process share its interpreter: more parallel documents hardly help
-_LOCAL_STEP = 0.003  # seconds per call besides the model: tools, journal
+_USED_PACE = 0.95  # share of a limit that is used, see models/rate_limits.py
+_LOCAL_WORKERS = 2  # models in this process share its interpreter, so more parallel documents hardly help
+_LOCAL_STEP = 0.003  # seconds per call for tools and journal, besides the model
 _LOCAL_START = 3.0  # seconds that models in this process may take to load
-_UNEVEN = 0.3  # share of a document by which the last worker ends after the others
+_UNEVEN = 0.3  # share of a document's time by which the last worker ends after the others
 
 
 def run_time(
     specs: Mapping[Role, ModelSpec], uses: Mapping[Role, Use], around: Range, *, documents: int, workers: int
 ) -> Range:
-    """Wall-clock seconds for `documents` with `workers` in parallel. `uses` has the total amounts of each role.
+    """Wall-clock seconds for `documents` documents with `workers` in parallel. `uses` has the total amounts of each role.
 
     `around` is the range of the amounts, as factors.
     """
@@ -28,14 +28,14 @@ def run_time(
     if not documents or not everything.calls:
         return NOTHING
     if all(spec.provider in FREE_PROVIDERS for spec in specs.values()):
-        # Each waiting document counts the time that a model takes to load, so the lower end is far below.
+        # The seconds of past documents include waiting for a model to load, so the lower end is far below.
         own = _LOCAL_STEP * everything.calls
         return Range(
             low=around.low * everything.seconds / parallel / 2,
             expected=everything.seconds / min(parallel, _LOCAL_WORKERS) + own,
             high=around.high * (everything.seconds + own) + _LOCAL_START,
         )
-    shared: dict[tuple[str, str | None], tuple[ModelSpec, Use]] = {}  # roles of one model share its limits
+    shared: dict[tuple[str, str | None], tuple[ModelSpec, Use]] = {}  # roles of a model share its limits
     for role, use in uses.items():
         spec = specs[role]
         _, others = shared.get((spec.name, spec.base_url), (spec, Use()))
@@ -45,7 +45,7 @@ def run_time(
 
 
 def _least(spec: ModelSpec, use: Use) -> float:
-    """The shortest time that the limits of a model allow."""
+    """The shortest time in seconds that the limits of a model allow."""
     bounds = [0.0]
     if spec.requests_per_minute is not None:
         bounds.append(use.calls * 60 / (_USED_PACE * spec.requests_per_minute))
@@ -57,10 +57,10 @@ def _least(spec: ModelSpec, use: Use) -> float:
 
 
 class BudgetEnd(Record):
-    """A limit that is likely to end the work, and where.
+    """A limit that is likely to end the work, and the point at which it ends it.
 
-    `documents` is the number of documents, out of `of`, that are finished when the limit is reached. For the scope `document` it is
-    the work of how many documents is done if each one stops at its limit.
+    `documents` is the number of documents, out of `of`, that are finished when the limit is reached. For the scope `document`, each
+    document stops at its own limit, and `documents` is the total work that is done until then, in documents.
     """
 
     scope: str  # run, partition or document
@@ -74,7 +74,7 @@ class BudgetEnd(Record):
 def budget_ends(
     scope: str, combination: str | None, allowance: Allowance, amounts: Amounts, of: int
 ) -> Iterator[BudgetEnd]:
-    """The limits of `allowance` that the upper ends of `amounts` exceed. Limits per document are multiplied by `of`."""
+    """The limits of `allowance` that the upper ends of `amounts` exceed. A limit per document is multiplied by `of`."""
     expected = {
         "max_usd": amounts.usd,
         "max_tokens": amounts.input_tokens.plus(amounts.output_tokens),

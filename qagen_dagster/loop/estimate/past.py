@@ -1,4 +1,4 @@
-"""Reads from the store what finished documents of the combinations took."""
+"""Reads from the store the calls, tokens and time that finished documents of the combinations took."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
 )
 
-MOST_READ = 30  # finished documents of one combination, spread evenly
-_PAGE_CHARACTERS = 2_000  # a page without text
+MOST_READ = 30  # maximum finished documents of one combination that are read, spread evenly
+_PAGE_CHARACTERS = 2_000  # characters that count for a page without text
 _LINE_CHARACTERS = 50
-_VISUAL_CHARACTERS = 500  # a visual gives as many questions as a paragraph
+_VISUAL_CHARACTERS = 500  # size of a visual, which gives as many questions as a paragraph
 _RAN_DRY = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
 _CUT_SHORT = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.MODEL_ERROR)
 
 
 @dataclass(frozen=True)
 class PastRun:
-    """What the last run of a combination took."""
+    """The calls, tokens and time that the last run of a combination took."""
 
     combination: Combination
     strategy: Strategy
-    kinds: dict[str, str]  # role -> kind of its model
+    kinds: dict[str, str]  # kind of the model by role
     target_count: int
-    dry: frozenset[str]  # ids of documents that ended before their target: a higher one would not change them
+    dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would not change them
     examples: dict[str, Example]  # by document id
     accepted: int
-    compared: Use  # comparisons of its accepted questions across documents
+    compared: Use  # amounts for comparing its accepted questions across documents
 
 
 def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> PastRun | None:
-    """The last run of a combination; None when there was none."""
+    """The last run of a combination; None if there was none."""
     candidates = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
     index = space.store.find_valid(CorpusIndex.key(combination.corpus), CorpusIndex)
     if candidates is None or index is None:
@@ -73,7 +73,7 @@ def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> 
 
 
 def example_of(result: GenerationResult, document: Document) -> Example:
-    """A finished document as an example for others. It counts with the target that it had."""
+    """A finished document as an example for others. Its target is the one that it was finished with."""
     return Example(
         document.size,
         document.subjects,
@@ -92,13 +92,13 @@ def visual_count(space: Workspace, combination: Combination, entry: IndexEntry) 
 
 
 def document_of(entry: IndexEntry, mode: Mode, visuals: int, target: int) -> Document:
-    """A document of an index with the sizes that estimates use."""
+    """The document of an index entry, with the sizes that estimates use."""
     pages, lines = (entry.page_count or 0) * _PAGE_CHARACTERS, entry.line_count * _LINE_CHARACTERS
     size = float(entry.char_count or max(pages, lines))
     return Document(size, size if mode is Mode.TEXTUAL else float(visuals * _VISUAL_CHARACTERS), target)
 
 
 def kind_of(model: str) -> str:
-    """The kind of a model: embedded, scripted, or a language model on a server. Amounts of other kinds are not comparable."""
+    """The kind of a model: embedded, scripted, or a language model on a server. Amounts of different kinds are not comparable."""
     provider = model.partition(":")[0]
     return provider if provider in FREE_PROVIDERS else "server"

@@ -1,1 +1,1 @@
-"""Evaluations of a published set: closed book, retrieval, answers."""
+"""Evaluates a published set: closed book, retrieval, answers."""

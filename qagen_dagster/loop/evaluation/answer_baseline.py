@@ -1,4 +1,4 @@
-"""Answers the published questions from their own documents with one search and one model call, and scores the
+"""Answers the published questions from their own documents, with one search and one model call each, and scores the
 answers.
 
 Nothing is downloaded. A full text is used only if it is stored already.
@@ -49,9 +49,9 @@ from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # increase when the same responses would get other scores
+VERSION = "1"  # increase if the same responses would get other scores
 _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATABASE_ERROR)
-_KEPT_SOURCES = 64  # documents whose sentences are cached for the next question
+_KEPT_SOURCES = 64  # documents whose sentences are kept for further questions
 
 
 def plan_answers(found: Evaluation) -> EvaluationPlan:
@@ -64,7 +64,7 @@ def plan_answers(found: Evaluation) -> EvaluationPlan:
 def measure_answers(found: Evaluation, progress: Progress | None = None) -> AnswerReport:
     """Answer every published question from its own document, score the answers and store the report.
 
-    Raises ConfigError, StoreError, and ModelError when no model is available.
+    Raises ConfigError, StoreError, and ModelError if no model is available.
     """
     planned = plan_answers(found)
     spec, judge = _spec(found), _judge(found)
@@ -124,12 +124,12 @@ def _judge(found: Evaluation) -> ModelSpec | None:
 
 
 def answer_models(found: Evaluation) -> tuple[ModelSpec, ModelSpec | None]:
-    """The model that answers, and the judge if the method of grading asks one."""
+    """The model that answers, and the judge if the grading method asks a judge."""
     return _spec(found), _judge(found)
 
 
 def how_answered(found: Evaluation) -> tuple[str, ...]:
-    """Everything that the results depend on, apart from the questions, the documents and the search index."""
+    """Everything else that the results depend on besides the questions, the documents and the search index."""
     options = found.space.corpus(found.combination.corpus).config.answering
     judge = _judge(found)
     judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), judge_prompt().hash)
@@ -145,7 +145,7 @@ def how_answered(found: Evaluation) -> tuple[str, ...]:
 
 
 def _indexed(found: Evaluation) -> dict[str, str]:
-    """The fingerprint of the index by document, for the documents whose current text it has."""
+    """The fingerprint of the search index, by the ids of the documents whose current text is in the index."""
     index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
@@ -155,7 +155,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """What the answers depend on in a document: its texts, and how they are cut and embedded."""
+    """Everything about a document that its answers depend on: its texts, and how they are cut and embedded."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (
@@ -204,7 +204,7 @@ class _AnswerEvaluator:
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
     def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
-        """The grade of the answer, and whether the judge (if needed) gave a verdict."""
+        """The grade of the answer, and whether the judge replied. Also True if no judge is needed, or its reply was malformed."""
         pair = session.pair
         judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""

@@ -1,4 +1,4 @@
-"""Finds the published questions that a model can answer without their document. Such questions do not test reading."""
+"""Finds the published questions that a model can answer without the document. Such questions do not test reading."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from qagen_dagster.records.evaluation import (
 )
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "2"  # increase when the same responses would give another verdict
+VERSION = "2"  # increase if the same responses would give another verdict
 
 
 def plan_closed_book(found: Evaluation) -> EvaluationPlan:
@@ -41,7 +41,7 @@ def plan_closed_book(found: Evaluation) -> EvaluationPlan:
 
 
 def how_asked(found: Evaluation) -> tuple[str, ...]:
-    """Everything that the results depend on, apart from the questions."""
+    """Everything else that the results depend on besides the questions."""
     config = found.space.corpus(found.combination.corpus).config
     return (
         VERSION,
@@ -52,14 +52,14 @@ def how_asked(found: Evaluation) -> tuple[str, ...]:
 
 
 def closed_book_models(found: Evaluation) -> tuple[ModelSpec, ModelSpec]:
-    """The model that answers, and the one that compares answers when code cannot decide."""
+    """The model that answers, and the model that compares answers if code cannot decide."""
     return _spec(found, Role.ANSWERER), _comparer_of(found)[1]
 
 
 def check_closed_book(found: Evaluation, progress: Progress | None = None) -> ClosedBookReport:
     """Ask every published question without its document and store the report.
 
-    Raises ConfigError, StoreError, and ModelError when no model is available.
+    Raises ConfigError, StoreError, and ModelError if no model is available.
     """
     planned = plan_closed_book(found)
     role, comparer = _comparer_of(found)
@@ -99,7 +99,7 @@ def _spec(found: Evaluation, role: Role) -> ModelSpec:
 
 
 def _comparer_of(found: Evaluation) -> tuple[str, ModelSpec]:
-    """The role and model that compares answers when code cannot decide: the judge, else the validator."""
+    """The role and the model that compare answers if code cannot decide: the judge, or else the validator."""
     role = Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
     return role.value, _spec(found, role)
 
@@ -117,7 +117,7 @@ class _ClosedBookEvaluator:
         return ClosedBookAnswer(**question_fields(pair))
 
     def ask(self, session: Session) -> ClosedBookAnswer:
-        """The guess, and whether it is right."""
+        """The question with the model's guess, and whether the guess is right."""
         pair = session.pair
         blank = self.blank(pair)
         guess = closed_book.guess(

@@ -1,4 +1,4 @@
-"""For each kind of evaluation: its configuration, its latest report, and whether it is up to date."""
+"""Finds for each kind of evaluation its configuration and its latest report, and decides whether the report is up to date."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
 
 
 def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
-    """The latest report of a kind; None when there is none that can be read."""
+    """The latest report of a kind; None if there is none that can be read."""
     return latest_report(store, REPORTS[kind], combination, kind)
 
 
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:
-    """Whether another evaluation would change nothing and no question must be asked again. Raises ConfigError."""
+    """Whether another evaluation would change nothing, and need not ask any question again. Raises ConfigError."""
     try:
         before = latest_of(found.space.store, found.combination, kind)
         return before is not None and not before.unheard and before.fingerprint == _FINGERPRINTS[kind](found)
@@ -79,7 +79,7 @@ def made_evaluation(
 def why_unevaluated(
     space: Workspace, combination: Combination, kind: Kind, profile: str | None = None
 ) -> tuple[str, ...]:
-    """Why an evaluation that was made once is out of date, in one line each. Raises ConfigError."""
+    """The reasons why an existing evaluation is out of date, in one line each. Raises ConfigError."""
     report = latest_of(space.store, combination, kind)
     if report is None:
         return ()

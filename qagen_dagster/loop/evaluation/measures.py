@@ -1,4 +1,4 @@
-"""Says how good answers and rankings are: word overlap, right or wrong, recall and ranks, shares with 95 % intervals.
+"""Measures how good answers and rankings are: word overlap, right or wrong, recall and ranks, shares with 95 % intervals.
 
 Sources: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuation and English articles do not count; in
 scripts without spaces between words each character is a token, as in MLQA, Lewis et al. 2020). Voorhees, TREC-8 question
@@ -43,7 +43,7 @@ _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\
 
 
 def exact(given: str, right: str) -> bool:
-    """Whether both have the same words in the same order. Two answers without words are compared as strings."""
+    """Whether both answers have the same words in the same order. Two answers without words are compared as strings."""
     mine, wanted = words(given), words(right)
     return mine == wanted if mine or wanted else given.strip() == right.strip()
 
@@ -58,7 +58,7 @@ def token_f1(given: str, right: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The words that count."""
+    """The words of a text that count in comparisons."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     bare = "".join("" if _is_punctuation(char) else char for char in plain)
     return _UNSPACED.sub(r" \1 ", _ARTICLES.sub(" ", bare)).split()
@@ -78,7 +78,7 @@ _UNKNOWN = frozenset(
 
 @dataclass(frozen=True)
 class Marked:
-    """Whether an answer is right, and what decided that."""
+    """Whether an answer is right, and what decided it."""
 
     right: bool
     decided: Decided
@@ -86,12 +86,12 @@ class Marked:
 
 
 def says_nothing(answer: str) -> bool:
-    """Whether the answer is empty or says that it is not known."""
+    """Whether the text is empty, or says that the answer is not known."""
     return normalise(answer).rstrip(".!") in _UNKNOWN
 
 
 def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
-    """Compare `given` with the reference answer. `model` decides what code cannot; the caller records its calls.
+    """Compare `given` with the reference answer. If code cannot decide, `model` does. The caller records the calls of `model`.
 
     Raises ModelError.
     """
@@ -117,13 +117,13 @@ GAIN_CUT = 10
 NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
 
 
-UNTITLED = "untitled_"  # before the names of metrics of questions without the title of their document
+UNTITLED = "untitled_"  # begins the names of metrics for questions whose document titles are removed
 
 
 def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
-    """Means over the questions that were searched for: `<ranking>_<document or evidence>_<measure>`.
+    """The means over the questions that were searched, named `<ranking>_<document or evidence>_<measure>`.
 
-    If a question quotes its document's title: also `titled_share`, and the same means with titles removed.
+    If any question quotes its document's title, `titled_share` and the means with titles removed are added.
     """
     searched = [one for one in questions if one.placements]
     found = _means([(one.relevant, one.placements) for one in searched])
@@ -150,7 +150,10 @@ def _means(searched: Sequence[tuple[int, Sequence[Placement]]]) -> dict[str, flo
 
 
 def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], relevant: int) -> dict[str, float]:
-    """`wanted`: the rank of each thing to find. `ranked`: the ranks of relevant results, out of `relevant`."""
+    """The measures of one question. `wanted` has the rank of each thing to find, `ranked` the ranks of relevant results.
+
+    `relevant` is the number of relevant results that exist.
+    """
     at = {f"recall_at_{cut}": recall(wanted, cut) for cut in CUTS}
     return at | {
         "mrr": reciprocal_rank(wanted),
@@ -159,12 +162,12 @@ def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], releva
 
 
 def recall(places: Sequence[int | None], cut: int) -> float:
-    """The share of `places` among the first `cut`."""
+    """The share of `places` that are at most `cut`. None is a thing that was not found."""
     return sum(place is not None and place <= cut for place in places) / len(places)
 
 
 def reciprocal_rank(places: Iterable[int | None]) -> float:
-    """Of the first place; 0 without one."""
+    """One divided by the best place; 0 if there is none."""
     first = min((place for place in places if place is not None), default=None)
     return 0.0 if first is None else 1 / first
 
@@ -174,7 +177,7 @@ def _gain(places: Iterable[int | None]) -> float:
 
 
 def placed(placements: Iterable[Placement], ranking: Ranking) -> Placement | None:
-    """The placement in one ranking."""
+    """The placement in one ranking; None if there is none."""
     return next((one for one in placements if one.ranking is ranking), None)
 
 
@@ -189,13 +192,13 @@ _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
 
 
 def mcnemar(first: int, second: int) -> float:
-    """The two-sided p-value of `first` against `second` questions that only one of two systems got right."""
+    """The two-sided p-value if `first` questions were answered right only by one system, and `second` only by the other."""
     tail = sum(math.comb(first + second, count) for count in range(min(first, second) + 1))
     return min(1.0, 2 * tail / 2 ** (first + second))
 
 
 def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) -> Scores:
-    """`answered`, `retrieved`: whether the system gave any answers and any passages."""
+    """The scores of a system. `answered` and `retrieved` say whether it gave any answers and any passages."""
     measures: dict[str, Measure | None] = {}
     counts: dict[str, int] = {}
     if answered:
@@ -238,7 +241,7 @@ def grouped(
 
 
 def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparison, ...]:
-    """Compare correctness and, if passages were given, whether the document is among the first FOUND_CUT."""
+    """Compare two systems by correctness and, if they gave passages, by whether the document is among the first FOUND_CUT."""
     both = set(first.overall.measures) & set(second.overall.measures)
     outcomes: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
         CORRECT: lambda one: one.right,

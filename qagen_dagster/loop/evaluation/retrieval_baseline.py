@@ -1,7 +1,7 @@
 """Measures how well plain search in the whole corpus finds the documents and the evidence of the published questions.
 
-A question that quotes the title of its document lets any search find it. So such a question is also searched for
-without the title.
+Any search finds the document of a question that quotes its title. Such a question is therefore also searched with the
+title removed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-REPEATED = 0.6  # share of a title's words that a question must repeat in a row
-FEWEST_WORDS = 4  # words of them, if it does not repeat the whole title
+REPEATED = 0.6  # minimum share of a title's words that a question repeats in a row, if it quotes the title
+FEWEST_WORDS = 4  # minimum number of these words, if the question does not repeat the whole title
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(
     r"(?:\b(?:according to|as described in|in|of|from|by|at|for|on|per|about|to)\s+)?(?:\bthe\s+)?[\"'\u201c\u2018(]*$",
@@ -49,14 +49,14 @@ _AFTER = re.compile(r"[\"'\u201d\u2019)]*,?\s*")
 
 
 def titles_of(text: str, title: str | None) -> list[str]:
-    """What may be a document's title: the one in its metadata, its first line, and its first two lines."""
+    """The texts that may be a document's title: that in its metadata, its first line, and its first two lines."""
     lines = [line.strip(" #*=-_|") for line in text[:2_000].splitlines()]
     head = [line for line in lines if _WORD.search(line)][:2]
     return [one for one in (title or "", " ".join(head), *head[:1]) if one]
 
 
 def without_title(question: str, titles: Iterable[str]) -> str:
-    """The question without the longest title that it repeats; empty if it repeats none."""
+    """The question without the longest title that it quotes; empty if it quotes none."""
     asked = list(_WORD.finditer(question))
     words = [word.group().lower() for word in asked]
     best = (0, 0)
@@ -78,13 +78,13 @@ def without_title(question: str, titles: Iterable[str]) -> str:
     return rest[:1].upper() + rest[1:]
 
 
-VERSION = "2"  # increase when the same index would give other ranks
-DEPTH = 100  # chunks that are examined; later ones count as not found
-HELD = 0.5  # of the largest part of a quote that any chunk contains
+VERSION = "2"  # increase if the same index would give other ranks
+DEPTH = 100  # number of chunks that are examined; later chunks count as not found
+HELD = 0.5  # a chunk contains a quote if it has this share of the largest part that any chunk has
 
 
 def retrieval_fingerprint(found: Evaluation) -> str:
-    """Changes with the index, the documents or the questions. Raises StoreError when there is no index."""
+    """A hash of the index, the documents and the questions. Raises StoreError if there is no index."""
     corpus = found.combination.corpus
     index = found.space.store.find(SearchIndex.key(corpus), SearchIndex)
     if index is None:
@@ -98,7 +98,7 @@ def retrieval_fingerprint(found: Evaluation) -> str:
 def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> RetrievalReport:
     """Search the corpus for every published question and store the report.
 
-    Raises StoreError when there is no index, and ModelError when a question cannot be embedded.
+    Raises StoreError if there is no index, and ModelError if a question cannot be embedded.
     """
     print_ = retrieval_fingerprint(found)
     search = open_index(found.space, found.combination.corpus, found.meter)
@@ -171,7 +171,7 @@ class _RankFinder:
         self, question: str, ranking: Ranking, document_id: str, holders: Sequence[set[int]]
     ) -> Placement:
         hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
-        if ranking is Ranking.WORDS:  # without a shared word there is no order
+        if ranking is Ranking.WORDS:  # chunks that share no word have no order
             hits = [hit for hit in hits if hit.words > 0]
         return placement(ranking, hits, document_id, holders)
 
@@ -179,7 +179,10 @@ class _RankFinder:
 def placement(
     ranking: Ranking, hits: Sequence[ChunkHit], document_id: str, holders: Sequence[set[int]]
 ) -> Placement:
-    """The ranks of the document, and of the chunks that contain each of its quotes, among `hits`."""
+    """The ranks among `hits` of the document, of its chunks with quotes, and of the best chunk for each quote.
+
+    `holders` has the numbers of the chunks that contain each quote.
+    """
     documents = list(dict.fromkeys(hit.document_id for hit in hits))
     mine = {hit.chunk.number: place for place, hit in enumerate(hits, 1) if hit.document_id == document_id}
     held = set[int]().union(*holders)

@@ -1,7 +1,7 @@
-"""What all evaluations of a published set share: its questions, models and budget, running the questions in parallel,
-and the stored reports.
+"""The shared part of all evaluations of a published set: its questions, models and budget, running the questions in
+parallel, and the stored reports.
 
-Each document is stored as soon as its questions are done.
+The results of each document are stored as soon as its questions are done.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Evaluation:
 
     @cached_property
     def entries(self) -> Mapping[str, IndexEntry]:
-        """The documents of the corpus by id. Raises StoreError when it was never parsed."""
+        """The documents of the corpus by id. Raises StoreError if the corpus was never parsed."""
         return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
 
     @cached_property
@@ -70,7 +70,7 @@ class Evaluation:
         return metered(model, self.meter)
 
     def document(self, document_id: str) -> Document | None:
-        """The record of a document; None if it was never parsed."""
+        """The record of a document; None if the document was never parsed."""
         return self.space.store.find(Document.key(self.combination.corpus, document_id), Document)
 
     def text(self, document_id: str) -> str:
@@ -87,7 +87,7 @@ def open_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """Open the published set of a combination for an evaluation. Raises StoreError when nothing is published, and ConfigError."""
+    """Open the published set of a combination for an evaluation. Raises ConfigError, and StoreError if nothing is published."""
     published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
@@ -105,7 +105,7 @@ def configured_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """An evaluation without questions: only its configuration. Raises ConfigError."""
+    """An evaluation without questions, for its configuration. Raises ConfigError."""
     name = space.profile_name(combination, profile)
     chosen = space.profile(name)
     return Evaluation(
@@ -121,7 +121,7 @@ def configured_evaluation(
 
 @dataclass(frozen=True)
 class DocumentQuestions:
-    """The questions of one document, and the store key of their evaluation. The key depends on everything that decides the results."""
+    """The questions of one document, and the store key of their results. The key covers everything that decides the results."""
 
     document_id: str
     key: str
@@ -140,7 +140,10 @@ class EvaluationPlan:
 
 
 def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
-    """Plan an evaluation of the published questions. `how` returns what the results of a document depend on besides its questions."""
+    """Plan an evaluation of the published questions.
+
+    For the id of a document, `how` returns everything else that its results depend on besides its questions.
+    """
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
         by_document.setdefault(pair.document_id, []).append(pair)
@@ -153,7 +156,7 @@ def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence
 
 
 def question_fields(pair: QAPair) -> dict[str, Any]:
-    """The fields of an EvaluatedQuestion."""
+    """The fields of an EvaluatedQuestion that come from the published question."""
     return {
         "question_id": pair.id,
         "document_id": pair.document_id,
@@ -184,29 +187,29 @@ def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
 
 
 def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
-    """The latest report; None when there is none, or it is damaged and must be made again."""
+    """The latest report; None if there is none, or it is damaged and must be made again."""
     return store.find_valid(EvaluationReport.key(combination, name), kind)
 
 
 def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """Every readable report of all runs, newest first."""
+    """All readable reports of all runs, newest first."""
     keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
     found = (report for key in keys if (report := store.find_valid(key, kind)) is not None)
     return sorted(found, key=lambda one: one.created, reverse=True)
 
 
 def report_version(report: EvaluationReport[Any]) -> str:
-    """Changes with the results, not with the run, its time or its cost."""
+    """A hash of the results, which does not depend on the run, its time or its cost."""
     return fingerprint(
         [report.fingerprint, *(one.model_dump_json(exclude={"calls"}) for one in report.questions)]
     )
 
 
-MAX_FAILURES = 5  # questions in a row without a response: then the models fail, not the questions
+MAX_FAILURES = 5  # questions in a row without a response; then the models are at fault, not the questions
 
 QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 ResultT = TypeVar("ResultT", bound=EvaluatedQuestion, covariant=True)
-Progress = Callable[[int, int, str], None]  # questions done, all questions, document of the last one
+Progress = Callable[[int, int, str], None]  # questions done, all questions, id of the last document
 
 
 class RecordingModel:
@@ -231,13 +234,13 @@ class RecordingModel:
         return response
 
     def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
-        """The responses so far, as they are accounted for."""
+        """The summaries of the responses so far, for the account of costs."""
         return response_summaries(self.responses, role, self.spec, document_id, attempt)
 
 
 @dataclass
 class Session:
-    """The models that are asked about one question. Their calls are recorded even if the question ends with an error."""
+    """One question while it is evaluated. The calls of its models are recorded even if it ends with an error."""
 
     pair: QAPair
     _models: list[tuple[str, RecordingModel]] = field(default_factory=list[tuple[str, RecordingModel]])
@@ -264,7 +267,7 @@ class Evaluator(Protocol[ResultT]):
         ...
 
     def ask(self, session: Session) -> ResultT:
-        """The question with its result. Raises ModelError when no model is available."""
+        """The question with its result. Raises ModelError if no model is available."""
         ...
 
 
@@ -282,9 +285,9 @@ class EvaluationRun(Generic[QuestionT]):
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, planned: EvaluationPlan, workers: int) -> tuple[QuestionT, ...]:
-        """Evaluate the questions that no earlier run has, and return all of them in order.
+        """Evaluate the questions of documents that no earlier run has finished. Returns all questions in order.
 
-        Raises ModelError when the models fail for several questions in a row. Finished documents are kept.
+        Raises ModelError if the models fail for several questions in a row. Finished documents are kept.
         """
         store = self.found.space.store
         kept = {one.key: store.find_valid(one.key, self.record) for one in planned.documents}

@@ -1,4 +1,4 @@
-"""Reads what a system under test gave, scores it against published questions, and compares two systems."""
+"""Reads the output of a system under test, scores it against published questions, and compares two systems."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import Evidence
 
 _FIELDS = frozenset(SystemAnswer.model_fields)
-Faulty = tuple[str, Mapping[str, object] | str]  # the place of a row, and the row or what is wrong with it
+Faulty = tuple[str, Mapping[str, object] | str]  # the place of a row, and the row or its fault
 
 
 def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
-    """Read a JSON Lines file. `known`: the ids of the questions. Raises ConfigError when it cannot be read."""
+    """Read the output in a JSON Lines file. `known` has the ids of the questions. Raises ConfigError if it cannot be read."""
     try:
         return _collect(path.stem, _rows(path), frozenset(known))
     except OSError as error:
@@ -45,7 +45,7 @@ def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
 
 
 def given_output(name: str, rows: Iterable[Mapping[str, object]], known: Iterable[str]) -> SystemOutput:
-    """The same from rows that are in memory."""
+    """The output in rows that are in memory. `known` has the ids of the questions."""
     return _collect(name, ((f"{name}:{at}", row) for at, row in enumerate(rows, 1)), frozenset(known))
 
 
@@ -76,7 +76,7 @@ def _collect(name: str, rows: Iterable[Faulty], known: frozenset[str]) -> System
 
 
 def _answer(row: Mapping[str, object]) -> SystemAnswer:
-    """A row without the fields that are not ours. Raises ValueError, which says what is wrong."""
+    """A row without unknown fields. Raises ValueError with a description of the fault."""
     fields = {name: value for name, value in row.items() if name in _FIELDS}
     passages = fields.get("passages")
     if isinstance(passages, (list, tuple)):
@@ -92,7 +92,7 @@ def _answer(row: Mapping[str, object]) -> SystemAnswer:
 
 
 def _passage(value: object) -> object:
-    """A passage that is only a document id counts as the whole document."""
+    """The passage with only the known fields. A bare document id stands for the whole document."""
     if isinstance(value, str):
         return {"document_id": value}
     if not isinstance(value, Mapping):
@@ -101,25 +101,25 @@ def _passage(value: object) -> object:
     return {name: fields[name] for name in Passage.model_fields if name in fields}
 
 
-HELD = 0.5  # of a quote's lines that a passage must have
+HELD = 0.5  # minimum share of a quote's lines that a passage must have
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The model that compares answers where code cannot decide; None: nobody is asked. `workers` questions run at once."""
+    """The model that compares answers if code cannot decide; if it is None, nobody is asked. `workers` questions run at once."""
 
     model: Model | None = None
     workers: int = 1
 
 
 def profile_judge(space: Workspace, profile: str, wished: Allowance | None) -> Judge:
-    """The judge of a profile, held to the budget. Raises ConfigError."""
+    """The judge of a profile, within its budget or `wished`. Raises ConfigError."""
     model, unlimited = command_judge(space, profile, wished)
     return Judge(model, worker_count(model, space.settings.document_workers, unlimited=unlimited))
 
 
 def score_systems(sets: Sequence[PublishedSet], outputs: Sequence[SystemOutput], judge: Judge) -> ScoreReport:
-    """Score each system on all questions of the sets. The second one is compared with the first."""
+    """Score each system on all questions of the sets. If there are two systems, they are compared."""
     questions = [question for one in sets for question in one]
     found = tuple(_score(questions, output, judge) for output in outputs)
     return ScoreReport(
@@ -157,7 +157,7 @@ def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: 
 
 
 def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> ScoredAnswer:
-    """The question with what the system gave and the ranks of what it retrieved."""
+    """The question with the system's answer, and with the ranks of the document and the evidence among its passages."""
     passages = row.passages or ()
     documents = list(dict.fromkeys(one.document_id for one in passages))
     mine = question.document_id
@@ -192,7 +192,7 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
 
 
 def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:
-    """The answer with its verdict. A judge that fails leaves it undecided."""
+    """The answer with its verdict. If the judge fails, the answer is undecided."""
     asked = None if model is None else RecordingModel(model)
     try:
         marked = mark_answer(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)

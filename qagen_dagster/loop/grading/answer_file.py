@@ -1,7 +1,7 @@
-"""Grades a file of answers of another system: its rows, the documents that they name, and one report.
+"""Grades a file with the answers of another system: reads its rows, finds the documents that they name, and writes one report.
 
-Rows are read twice, so that a long file is never in memory: once for the documents, and once for the answers of each
-document. Only one document at a time is in memory. Documents are found by id or file name, and are not stored.
+Rows are read twice, so that a long file is never in memory as a whole: once for the names of documents, and once for the
+answers to each document. Documents are found by id or file name, and are not stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, Groundin
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.records.questions.results import CallSummary
 
-MOST_BYTES = 16_000_000  # of one row
+MOST_BYTES = 16_000_000  # maximum bytes of a row
 
 
 class RowFault(Record):
@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Row:
-    """One answer."""
+    """One answer of the file."""
 
     document: str
     question: str
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """The valid rows of a file by document, in the order of the documents' first rows, and the invalid rows."""
+    """The places of a file's valid rows by document, in the order of the documents' first rows, and its invalid rows."""
 
     path: Path
     documents: dict[str, list[Place]]
@@ -77,7 +77,7 @@ class AnswerFile:
 
 
 def read_answers(path: Path) -> AnswerFile:
-    """Scan the file. Raises ConfigError when it cannot be read."""
+    """Scan the file. Raises ConfigError if it cannot be read."""
     documents: dict[str, list[Place]] = {}
     faults: list[RowFault] = []
     try:
@@ -92,7 +92,7 @@ def read_answers(path: Path) -> AnswerFile:
 
 
 def read_row(line: bytes) -> Row:
-    """Raises ValueError, which says what is wrong."""
+    """The answer in one line. Raises ValueError with a description of the fault."""
     fields = read_object(line)
     return Row(
         document=_word_field(fields, "document"),
@@ -103,7 +103,7 @@ def read_row(line: bytes) -> Row:
 
 
 def read_object(line: bytes) -> dict[str, object]:
-    """The JSON object of one line. Raises ValueError, which says what is wrong."""
+    """The JSON object in one line. Raises ValueError with a description of the fault."""
     if len(line) >= MOST_BYTES:
         raise ValueError(f"longer than {MOST_BYTES:,} bytes")
     try:
@@ -139,7 +139,7 @@ def _word_field(fields: dict[str, object], name: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[Place, bytes]]:
-    """Lines that are not blank, each at most MOST_BYTES long."""
+    """The lines that are not blank, with their places. A line that is too long is cut after MOST_BYTES."""
     offset = number = 0
     with open_file(path) as file:
         while line := file.readline(MOST_BYTES):
@@ -154,7 +154,7 @@ def lines(path: Path) -> Iterator[tuple[Place, bytes]]:
 
 @dataclass
 class GivenDocument:
-    """A document under the name that the answers use. Its text is read on demand, and kept only if it came from a file of rows."""
+    """A document under the name that the answers use. Its text is read on demand. Only text from a file of rows is kept."""
 
     id: str
     name: str
@@ -164,7 +164,7 @@ class GivenDocument:
     kept: ParsedText | RowFailure | None = None
 
     def text(self) -> str:
-        """Raises DocumentError when there is no text."""
+        """The text of the document. Raises DocumentError if there is no text."""
         entry = self.kept or self.reader.only_entry(self.file)
         if isinstance(entry, RowFailure):
             raise DocumentError(entry.outcome.value, entry.detail)
@@ -180,7 +180,7 @@ class Reader:
     options: ParseOptions
 
     def entries(self, file: CorpusFile) -> tuple[ParsedText | RowFailure, ...]:
-        """Raises DocumentError when the file has no content."""
+        """The documents in a file. Raises DocumentError if there are none."""
         if file.refused is not None:
             raise DocumentError("unsupported", file.refused)
         found = self.pool.parse(file.source, self.options)
@@ -194,16 +194,17 @@ class Reader:
 
 @dataclass(frozen=True)
 class Found:
-    """Documents by the names that the answers use, and why the others were not found."""
+    """The documents by the names that the answers use, and the reasons why other names were not found."""
 
     documents: Mapping[str, GivenDocument]
     missing: Mapping[str, str]
 
 
 def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
-    """Find the document of each name: by path, id or name of a file, by id of a row, then by file name without extension.
+    """Find the document of each name.
 
-    Files of rows are read only for names that match no file. Raises ConfigError when there is nothing at `place`.
+    A name is compared in this order: with the path, id and name of files, with the ids of rows, and with the names of files without
+    extension. Files of rows are read only for names that match no file. Raises ConfigError if there is nothing at `place`.
     """
     if not place.exists():
         raise ConfigError("is not a file or a folder", file=place)
@@ -236,7 +237,7 @@ class _Search:
         return wanted - set(self._found) - set(self._missing)
 
     def look(self, wanted: set[str], known: Mapping[str, list[CorpusFile]]) -> None:
-        """Take the names that are in `known`."""
+        """Find the wanted names that are in `known`. A name of several files is not found."""
         for name in self.left(wanted) & set(known):
             files = known[name]
             if len(files) > 1:
@@ -246,7 +247,7 @@ class _Search:
                 self._found[name] = GivenDocument(document_id(files[0].name), name, files[0], self._reader)
 
     def look_into(self, wanted: set[str], file: CorpusFile) -> None:
-        """Take the names of rows in the file. Of two rows with the same name the first counts."""
+        """Find the wanted names among the rows of the file. If two rows have the same name, the first counts."""
         try:
             entries = self._reader.entries(file)
         except DocumentError as error:
@@ -273,20 +274,20 @@ def _by(pairs: Iterable[tuple[str, CorpusFile]]) -> dict[str, list[CorpusFile]]:
     return found
 
 
-Progress = Callable[[int, str], None]  # answers done since the last call, and their document
+Progress = Callable[[int, str], None]  # answers done since the last call, and the name of their document
 _FAULTS = TypeAdapter(tuple[RowFault, ...])
 _COUNTS = ("grounded", "ungrounded", "not_measured")
 
 
 @dataclass(frozen=True)
 class FileGrades:
-    """The grades of a file: the report without documents, the documents without answers, and the failures."""
+    """The grades of a file: the report without its documents, the documents without their answers, and the failures."""
 
     heads: GroundingReport
     documents: tuple[DocumentGrades, ...]
     faults: tuple[RowFault, ...]
     unjudged: int  # answers without a verdict of the judge
-    why_unjudged: str  # reason of the first one
+    why_unjudged: str  # the reason for the first of these
     calls: tuple[CallSummary, ...]
 
     @property
@@ -311,7 +312,7 @@ class FileGrading:
         self._parts: dict[int, _Part] = {}
 
     def grade(self, corpus: str, judge_model: str, progress: Progress | None = None) -> FileGrades:
-        """Grade all answers. The result contains the problems with rows, documents and judges."""
+        """Grade all answers. The result also reports the faults of rows, documents and judges."""
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             given, places = self._work[index]
@@ -335,7 +336,7 @@ class FileGrading:
         )
 
     def write(self, grades: FileGrades, out: IO[bytes]) -> None:
-        """Write the whole report as JSON, with documents in the order of their first rows, and the rows that were left out."""
+        """Write the whole report as JSON. It has the documents in the order of their first rows, and the rows that were left out."""
         head, tail = grades.heads.model_dump_json().split('"documents":[]', 1)
         out.write(head.encode() + b'"documents":[')
         for number, index in enumerate(sorted(self._parts)):
@@ -403,7 +404,7 @@ class _Part:
 
 
 def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:
-    """Documents with their rows, in the order of their first rows. A document with several names is one document."""
+    """The documents with their rows, in the order of their first rows. A document with several names is listed once."""
     together: dict[str, tuple[GivenDocument, list[Place]]] = {}
     for name, places in answers.documents.items():
         given = found.documents.get(name)

@@ -1,8 +1,8 @@
 """Grades many answers in parallel. The text of each document is read once.
 
-What belongs here: the answers of one document, the judge of a command that runs outside the asset graph, and the
-lines that say how much was decided, by whom, and how often such decisions were right. What does not: where answers
-and documents come from.
+This module has the grading of one document's answers, the judge of a command that runs outside the asset graph, and the
+lines that say how much was decided, by whom, and how often such decisions were right. It does not know where answers and
+documents come from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from qagen_dagster.records.grading import (
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence
 
-CHUNK = 4  # answers that one thread grades in a row; a document with more is shared by several threads
+CHUNK = 4  # answers that one thread grades in a row; several threads share a document with more answers
 
 _NOT_IN_TEXT = "the text alone does not show it"
 _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
@@ -40,7 +40,7 @@ _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_M
 
 @dataclass(frozen=True)
 class AnswerToGrade:
-    """An answer to grade, and the lines of its quotes. `picture` names a picture that may support it instead of the text."""
+    """An answer to grade, with the lines of its quotes. `picture` names a picture that may support it in place of the text."""
 
     id: str
     question: str
@@ -49,7 +49,7 @@ class AnswerToGrade:
     marked: str = ""
     picture: str = ""
     quoted: tuple[Lines, ...] = ()
-    computation: str = ""  # that code has checked
+    computation: str = ""  # a computation that code has checked
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
@@ -60,7 +60,7 @@ def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
 
 @dataclass(frozen=True)
 class DocumentAnswers:
-    """A document with its `count` answers. Both are read when grading of it starts. `text` may raise DocumentError."""
+    """A document with its `count` answers. Text and answers are read when its grading starts. `text` may raise DocumentError."""
 
     document_id: str
     title: str
@@ -71,14 +71,14 @@ class DocumentAnswers:
 
 @dataclass(frozen=True)
 class Grader:
-    """How answers are graded, and how many in parallel."""
+    """Grades answers. `workers` is the number of answers that are graded in parallel."""
 
     method: Method
     judge: Model | None = None
     workers: int = 1
 
     def grade(self, source: Source, document_id: str, asked: AnswerToGrade) -> GradedAnswer:
-        """The answer with its grade. Never raises because of a judge."""
+        """The answer with its grade. A failure of the judge does not raise."""
         return GradedAnswer(
             id=asked.id,
             question=asked.question,
@@ -117,12 +117,15 @@ def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) 
 
 
 def in_picture(answer: GradedAnswer) -> bool:
-    """Whether the answer is not measured because a picture, which is not read, may support it."""
+    """Whether the answer was not measured because a picture may support it. Pictures are not read."""
     return any(issue.startswith(_NOT_IN_TEXT) for issue in answer.grading.issues)
 
 
 def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
-    """The grade of an answer about a picture. The picture is not read, and may support what the text does not: that is not measured."""
+    """The grade of an answer about a picture.
+
+    The picture is not read. It may support the sentences that the text does not support, so these count as not measured.
+    """
     if found.is_grounded is not False:
         return found
     reason = f"{_NOT_IN_TEXT}; {picture} may, and is not read"
@@ -148,7 +151,7 @@ class _OpenDocument:
         self._found: dict[int, GradedAnswer] = {}
 
     def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
-        """Grade one chunk. Returns the grades of all chunks after the last one, else None."""
+        """Grade one chunk. After the last chunk returns the grades of all chunks, before that None."""
         source, start = self._read(), number * CHUNK
         if isinstance(source, Source):
             for place, asked in enumerate(self._asked[start : start + CHUNK], start):
@@ -173,7 +176,9 @@ class _OpenDocument:
 
 
 def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> tuple[Model | None, bool]:
-    """The judge of the profile, held to the budget, and whether its calls are unlimited. None: the profile has no judge.
+    """Returns (judge, unlimited). The judge of the profile keeps to the budget; it is None if the profile has none.
+
+    `unlimited` says whether no budget limits the calls.
 
     Raises ConfigError.
     """
@@ -186,7 +191,7 @@ def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> t
 
 
 def coverage_lines(decided: Decided | None, rates: Sequence[ErrorRate]) -> list[str]:
-    """Lines for a person. Empty for a report of an earlier version."""
+    """Lines that say how many answers were decided, and how reliable code is. Empty for a report of an earlier version."""
     if decided is None or decided.share is None:
         return []
     whole = decided.code + decided.judge + decided.nobody

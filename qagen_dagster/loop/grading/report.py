@@ -1,7 +1,7 @@
 """Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are used again.
 
-The plan names the answers and the key of the grades of each document. The key covers the result of the document, its
-text, the kept questions, method, detector and judge. Grades that are stored under it are valid and never computed
+The plan names the answers of each document and the key of its grades. The key covers the result of the document, its
+text, the kept questions, method, detector and judge. Grades that are stored under the key are valid and are not computed
 again.
 """
 
@@ -55,7 +55,7 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.records.run import RunRecord
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "7"  # increase when the same answers would be graded or reported differently
+REPORT_VERSION = "7"  # increase if the same answers would be graded or reported differently
 _MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of parts of the configuration
 
 
@@ -121,7 +121,7 @@ def is_graded(workspace: Workspace, combination: Combination) -> bool:
 
 
 def why_ungraded(workspace: Workspace, combination: Combination) -> tuple[str, ...]:
-    """Why grading again would change the report, in one line each. Raises StoreError and ConfigError."""
+    """The reasons why grading again would change the report, in one line each. Raises StoreError and ConfigError."""
     report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return ("its answers were never graded",)
@@ -166,7 +166,10 @@ def made_grading(
 
 
 def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configuration) -> dict[str, str]:
-    """The parts of a report's configuration. The bounds of its checks are in the record of its run, if there is one."""
+    """The parts of the configuration that a report was made with.
+
+    The bounds of its checks come from the record of its run. If there is no record, they count as unchanged.
+    """
     run = workspace.store.find_valid(RunRecord.key(report.run_id), RunRecord) if report.run_id else None
     checks = () if run is None else (one for one in run.checks if one.asset == "grounding_report")
     numbers = {name: value for one in checks for name, value in one.numbers.items()}
@@ -179,7 +182,7 @@ def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configurat
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
-    """The model that `method` asks; None when it asks none or the profile has none."""
+    """The judge that `method` asks; None if it asks none or the profile has none."""
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
@@ -224,7 +227,7 @@ def _ungrounded(combination: Combination, pair: RejectedQA) -> AnswerToGrade:
 
 
 def picture_of(pair: QAPair) -> str:
-    """The picture that a visual question is about, in words."""
+    """The names of the pictures that a visual question is about."""
     shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
     return ", ".join(shown) or "the page"
 
@@ -239,14 +242,14 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
 
 HISTORY_FILE = "grounding.json"
 _MALFORMED = f"{GiveUpReason.MALFORMED.value}: "
-_UNHEARD = (  # beginnings of the failures that a later run retries; others are responses, which are replayed
+_UNHEARD = (  # beginnings of the failures that a later run retries; other failures are responses, which would be replayed
     _MALFORMED,
     *(
         f"{kind.__name__.removesuffix('Error')}:"
         for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
     ),
 )
-Progress = Callable[[int, int, str], None]  # documents graded, all documents, id of the last one
+Progress = Callable[[int, int, str], None]  # documents graded, all documents, id of the last document
 
 
 @dataclass(frozen=True)
@@ -266,8 +269,10 @@ def grade_set(
 ) -> GroundingReport:
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
-    The graded answers are the accepted ones and those that were rejected as ungrounded. An answer is not graded again while its
-    document, its text, method, detector and judge are the same. Raises MalformedResponseError after the report is stored.
+    Accepted answers and those that were rejected as ungrounded are graded. An answer is not graded again as long as its
+    document, text, method, detector and judge are the same.
+
+    Also raises MalformedResponseError, after the report is stored, if all replies of the judge on some document were malformed.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
@@ -281,7 +286,7 @@ def grade_set(
 
 
 def grades_version(found: GroundingReport) -> str:
-    """Changes with the grades, not with the run or its time."""
+    """A hash of the grades, which does not depend on the run or its time."""
     return fingerprint([found.fingerprint, *(one.model_dump_json() for one in found.documents)])
 
 
@@ -291,7 +296,7 @@ def undecided(answer: GradedAnswer) -> bool:
 
 
 def _check_replies(found: GroundingReport) -> None:
-    """Raise MalformedResponseError for documents about whose answers the judge gave malformed replies alone."""
+    """Raise MalformedResponseError if there are documents on whose answers the judge gave only malformed replies."""
     failures = {
         one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
     }

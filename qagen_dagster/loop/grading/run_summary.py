@@ -1,4 +1,4 @@
-"""Summarizes the grades of one run, command or backfill, as the described run_summary.json and one JSON file per document.
+"""Summarizes the grades of one run, command or backfill: in run_summary.json, and in one JSON file per document.
 
 Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
 """
@@ -43,7 +43,7 @@ class QADetail(Record):
     ungrounded_sentences: tuple[str, ...]
     llm_verdict: JudgeVerdict | None
     judge_failure: str
-    marked: str  # why it is not in the published set
+    marked: str  # the reason why it is not in the published set
 
 
 class DocumentSummary(Record):
@@ -85,7 +85,7 @@ class SummaryHighlight(Highlight):
 
 
 class RunSummary(Record):
-    """The summary of everything that was graded together. Several models or methods are separated by commas."""
+    """The summary of everything that was graded together. If there are several models or methods, commas separate their names."""
 
     run_id: str
     timestamp: str
@@ -98,8 +98,8 @@ class RunSummary(Record):
     grounded_count: int
     ungrounded_count: int
     not_measured_count: int
-    decided: Decided  # how many answers were decided, by whom
-    error_rates: tuple[ErrorRate, ...]  # of the verdicts that code gave
+    decided: Decided  # the numbers of answers that code, the judge and nobody decided
+    error_rates: tuple[ErrorRate, ...]  # how often such verdicts of code were wrong on public sets
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]
@@ -110,7 +110,7 @@ class RunSummary(Record):
 
 
 def latest_reports(store: Store) -> list[GroundingReport]:
-    """The reports of the last command or backfill that graded anything. Raises StoreError when there is none."""
+    """The reports of the last run, command or backfill that graded anything. Raises StoreError if there is none."""
     found = [store.read(key, GroundingReport) for key in store.list("grounding")]
     if not found:
         raise StoreError(f"nothing has been graded in {store.root} yet: run `qagen run` first")
@@ -119,7 +119,7 @@ def latest_reports(store: Store) -> list[GroundingReport]:
 
 
 def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
-    """The reports of a run, a command or a backfill. Raises StoreError when there is none."""
+    """The reports of a run, a command or a backfill. Raises StoreError if there are none."""
     keys = [key for key in store.list("history") if key.endswith(f"/{HISTORY_FILE}")]
     mine = [key for key in keys if key.split("/")[-2] == run_id]
     if mine:
@@ -165,7 +165,7 @@ def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
 def described_outputs(
     store: Store, reports: Sequence[GroundingReport]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each document a path and the described JSON with the whole text of the document. Raises StoreError."""
+    """For each document, the path and the content of its JSON file, with the whole text of the document. Raises StoreError."""
     for one in reports:
         combination = combination_of(one)
         for document in one.documents:

@@ -260,9 +260,9 @@ def _context(source: str, variant: str) -> Iterator[str]:
     added -= Counter(set(named_constants(before, solution_of(source), after)))
     lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
     if added or lost:
-        told = [f"{_shown(lost)} of the source is not there"] if lost else []
-        told += [f"{_shown(added)} is not in the source"] if added else []
-        yield f"the numbers of the statement and its options must be those of the source: {', and '.join(told)}"
+        faults = [f"{_shown(lost)} of the source is not there"] if lost else []
+        faults += [f"{_shown(added)} is not in the source"] if added else []
+        yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
         yield from given_faults(before, after)
     if same_words(before, after):
