@@ -41,7 +41,6 @@ from qagen_dagster.models.ledger import (
     Breaker,
     Ledger,
     LedgeredModel,
-    finish,
     request_key,
 )
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
@@ -319,13 +318,13 @@ class BatchModel(LedgeredModel):
                     self._batcher.ask(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
-                    spent = self._cost(entry)
+                    spent = self._cost(request, entry)
                     TALLY.paid(spent.usd)
                     if self._meter is not None:
                         self._meter.record(spent)
                     self._batcher.book.unmark(key)
                     with suppress(MalformedResponseError):
-                        return finish(self._provider.read(entry.body), entry, replayed=False)
+                        return self._finish(request, self._provider.read(entry.body), entry, replayed=False)
         # The response is stored and charged already, or the batch gave none that can be used.
         return super().respond(request)
 
