@@ -12,6 +12,7 @@ import ssl
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -155,6 +156,7 @@ def _proxy_fault(value: str) -> str | None:
     return None if whole else "this is not the address of a proxy, http://host:port; correct or unset it"
 
 
+@cache
 def _certificates_fault(path: Path) -> str | None:
     if path.is_dir():
         return None

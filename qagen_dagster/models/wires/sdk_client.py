@@ -125,7 +125,7 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
     try:
-        body = json_reply.loads(text)
+        body = json_reply.loads(text, nan_is_null=True)  # a number that we do not need must not lose a reply
     except ValueError:
         raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
     if not isinstance(body, dict):
