@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass_environment
+from urllib.request import proxy_bypass_environment  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 
 from qagen_dagster.errors import ConfigError
 
@@ -124,9 +124,8 @@ def network_faults(
 def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | None:
     """The variable with the proxy through which clients reach `url`; None if they ask its server itself."""
     env, parts = os.environ if environ is None else environ, urlsplit(url)
-    if is_loopback(url) or proxy_bypass_environment(
-        parts.netloc, {"no": env.get("no_proxy") or env.get("NO_PROXY", "")}
-    ):
+    direct = {"no": env.get("no_proxy") or env.get("NO_PROXY", "")}
+    if is_loopback(url) or proxy_bypass_environment(parts.netloc, direct):
         return None
     names = (f"{parts.scheme}_proxy", f"{parts.scheme}_proxy".upper(), "all_proxy", "ALL_PROXY")
     return next((name for name in names if env.get(name)), None)

@@ -63,6 +63,7 @@ def test_pictures_are_for_those_who_are_shown_some() -> None:
         "server",
         "structured output",
         "tools",
+        "forced tool",
     ]
     assert not [one for _, one in found if one.good is False]
 

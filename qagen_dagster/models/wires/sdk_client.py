@@ -157,8 +157,9 @@ def count(body: object, *path: str) -> int:
     value: object = body
     for step in path:
         value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if number and 0 < value < _MOST_TOKENS else 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if 0 < value < _MOST_TOKENS else 0
 
 
 def check_url(url: str) -> str:
