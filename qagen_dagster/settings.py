@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import math
 import os
+import ssl
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass_environment  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 
 from qagen_dagster.errors import ConfigError
 
@@ -91,6 +97,75 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 def secret(name: str) -> str | None:
     """The value of an environment variable that holds a secret; None when it is not set. Do not store it."""
     return os.environ.get(name) or None
+
+
+_PROXIES = tuple(
+    name for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for name in (upper, upper.lower())
+)
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # of clients that reach stores in buckets
+
+
+def network_faults(
+    more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """The variables of proxies and certificates that no client can use, each with the reason. Their values may hold passwords.
+
+    `more` variables of certificates are checked, too.
+    """
+    env = os.environ if environ is None else environ
+    told = [(name, _proxy_fault(env[name].strip())) for name in _PROXIES if env.get(name, "").strip()]
+    told += [
+        (name, _certificates_fault(Path(env[name]))) for name in (*_CERTIFICATES, *more) if env.get(name)
+    ]
+    return [(name, fault) for name, fault in told if fault is not None]
+
+
+def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The variable with the proxy through which clients reach `url`; None if they ask its server itself."""
+    env, parts = os.environ if environ is None else environ, urlsplit(url)
+    direct = {"no": env.get("no_proxy") or env.get("NO_PROXY", "")}
+    if is_loopback(url) or proxy_bypass_environment(parts.netloc, direct):
+        return None
+    names = (f"{parts.scheme}_proxy", f"{parts.scheme}_proxy".upper(), "all_proxy", "ALL_PROXY")
+    return next((name for name in names if env.get(name)), None)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the server of `url` is on this machine, where no proxy reaches it."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
+def _proxy_fault(value: str) -> str | None:
+    url = value if "://" in value else f"http://{value}"
+    scheme = url.partition("://")[0].lower()
+    if scheme not in ("http", "https", "socks5", "socks5h"):
+        return f"no client knows proxies of {scheme}://; use http://, https:// or socks5://, or unset it"
+    if scheme.startswith("socks") and find_spec("socksio") is None:
+        return f"a proxy of {scheme}:// needs the package socksio: install it, use a proxy of http://, or unset it"
+    try:
+        whole = bool(urlsplit(url).hostname) and urlsplit(url).port != 0
+    except ValueError:
+        whole = False
+    return None if whole else "this is not the address of a proxy, http://host:port; correct or unset it"
+
+
+@cache
+def _certificates_fault(path: Path) -> str | None:
+    if path.is_dir():
+        return None
+    try:
+        ssl.create_default_context(cafile=str(path))
+    except FileNotFoundError:
+        return f"there is no {path}; correct or unset it"
+    except OSError as error:
+        return f"{path} has no certificates that can be read ({error.strerror or error}); correct or unset it"
+    return None
 
 
 def document_password(variable: str) -> str:

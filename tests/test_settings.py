@@ -6,12 +6,15 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import (
+    OTHER_CERTIFICATES,
     PROJECT_ROOT,
     apply,
     dagster_home,
     document_password,
     export,
     load_settings,
+    network_faults,
+    proxy_variable,
     secret,
 )
 
@@ -128,3 +131,50 @@ def test_values_can_be_put_into_this_process(monkeypatch: pytest.MonkeyPatch, tm
     assert dagster_home() == tmp_path
     monkeypatch.delenv("DAGSTER_HOME")
     assert dagster_home() is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("ALL_PROXY", "socks://127.0.0.1:7897/", "socks://"),
+        ("all_proxy", "socks5://127.0.0.1:7897/", "socksio"),
+        ("HTTPS_PROXY", "socks5h://h:1", "socksio"),
+        ("http_proxy", "ftp://user:word@h:1", "ftp://"),
+        ("HTTP_PROXY", "http://h:port", "address"),
+        ("HTTP_PROXY", "http://", "address"),
+        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "there is no /nonexistent/ca.pem"),
+        ("SSL_CERT_DIR", "/nonexistent", "there is no /nonexistent"),
+        ("SSL_CERT_FILE", __file__, "no certificates"),
+        ("REQUESTS_CA_BUNDLE", "/nonexistent/ca.pem", "there is no"),
+    ],
+)
+def test_variables_that_no_client_can_use(variable: str, value: str, told: str) -> None:
+    ((name, fault),) = network_faults(OTHER_CERTIFICATES, {variable: value})
+    assert (name, told in fault, "word" in fault) == (variable, True, False)
+
+
+def test_variables_that_clients_can_use(tmp_path: Path) -> None:
+    good = {"HTTP_PROXY": "proxy.example:3128", "https_proxy": "http://u:p@h:1/", "ALL_PROXY": " "}
+    assert (
+        network_faults(OTHER_CERTIFICATES, {**good, "SSL_CERT_DIR": str(tmp_path), "SSL_CERT_FILE": ""}) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "variable"),
+    [
+        ("https://api.example/v1", "https_proxy"),
+        ("http://api.example/v1", "ALL_PROXY"),
+        ("https://in.house:8000/v1", None),
+        ("http://127.0.0.1:8000/v1", None),
+        ("http://127.9.9.9/v1", None),
+        ("http://[::1]:8000/v1", None),
+        ("http://localhost:1/v1", None),
+        ("http://Models.LOCALHOST.:1/v1", None),
+        ("http://0.0.0.0:1/v1", None),
+        ("http://localhost.example/v1", "ALL_PROXY"),
+    ],
+)
+def test_the_proxy_of_an_address(url: str, variable: str | None) -> None:
+    env = {"ALL_PROXY": "http://p:1", "https_proxy": "http://q:1", "NO_PROXY": "in.house"}
+    assert proxy_variable(url, env) == variable

@@ -40,7 +40,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import usd
+from qagen_dagster.models.budget import cost_of, usd
 from qagen_dagster.models.ledger import fault_of
 from qagen_dagster.models.messages import (
     Content,
@@ -423,6 +423,8 @@ def response_summaries(
     responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
     """Account for each response."""
+    found = tuple(responses)
+    held = [one.charged and cost_of(spec, one.charged, batch=one.batch) for one in found]
     return tuple(
         CallSummary(
             request_key=response.request_key,
@@ -439,8 +441,10 @@ def response_summaries(
             seconds=round(response.seconds, 4),
             retries=response.retries,
             replayed=response.replayed,
+            charged_usd=charged and charged.usd,
+            charged_tokens=charged and charged.tokens,
         )
-        for response in responses
+        for response, charged in zip(found, held, strict=True)
     )
 
 

@@ -38,7 +38,7 @@ def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool
     """Check the installation, the configuration and the models.
 
     Checks Python, packages, folders, the ledger, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if
-    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to five short questions: does it answer, call tools, read images and
+    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to six short questions: does it answer, call tools (also when it is forced to), read images and
     return structured output? That costs a few thousand tokens at most; --offline skips it.
     """
     findings: list[Finding] = []

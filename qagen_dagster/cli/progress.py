@@ -107,7 +107,8 @@ class Progress:
                 left = (self._console.get_time() - self._watched) * (total - done) / done
                 parts.append(f"about {duration(left)} left")
         if TALLY.calls:
-            parts.append(f"{TALLY.calls} paid calls, ${TALLY.usd:.2f}")
+            most = "at most " if TALLY.unmeasured else ""
+            parts.append(f"{TALLY.calls} paid calls, {most}${TALLY.usd:.2f}")
         if TALLY.retries:
             parts.append(f"{TALLY.retries} retries")
         return "  " + " · ".join(part for part in (*parts, self._note) if part)

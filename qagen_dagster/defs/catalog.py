@@ -57,7 +57,7 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
             one.rejected,
             "" if one.pass_rate is None else f"{one.pass_rate:.0%}",
             one.calls,
-            "unknown price" if one.usd is None else f"{one.usd:.4f}",
+            "unknown" if one.usd is None else f"{one.usd:.4f}" if one.calls else "-",
             one.profile,
         )
         for one in combinations

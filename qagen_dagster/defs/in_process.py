@@ -15,9 +15,11 @@ from typing import Any, Protocol, Self
 
 import dagster as dg
 
+from qagen_dagster.defs.held import held_line, patient, says_locked, wait_for_instance
 from qagen_dagster.defs.presentation import JOBS
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
+from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.work import Work
 from qagen_dagster.loop.refresh.products import TABLE, Fields, Product
@@ -92,9 +94,11 @@ class Graph:
         work: Work,
     ) -> None:
         apply({"DAGSTER_HOME": str(home)})
-        self._progress, self._definitions, self.work = progress, definitions, work
-        self._instance = _open_instance(home)
-        self.dead = end_dead_runs(self._instance)
+        self._progress, self._definitions, self.work, self._home = progress, definitions, work, home
+        wait_for_instance(home)
+        with patient(home):
+            self._instance = _open_instance(home)
+            self.dead = end_dead_runs(self._instance)
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +107,9 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.work.end()
-        end_dead_runs(self._instance)  # of processes that were killed meanwhile
+        if not isinstance(error, StoreError):  # the instance may still be held
+            with patient(self._home):
+                end_dead_runs(self._instance)  # of processes that were killed meanwhile
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
@@ -159,8 +165,10 @@ class Graph:
             mark(
                 self.work.space.store, partition, begun=assets
             )  # from here on, an interrupted run shows in the UI
+        wait_for_instance(self._home)
         try:
-            events = self._execute(self._job(assets), assets, partition, config or {}, run_id, tags)
+            with patient(self._home):
+                events = self._execute(self._job(assets), assets, partition, config or {}, run_id, tags)
         except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
             self._end(run_id)
             raise KeyboardInterrupt from None
@@ -168,7 +176,8 @@ class Graph:
         if was_interrupted(events):
             raise KeyboardInterrupt
         failed = any(event.is_run_failure for event in events)
-        return [f"{title}: {line}" for line in failure_lines(events)] if failed else []
+        lines = failure_lines(events) if failed else []
+        return [f"{title}: {held_line(self._home) if says_locked(line) else line}" for line in lines]
 
     def _execute(
         self,

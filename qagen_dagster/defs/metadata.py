@@ -152,13 +152,14 @@ _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
     """Calls, tokens, cost, time and retries, each request counted once; a row per role and model.
 
-    `accepted`, a count of what was accepted, adds the cost per accepted one. The cost is "unknown" when the price of a call is.
+    `accepted`, a count of what was accepted, adds the cost per accepted one. The cost is "unknown" when that of a call is.
     Without paid calls only their count is a number: the UI draws a chart of every number, and these would be zeros.
     """
     every = unique_calls(calls)
     usd = _money(every)
     if usd == 0:
-        return {"model_calls": len(every), "usd": shown_money(usd), "cost_by_role": _by_role(every)}
+        paid = shown_money(usd) if every else "no calls"
+        return {"model_calls": len(every), "usd": paid, "cost_by_role": _by_role(every)}
     shown: Metadata = {
         "model_calls": len(every),
         **{name: sum(getattr(call, name) for call in every) for name in _TOKENS},
@@ -177,7 +178,7 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
 
 def shown_money(usd: float | None) -> str | float:
     if usd is None:
-        return "unknown price"
+        return "unknown"
     return round(usd, 6) if usd else "nothing was paid"
 
 
@@ -192,7 +193,7 @@ def _by_role(calls: Sequence[Usage]) -> dg.MarkdownMetadataValue:
             *(sum(getattr(call, name) for call in part) for name in _TOKENS),
             round(sum(call.seconds for call in part), 1),
             sum(call.retries for call in part),
-            "unknown price" if (usd := _money(part)) is None else f"{usd:.4f}",
+            "unknown" if (usd := _money(part)) is None else f"{usd:.4f}",
         )
         for key, part in sorted(parts.items())
     ]

@@ -26,10 +26,10 @@ def _unique(calls: Iterable[CallSummary], value: Callable[[CallSummary], T]) -> 
 
 
 def total_spent(calls: Iterable[CallSummary]) -> Spent:
-    """The total spending on calls. An unknown price counts as 0."""
+    """The total spending on calls. An unknown price counts as 0, and tokens that no server counted as what was reserved."""
     made = list(calls)
     return Spent(
-        usd=sum(call.usd or 0.0 for call in made),
-        tokens=sum(call.input_tokens + call.output_tokens for call in made),
+        usd=sum(call.charged_usd or call.usd or 0.0 for call in made),
+        tokens=sum(call.charged_tokens or call.input_tokens + call.output_tokens for call in made),
         calls=len(made),
     )

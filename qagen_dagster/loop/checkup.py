@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.probe import Finding, probe, probe_embedder
+from qagen_dagster.settings import OTHER_CERTIFICATES, network_faults
 
 PICTURE_ROLES = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pictures in visual mode
 
@@ -31,9 +33,16 @@ def checkup(
 ) -> Iterator[tuple[str, Finding]]:
     """Check each model and yield its name with each finding. This costs a few tokens per model, unless `offline`.
 
-    `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
+    Variables of proxies and certificates that no client can use are found first, and then no model is asked. `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
     """
-    for bound in bindings(profile):
+    bound_models = bindings(profile)
+    remote = [bound.spec for bound in bound_models if bound.spec.provider not in FREE_PROVIDERS]
+    if remote or not profile.embedder.local:
+        faults = network_faults(OTHER_CERTIFICATES)
+        yield from (("environment", Finding(what=name, good=False, detail=said)) for name, said in faults)
+        if network_faults():
+            return
+    for bound in bound_models:
         for finding in probe(bound.spec, secret, pictures=bound.pictures, offline=offline):
             yield bound.name, finding
     if state is not None:

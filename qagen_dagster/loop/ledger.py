@@ -117,7 +117,7 @@ class ModelEntries(Record):
     bytes: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    uncounted: int = 0  # entries with unreadable tokens
+    uncounted: int = 0  # entries whose tokens are unreadable, or not all counted
     seconds: float = 0.0  # waiting time, including retries
     oldest: str = ""  # ISO 8601, UTC
     newest: str = ""
@@ -129,7 +129,7 @@ class ModelEntries(Record):
             bytes=self.bytes + size,
             input_tokens=self.input_tokens + (usage.input_tokens if usage else 0),
             output_tokens=self.output_tokens + (usage.output_tokens if usage else 0),
-            uncounted=self.uncounted + (usage is None),
+            uncounted=self.uncounted + (usage is None or not usage.measured),
             seconds=round(self.seconds + entry.seconds, 6),
             oldest=min(self.oldest or entry.created, entry.created),
             newest=max(self.newest, entry.created),

@@ -37,7 +37,7 @@ from qagen_dagster.models import retry
 from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
 from qagen_dagster.models.batch_jobs import Job, JobBook
 from qagen_dagster.models.budget import TALLY
-from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, finish, request_key
+from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.rate_limits import Limits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
@@ -313,13 +313,13 @@ class BatchModel(LedgeredModel):
                     self._batcher.ask(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
-                    spent = self._cost(entry)
+                    spent = self._cost(request, entry)
                     TALLY.paid(spent.usd)
                     if self._meter is not None:
                         self._meter.record(spent)
                     self._batcher.book.unmark(key)
                     with suppress(MalformedResponseError):
-                        return finish(self._provider.read(entry.body), entry, replayed=False)
+                        return self._finish(request, self._provider.read(entry.body), entry, replayed=False)
         # The response is stored and charged already, or the batch gave no usable response.
         return super().respond(request)
 

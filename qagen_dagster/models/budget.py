@@ -34,7 +34,7 @@ def has_price(spec: ModelSpec) -> bool:
 
 
 def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
-    """US dollars for `usage`, or None if a price that is needed is unknown.
+    """US dollars for `usage`, or None if a price that is needed is unknown, or the usage is not measured.
 
     Without prices of their own, cached input costs as much as other input, and writing to the cache costs
     `CACHE_WRITE` times as much. `batch`: the response came from a batch, at the discount of the spec. Embedded and
@@ -60,6 +60,8 @@ def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
             return None
         total += tokens * (price or 0.0)
     if price_in is None and price_out is None:
+        return None
+    if not usage.measured and (price_in or price_out):
         return None
     return total / 1_000_000 * (1 - spec.batch_discount if batch else 1)
 
@@ -212,6 +214,7 @@ class Tally:
     calls: int = 0
     usd: float = 0.0  # calls without a known price count as 0
     retries: int = 0
+    unmeasured: bool = False  # some calls count as what was reserved for them
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def paid(self, usd: float) -> None:

@@ -22,15 +22,15 @@ from qagen_dagster.models.messages import Message, Request, Response, Stop, Text
 from qagen_dagster.records.base import Record
 
 
-def loads(text: str) -> Any:
+def loads(text: str, *, nan_is_null: bool = False) -> Any:
     """`json.loads` for untrusted text.
 
-    Control characters inside strings are accepted; NaN and infinities are refused; half a surrogate
+    Control characters inside strings are accepted; NaN and infinities are refused, or null; half a surrogate
     pair, which no UTF-8 file can store, becomes U+FFFD. Raises ValueError, also for nesting that is
     too deep for the parser.
     """
     try:
-        value = json.loads(text, strict=False, parse_constant=_refuse)
+        value = json.loads(text, strict=False, parse_constant=(lambda _: None) if nan_is_null else _refuse)
         return _whole(value) if "\\u" in text else value
     except RecursionError:
         raise ValueError("nested too deeply") from None

@@ -31,7 +31,7 @@ from qagen_dagster.errors import MalformedResponseError, PermanentModelError, St
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import TALLY, Meter, Spent, cost_of
 from qagen_dagster.models.file_locks import lock, unlock
-from qagen_dagster.models.messages import Request, Response, Stop
+from qagen_dagster.models.messages import Request, Response, Stop, Usage
 from qagen_dagster.models.rate_limits import at_most
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
@@ -291,7 +291,7 @@ class LedgeredModel:
                 lambda: self._send(request),
                 self._provider.read,
                 self.spec,
-                self._cost,
+                lambda entry: self._cost(request, entry),
                 lambda: self._most(request),
                 self._meter,
                 self._sleep,
@@ -301,7 +301,16 @@ class LedgeredModel:
             raise
         if not replayed:
             self._breaker.count(fault_of(request, response))
-        return finish(response, entry, replayed=replayed)
+        return self._finish(request, response, entry, replayed=replayed)
+
+    def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
+        """`response` as `finish` returns it, and what is charged for it if its tokens are not measured."""
+        finished, usage = finish(response, entry, replayed=replayed), response.usage
+        charged = usage.charged(at_most(request, self.spec))
+        if charged is usage:
+            return finished
+        unmeasured = usage.model_copy(update={"measured": False})
+        return finished.model_copy(update={"usage": unmeasured, "charged": charged})
 
     def _send(self, request: Request) -> dict[str, Any]:
         self._breaker.check(self.spec.name)
@@ -310,12 +319,15 @@ class LedgeredModel:
     def _most(self, request: Request) -> Spent:
         return cost_of(self.spec, at_most(request, self.spec))
 
-    def _cost(self, entry: Entry) -> Spent:
-        """The cost of a stored response. If it cannot be read, it counts as a call without tokens."""
+    def _cost(self, request: Request, entry: Entry) -> Spent:
+        """What a stored response is charged. Without believable counts of tokens, that is all that was reserved for it."""
         try:
-            return cost_of(self.spec, self._provider.read(entry.body).usage, batch=entry.batch)
+            usage = self._provider.read(entry.body).usage
         except MalformedResponseError:
-            return Spent(calls=1)
+            usage = Usage(measured=False)
+        charged = usage.charged(at_most(request, self.spec))
+        TALLY.unmeasured |= charged is not usage
+        return cost_of(self.spec, charged, batch=entry.batch)
 
 
 class LocalModel:

@@ -158,13 +158,35 @@ class Request(Record):
 
 class Usage(Record):
     """Tokens as the provider counted them. Input includes tokens that were read from its cache or written to it. Output
-    includes reasoning."""
+    includes reasoning. A count that the server does not give is 0."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cache_write_tokens: int = 0
+    measured: bool = True  # False: counts are missing or cannot be, so that the cost is unknown
+
+    def believed(self, message: AssistantMessage) -> Usage:
+        """The counts; not `measured` if there are none of the prompt, or too few for `message`."""
+        said = sum(
+            len(part.model_dump_json(include={"text", "name", "arguments"})) for part in message.content
+        )
+        empty = not any(isinstance(part, ToolCall) or part.text for part in message.content)
+        possible = self.input_tokens and (empty or self.output_tokens * MOST_CHARACTERS >= said)
+        return self if possible else self.model_copy(update={"measured": False})
+
+    def charged(self, most: Usage) -> Usage:
+        """What budgets count: these tokens, or at least `most` if these are not measured or too few for the prompt."""
+        if self.measured and self.input_tokens * MOST_CHARACTERS >= most.input_tokens:
+            return self
+        tokens = {
+            name: max(getattr(self, name), getattr(most, name)) for name in ("input_tokens", "output_tokens")
+        }
+        return most.model_copy(update=tokens)
+
+
+MOST_CHARACTERS = 100  # per token, on average, of any text
 
 
 class Stop(StrEnum):
@@ -189,3 +211,4 @@ class Response(Record):
     retries: int = 0
     replayed: bool = False
     batch: bool = False  # whether it was paid at the price of a batch
+    charged: Usage | None = None  # what budgets count, if `usage` is not measured

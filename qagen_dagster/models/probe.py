@@ -41,7 +41,9 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.providers import PROVIDERS, build_embedder, build_provider, key_variable
 from qagen_dagster.models.vectors import Embedder, EmbedderSpec
+from qagen_dagster.models.wires.forcing import refuses_forcing
 from qagen_dagster.records.base import Record
+from qagen_dagster.settings import proxy_variable
 
 T = TypeVar("T")
 IN_PROCESS = "runs in this process; it needs no key and no server"
@@ -89,13 +91,21 @@ def probe(
     """
     entry = PROVIDERS.get(spec.provider)
     if entry is not None and entry.local:
-        yield Finding(what="model", good=True, detail=IN_PROCESS)
+        yield _in_process(spec, secret)
         return
     variable = key_variable(spec.provider, spec.api_key_env)
     found, provider = built(lambda: build_provider(short(spec), secret), variable, secret)
     yield found
     if provider is not None and not offline:
         yield from _Probe(spec, provider, variable).findings(pictures)
+
+
+def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding:
+    try:
+        build_provider(spec, secret)
+    except ConfigError as error:
+        return Finding(what="model", good=False, detail=error.message)
+    return Finding(what="model", good=True, detail=IN_PROCESS)
 
 
 def built(
@@ -105,8 +115,8 @@ def built(
     try:
         made = build()
     except ConfigError as error:
-        missing = variable is not None and not (secret(variable) or "").strip()
-        return Finding(what="key" if missing else "settings", good=False, detail=error.message), None
+        of_key = (error.key or "").endswith("api_key_env")
+        return Finding(what="key" if of_key else "settings", good=False, detail=error.message), None
     said = "no key is sent" if variable is None else f"{variable} is set"
     return Finding(what="key", good=None if variable is None else True, detail=said), made
 
@@ -130,6 +140,8 @@ class _Probe:
         yield tools
         if pictures:
             yield self._pictures(turn)
+        if self.spec.tool_calling == "native":  # emulated tools cannot be forced
+            yield self._forced()
 
     def _server(self) -> Finding:
         """The smallest possible call: a failure is one of the connection, the key or the model's name."""
@@ -192,6 +204,23 @@ class _Probe:
             detail = f"tools are not called as asked ({made[:120]}): {advice}"
         return Finding(what=what, good=False, detail=detail), ()
 
+    def _forced(self) -> Finding:
+        what, request = "forced tool", _request(_CALL, tools=(_LOOK,))
+        try:
+            response = self.respond(request.model_copy(update={"tool_choice": ToolChoice.REQUIRED}))
+        except ModelError as error:
+            if refuses_forcing(error):
+                detail = f"a forced tool call is refused ({_told(error)}): runs ask without forcing it"
+                return Finding(what=what, good=None, detail=detail)
+            if isinstance(error, TransientModelError):
+                return _undecided(what, error)
+            return Finding(what=what, good=False, detail=f"a forced tool call is refused ({_told(error)})")
+        if response.message.tool_calls:
+            return Finding(what=what, good=True, detail="called")
+        if response.stop is Stop.LENGTH:
+            return _cut_off(what)
+        return Finding(what=what, good=None, detail=f"not enforced (the model replied {_quoted(response)})")
+
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
         """Show a picture in the result of the tool that the model called, as runs do; otherwise in a user message."""
         what = "pictures"
@@ -237,7 +266,8 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
     if status == 404:
         advice = f"is {spec.model!r} the server's name of the model? If it is, correct base_url"
     elif status == 0 and isinstance(error, TransientModelError):
-        advice = "start the server, or correct base_url"
+        proxy = proxy_variable(spec.base_url or "https://")
+        advice = "start the server, or correct base_url" + (f" or {proxy}, its proxy" if proxy else "")
     elif isinstance(error, TransientModelError):
         advice = "the server has an internal error: see its log"
     else:

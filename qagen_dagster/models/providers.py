@@ -20,6 +20,7 @@ from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, LocalMod
 from qagen_dagster.models.rate_limits import limited
 from qagen_dagster.models.vectors import Embedder, EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.wires.emulation import EmulatedTools
+from qagen_dagster.models.wires.forcing import ForcedTools
 
 
 class _Entry(NamedTuple):
@@ -56,12 +57,16 @@ def key_variable(provider: str, chosen: str | None) -> str | None:
 def read_key(
     name: str, variable: str | None, secret: Callable[[str], str | None], option: str = "api_key_env"
 ) -> str | None:
-    """The API key of the model `name`. If it is missing, raises ConfigError, which names the variable and the `option` to set."""
+    """The API key of the model `name`. If it is missing or cannot be sent, raises ConfigError, which names the variable and the `option`."""
     if variable is None:
         return None
     value = (secret(variable) or "").strip()
     if not value:
         raise ConfigError(f"{name} needs a key: set {variable} in the environment", key=option)
+    strange = next((sign for sign in value if not " " <= sign <= "~"), None)
+    if strange is not None:
+        found = "a line break" if strange in "\r\n" else f"the character U+{ord(strange):04X}"
+        raise ConfigError(f"{name}: the key in {variable} contains {found}, so it cannot be sent", key=option)
     return value
 
 
@@ -93,7 +98,7 @@ def build_model(
     entry = PROVIDERS[spec.provider]
     if entry.local:
         return LocalModel(provider)
-    direct = limited(provider, key_variable(spec.provider, spec.api_key_env), state)
+    direct = limited(ForcedTools(provider), key_variable(spec.provider, spec.api_key_env), state)
     if spec.execution == "direct":
         return LedgeredModel(direct, ledger, breaker=breaker)
     batcher = _batcher(spec, entry, ledger, secret, state, batchers)

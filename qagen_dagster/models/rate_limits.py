@@ -310,7 +310,7 @@ class LimitedProvider:
             usage = self._provider.read(body).usage
         except MalformedResponseError:
             return None
-        return usage.input_tokens + usage.output_tokens or None
+        return usage.input_tokens + usage.output_tokens if usage.measured else None
 
 
 class Limiter:

@@ -26,12 +26,15 @@ class CallSummary(Record):
     output_tokens: int
     cached_tokens: int = 0  # of the input
     reasoning_tokens: int = 0  # of the output
-    usd: float | None = None  # None: the price is unknown
+    usd: float | None = None  # None: the price is unknown, or the server did not count the tokens
     seconds: float = 0.0
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
     cache_write_tokens: int = 0  # of the input
     unused: bool = False  # made ahead of its step, which then was not needed
+    # What the budgets of the document count, if the server did not count the tokens.
+    charged_usd: float | None = None
+    charged_tokens: int | None = None
 
 
 class Usage(NamedTuple):

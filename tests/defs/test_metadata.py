@@ -61,9 +61,9 @@ def test_calls_without_an_address_are_each_their_own() -> None:
 
 def test_an_unknown_price_makes_the_sum_unknown() -> None:
     found = shown([call("a"), call("b", usd=None, role="validator")], accepted=1)
-    assert (found["usd"], found["usd_per_accepted"]) == ("unknown price", "unknown price")
+    assert (found["usd"], found["usd_per_accepted"]) == ("unknown", "unknown")
     assert "| 0.2500 |" in found["cost_by_role"]
-    assert "| unknown price |" in found["cost_by_role"]
+    assert "| unknown |" in found["cost_by_role"]
 
 
 def test_nothing_accepted_has_no_price_per_question() -> None:

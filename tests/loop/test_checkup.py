@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.loop.checkup import bindings, checkup
 from qagen_dagster.models.base import ModelSpec
@@ -47,7 +49,7 @@ def test_a_model_is_asked_once_for_all_its_roles() -> None:
     assert [(who, one.what) for who, one in found if one.good is False] == [
         ("validator openai_compatible:blind", "pictures")
     ]
-    assert len(server.requests) == 8
+    assert len(server.requests) == 10
 
 
 def test_pictures_are_for_those_who_are_shown_some() -> None:
@@ -61,6 +63,7 @@ def test_pictures_are_for_those_who_are_shown_some() -> None:
         "server",
         "structured output",
         "tools",
+        "forced tool",
     ]
     assert not [one for _, one in found if one.good is False]
 
@@ -117,3 +120,20 @@ def test_the_embedder_is_looked_at_where_limits_can_be_shared(tmp_path: Path) ->
         found = list(checkup(chosen, lambda _: None, state=tmp_path / "state"))
     asked = [(one.what, one.good) for who, one in found if who == "embedder openai_compatible:e-1"]
     assert asked == [("key", None), ("vectors", True)]
+
+
+def test_variables_that_no_client_can_use_are_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks://h:1")
+    monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
+    with WireServer(answer) as server:
+        chosen = profile(
+            server, generator={"model": "a"}, validator={"model": "b"}, deduplicator={"model": "a"}
+        )
+        found = list(checkup(chosen, lambda _: None))
+    assert [(who, one.what, one.good) for who, one in found] == [
+        ("environment", "ALL_PROXY", False),
+        ("environment", "SSL_CERT_DIR", False),
+    ]
+    assert server.requests == []
+    embedded = load_profile("embedded", None)
+    assert all(one.good for _, one in checkup(embedded, lambda _: None))

@@ -22,7 +22,7 @@ READY = Reply(text="ready")
 CHOICE = Reply(text='{"colour": "red", "number": 3}')
 LOOK = Reply(calls=(Call("look", {"number": 7}),), thinking="Hm.")
 SEEN = Reply(text="Yellow and blue.")
-HEALTHY = (READY, CHOICE, LOOK, SEEN)
+HEALTHY = (READY, CHOICE, LOOK, SEEN, LOOK)
 Run = Callable[..., dict[str, Finding]]
 
 
@@ -50,11 +50,11 @@ def test_a_healthy_model(run: Run, wire: str) -> None:
     server = WireServer(HEALTHY)
     found = run(server=server)
     assert {what: finding.good for what, finding in found.items()} == dict.fromkeys(
-        ("key", "server", "structured output", "tools", "pictures"), True
+        ("key", "server", "structured output", "tools", "pictures", "forced tool"), True
     )
     assert found["key"].detail == "THE_KEY is set"
     limits = [body.get("max_output_tokens") or body.get("max_tokens") for body in server.bodies]
-    assert limits == [TOKENS] * 4
+    assert limits == [TOKENS] * 5
     last = json.dumps(server.bodies[3])
     assert "image" in last
     assert "Hm." in last or "sealed" in last  # the call goes back with its reasoning
@@ -65,7 +65,7 @@ def test_the_picture_is_a_picture() -> None:
     server = WireServer(HEALTHY)
     with server:
         spec = ModelSpec(provider="anthropic", model="m", base_url=server.url("anthropic"))
-        assert len(list(probe(spec, lambda _: KEY, pictures=True))) == 5
+        assert len(list(probe(spec, lambda _: KEY, pictures=True))) == 6
     block = server.bodies[3]["messages"][2]["content"][0]["content"][-1]
     image: Any = pymupdf.Pixmap(base64.b64decode(block["source"]["data"]))
     assert (image.width, image.height) == (64, 64)
@@ -128,7 +128,7 @@ def test_a_model_without_eyes_is_not_shown_any(run: Run) -> None:
     server = WireServer(HEALTHY)
     found = run(server=server, images=False)
     assert found["pictures"].good is None
-    assert len(server.requests) == 3
+    assert len(server.requests) == 4
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -327,3 +327,21 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     *_, last = look(None, tmp_path)
     assert (last.what, last.good) == ("server", False)
     assert "start the server" in last.detail
+
+
+def test_a_refused_forced_call_is_told_beforehand(run: Run) -> None:
+    refusal = Fault(400, {"error": {"message": "tool_choice does not support being set to required"}})
+    found = run(READY, CHOICE, LOOK, SEEN, refusal)["forced tool"]
+    assert (found.good, found.detail.endswith("runs ask without forcing it")) == (None, True)
+    assert "does not support" in found.detail
+    failed = run(READY, CHOICE, LOOK, SEEN, Fault(400, {"error": {"message": "no such thing"}}))
+    assert bad(failed) == ["forced tool"]
+    assert run(READY, CHOICE, LOOK, SEEN, Reply(text="No."))["forced tool"].good is None
+
+
+@pytest.mark.parametrize("model", ["rules2", "Rules", "minilm"])
+def test_an_unknown_embedded_model(model: str) -> None:
+    (found,) = probe(ModelSpec(provider="embedded", model=model), lambda _: None)
+    assert (found.good, f"no model {model!r}" in found.detail) == (False, True)
+    (found,) = probe(ModelSpec(provider="embedded", model="rules"), lambda _: None)
+    assert found.good

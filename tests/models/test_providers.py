@@ -91,3 +91,39 @@ def test_prices_and_time_outs_do_not_change_what_a_model_says() -> None:
     )
     assert cheaper.identity() == spec.identity()
     assert spec.model_copy(update={"temperature": 0.5}).identity() != spec.identity()
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-a\nb", "sk-a\r\nX-Other: b", "sk-\u00e4", "sk-\u200bab", "sk\x00a", "\u201csk-ab\u201d"]
+)
+@pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
+def test_a_key_that_no_header_can_hold_is_named_and_not_shown(provider: str, key: str) -> None:
+    spec = ModelSpec(provider=provider, model="m", base_url="http://h", api_key_env="MINE")
+    with pytest.raises(ConfigError, match="the key in MINE contains") as failed:
+        build_provider(spec, lambda _: key)
+    assert (failed.value.key, "sk" in str(failed.value)) == ("api_key_env", False)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("ALL_PROXY", "socks://h:1"), ("SSL_CERT_FILE", "/nonexistent")]
+)
+@pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
+def test_a_proxy_or_certificate_that_cannot_be_used_is_named(
+    provider: str, variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError) as failed:
+        build_provider(ModelSpec(provider=provider, model="m", base_url="http://h"), lambda _: KEY)
+    assert failed.value.key == variable
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
+def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9/")
+    with WireServer(then=Reply(text="here")) as server:
+        spec = ModelSpec(provider=provider, model="m", base_url=server.url(provider))
+        found = build_provider(spec, lambda _: KEY)
+        assert found.read(found.send(ask())).message.text == "here"

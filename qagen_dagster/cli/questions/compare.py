@@ -82,7 +82,7 @@ def _cost(side: queries.Side) -> str | None:
         return None
     if side.usd is None:
         return "unknown"
-    more = f" + {side.unknown_price_calls} calls of unknown price" if side.unknown_price_calls else ""
+    more = f" + {side.unknown_price_calls} calls of unknown cost" if side.unknown_price_calls else ""
     return f"${side.usd:.4f}{more}"
 
 

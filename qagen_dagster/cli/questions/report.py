@@ -17,6 +17,7 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
+    DocumentEnd,
     GenerationResult,
     QAPair,
     ValidatedSet,
@@ -67,7 +68,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         distinct=len(set(asked)),
         rejected=dict(rejected.most_common()),
         model_calls=len(prices),
-        usd=None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6),
+        usd=_sum(prices, complete=DocumentEnd.BUDGET_EXHAUSTED.value not in outcomes),
         published=space.store.path(key) if space.store.exists(key) else None,
     )
 
@@ -100,9 +101,23 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
             str(one.accepted),
             str(sum(one.rejected.values())),
             str(one.model_calls),
-            "unknown" if one.usd is None else f"${one.usd:.4f}",
+            _cost(one),
         )
     return table
+
+
+def _sum(prices: Sequence[float | None], *, complete: bool) -> float | None:
+    """What the calls cost; None if that is unknown, or if nothing is known of calls that a budget ended."""
+    known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
+    return known if known or complete else None
+
+
+def _cost(one: CombinationReport) -> str:
+    """A budget may end a candidate whose first calls are paid. The results have no calls of it."""
+    if one.usd is None:
+        return "unknown"
+    least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in one.outcomes else ""
+    return f"{least}${one.usd:.4f}"
 
 
 def _counts(counts: dict[str, int]) -> str:

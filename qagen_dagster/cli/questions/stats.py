@@ -84,7 +84,7 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
         table.add_row(
             f"[bold]{slashed(one.combination)}[/bold]",
             *_spent(one, one.model_seconds),
-            _money(one.usd, unknown),
+            _money(one.usd, unknown) if one.calls else "-",
             f"{each}\n{tokens}",
         )
         for role in one.roles:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from qagen_dagster.errors import MalformedResponseError, PermanentModelError
+from qagen_dagster.errors import ConfigError, MalformedResponseError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.conversation import Action, Conversation, read_conversation
@@ -66,8 +66,9 @@ class EmbeddedProvider:
 
     def __init__(self, spec: ModelSpec, mechanism: Mechanism | None = None) -> None:
         if spec.model not in MECHANISMS:
-            raise PermanentModelError(
-                f"embedded has no model {spec.model!r}; there are {', '.join(sorted(MECHANISMS))}"
+            raise ConfigError(
+                f"embedded has no model {spec.model!r}; there are {', '.join(sorted(MECHANISMS))}",
+                key="model",
             )
         self._spec = spec
         self._mechanism = mechanism or MECHANISMS[spec.model]

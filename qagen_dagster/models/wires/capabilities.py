@@ -107,7 +107,7 @@ def response(
         kept[-1] = last.model_copy(update={"arguments": {}, "fault": fault})
     message = AssistantMessage(content=tuple(kept))
     stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
-    return Response(message=message, stop=stop, usage=usage, model=model or "")
+    return Response(message=message, stop=stop, usage=usage.believed(message), model=model or "")
 
 
 def _tool_turn(

@@ -90,22 +90,24 @@ class PaidEmbedder:
             ),
             lambda body: read_embeddings(body, len(texts)),
             self._spec,
-            self._cost,
+            lambda entry: self._cost(entry, estimated),
             lambda: self._price(2 * estimated),
             self._meter,
             self._sleep,
         )
         use = EmbeddingUse(texts=len(texts), replayed=1)
         if not replayed:
-            spent, known = self._cost(entry), self._spec.usd_per_million_input is not None
+            spent, price = self._cost(entry, estimated), self._spec.usd_per_million_input
+            known = price is not None and (price == 0 or tokens_of(entry.body) > 0)
             usd = spent.usd if known else None
             use = EmbeddingUse(texts=len(texts), calls=1, tokens=spent.tokens, usd=usd)
         with self._guard:
             self._use = self._use.plus(use)
         return vectors
 
-    def _cost(self, entry: Entry) -> Spent:
-        return self._price(tokens_of(entry.body))
+    def _cost(self, entry: Entry, estimated: int) -> Spent:
+        """What a stored response is charged: all that was reserved for it, if the server does not count its tokens."""
+        return self._price(tokens_of(entry.body) or 2 * estimated)
 
     def _price(self, tokens: int) -> Spent:
         return Spent(

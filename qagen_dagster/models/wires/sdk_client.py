@@ -38,10 +38,12 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.models import json_reply, retry
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.settings import is_loopback, network_faults
 
 MAX_TEXT = 300
 # Users set placeholder keys like "none", "EMPTY" or "lm-studio", and answers may contain these words.
 _SHORTEST_IN_ERROR, _SHORTEST_IN_BODY = 6, 16
+_MOST_TOKENS = 100_000_000  # no model reads or writes as many in one call
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _TOO_MUCH = frozenset({429, 529})
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
@@ -148,7 +150,7 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
     try:
-        body = json_reply.loads(text)
+        body = json_reply.loads(text, nan_is_null=True)  # a number that we do not need must not lose a reply
     except ValueError:
         raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
     if not isinstance(body, dict):
@@ -176,11 +178,13 @@ def shaped(shape: type[S], body: object) -> S:
 
 
 def count(body: object, *path: str) -> int:
-    """A token count, 0 if the server does not say."""
+    """A token count, 0 if the server does not say, or says what cannot be."""
     value: object = body
     for step in path:
         value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
-    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) and value > 0 else 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if 0 < value < _MOST_TOKENS else 0
 
 
 def check_url(url: str) -> str:
@@ -188,6 +192,12 @@ def check_url(url: str) -> str:
     if not re.match(r"https?://[^\s/]", url):
         raise ConfigError(f"{url!r} is not an http:// or https:// address", key="base_url")
     return url
+
+
+def check_network() -> None:
+    """Raises ConfigError, which names the variable, if proxies or certificates of the environment cannot be used."""
+    for variable, fault in network_faults():
+        raise ConfigError(fault, key=variable)
 
 
 def _number(value: str | None) -> float | None:
@@ -319,21 +329,25 @@ class SdkErrors(NamedTuple):
 
 
 class SdkClient(Generic[C]):
-    """The SDK's client for one model. Raises ConfigError for an invalid base_url."""
+    """The SDK's client for one model. Raises ConfigError for an invalid base_url, proxy or file of certificates."""
 
     def __init__(
         self, spec: ModelSpec, api_key: str | None, make: Callable[..., C], url: str, errors: SdkErrors
     ) -> None:
         self._spec, self._key, self._errors = spec, api_key, errors
+        address = check_url(url if spec.base_url is None else spec.base_url)
+        check_network()
         self.client = make(
             api_key=api_key or "none",  # the SDK needs a value; servers without keys ignore it
             # Never from the environment: the address is part of the identity.
-            base_url=check_url(url if spec.base_url is None else spec.base_url),
+            base_url=address,
             timeout=spec.timeout_seconds,
             max_retries=0,
             http_client=_http_client(make),
         )
         weakref.finalize(self, self.client.close)  # closes the connections with this object, not later
+        if is_loopback(address):
+            cast("Any", self.client)._client._mounts.clear()  # proxies
         limit_bodies(self.client)
 
     @property
@@ -366,7 +380,13 @@ class SdkClient(Generic[C]):
                 text = f"no response within {round(seconds, 1):g} s"
             elif type(cause).__name__ == "DecodingError":  # of the limit for bodies
                 text = str(cause)
+            elif "CERTIFICATE_VERIFY_FAILED" in str(cause):
+                text = "its certificate is not trusted (SSL_CERT_FILE names a file of further authorities)"
             failure = TransientModelError(self.scrub(f"{name}: {text}"))
+        except UnicodeEncodeError:  # of a header: the SDKs make some from variables of the environment
+            failure = PermanentModelError(
+                f"{name}: a header has characters outside ASCII: see the variables of its SDK"
+            )
         except self._errors.every as error:
             failure = PermanentModelError(self.scrub(f"{name}: {error}"))
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context

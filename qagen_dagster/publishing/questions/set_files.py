@@ -339,7 +339,7 @@ def _line_numbers(place: Evidence) -> str:
 def _cost(facts: SetFacts) -> str:
     if facts.usd is None:
         return "unknown"
-    more = f" and {facts.unknown_price_calls:,} calls of unknown price" if facts.unknown_price_calls else ""
+    more = f" and {facts.unknown_price_calls:,} calls of unknown cost" if facts.unknown_price_calls else ""
     return f"${facts.usd:,.4f}{more}" if facts.usd else f"$0{more}"
 
 

@@ -207,7 +207,7 @@ def test_cost_is_unknown_when_a_price_is(tmp_path: Path) -> None:
         run = graph.materialize(TEXTUAL, *QUESTIONS)
         calls = len(server.requests)
     candidates, validated = metadata(run, "candidate_qa"), metadata(run, "validated_qa")
-    assert candidates["usd"] == "unknown price"
+    assert candidates["usd"] == "unknown"
     assert candidates["model_calls"] + validated["model_calls"] == calls
     assert candidates["input_tokens"] == 100 * candidates["model_calls"]
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from qagen_dagster.errors import MalformedResponseError, PermanentModelError
+from qagen_dagster.errors import ConfigError, MalformedResponseError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Stop, Text, ToolSpec, UserMessage
@@ -38,7 +38,7 @@ def test_the_same_request_gives_the_same_body() -> None:
 
 
 def test_an_unknown_mechanism_is_named() -> None:
-    with pytest.raises(PermanentModelError, match="rules"):
+    with pytest.raises(ConfigError, match="rules"):
         provider("gpt")
 
 

@@ -177,7 +177,7 @@ def test_the_card_tells_how_the_set_was_made_and_what_it_has() -> None:
         "- Scenario `service`: Short questions.",
         "| model: validator | openai:reader |",
         "| prompt: generator_textual | abcd |",
-        "| cost | $0.2500 and 1 calls of unknown price |",
+        "| cost | $0.2500 and 1 calls of unknown cost |",
         "| tokens | 345 input, 67 output |",
         "| documents with all the questions that were wanted | 2 |",
         "| published questions | 60 |",
