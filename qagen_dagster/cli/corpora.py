@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import click
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import OneOf, json_option
 from qagen_dagster.cli.output import fail, print_json, warn
-from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, load_corpora, load_corpus
+from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, Corpus, load_corpora, load_corpus
+from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover
 from qagen_dagster.loop.workspace import Workspace
@@ -42,6 +44,7 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
             found.get(name)
         except ConfigError as error:
             faults = [error, *(fault for fault in faults if fault is not error)]
+    faults += (fault for corpus in good for fault in _unknown_profiles(corpus, settings))
     files = {corpus.key: len(discover(corpus)) for corpus in good}
     warnings = [f"{key}: there are no documents" for key, count in files.items() if not count]
     if as_json:
@@ -60,6 +63,15 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
             echo(f"{corpus.key}: valid; files: {files[corpus.key]}; scenarios: {scenarios}")
         warn(warnings)
     return 2 if fail(faults) else 0
+
+
+def _unknown_profiles(corpus: Corpus, settings: Settings) -> Iterator[ConfigError]:
+    for key, scenario in corpus.config.scenarios.items():
+        try:
+            load_profile(scenario.profile or "embedded", settings.profiles)
+        except ConfigError as error:
+            path = corpus.folder / CONFIG_NAME
+            yield ConfigError(str(error), file=path, key=f"scenarios.{key}.profile")
 
 
 @click.command()

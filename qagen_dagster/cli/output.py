@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,11 +17,17 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.text import visible
 from qagen_dagster.store import Store
 
+_WIDE = 1000  # columns
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
 class Terminal(Console):
-    """A console that shows control characters in the text that it prints."""
+    """A console that shows control characters in the text that it prints. In a file or a pipe lines are wide, so names stay whole."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if not self.is_terminal and "COLUMNS" not in os.environ and "width" not in options:
+            self.width = _WIDE
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for piece in super().render(renderable, options):

@@ -37,6 +37,25 @@ def test_a_name_that_cannot_be_a_corpus_makes_nothing(qagen: Command, name: str)
     assert list(qagen.project.corpora.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["opnai", "embeded"])
+def test_an_unknown_profile_of_a_scenario_is_refused(qagen: Command, name: str) -> None:
+    assert qagen("init", "manuals").code == 0
+    config = qagen.project.corpora / "manuals/corpus.yaml"
+    config.write_text(config.read_text() + f"    profile: {name}\n")
+    checked = qagen("corpora", "check")
+    assert checked.code == 2
+    assert "manuals/corpus.yaml: scenarios.retrieval.profile: " in checked.err
+    assert name in checked.err
+
+
+def test_names_stay_whole_in_a_pipe(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "a" * 70
+    qagen.project.corpus(name, waterworks.corpus(), {"ridge.txt": waterworks.notes("ridge")})
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for command in ("stale", "estimate"):
+        assert name in qagen(command).out
+
+
 UNUSABLE = {
     "contract.pdf": (encrypted_pdf("wool"), "encrypted", "a password is needed"),
     "cut.pdf": (encrypted_pdf("wool")[:400], "corrupt", ""),

@@ -266,8 +266,8 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
     slots = made.slots if made.given.goal else max(plan.slots, made.slots)
     changed = made.fingerprint != plan.configuration
     anew = changed and not is_free_for_paid(made.models.values(), model_names(plan.specs).values())
-    kept = {} if anew else plan.kept
-    return replace(plan, slots=slots, replace=anew, kept=kept, given=made.given)
+    plan = replace(plan, slots=slots, replace=anew, given=made.given)
+    return replace(plan, kept=dict[int, str]()) if anew else plan
 
 
 def _planned(workspace: Workspace, part: ExamPart, options: ExamOptions) -> PartPlan:
