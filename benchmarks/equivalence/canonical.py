@@ -1,6 +1,6 @@
 """The canonical form of what a run made: what differs between two runs of the same code is masked, and nothing else.
 
-Masked are times of the recording, run ids, durations, absolute paths, process and host names, and hashes of files that contain them.
+Masked are times of the recording, run ids, durations, absolute paths, and hashes of files that contain them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import re
-import socket
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -44,9 +43,9 @@ class Masks:
     def of(cls, paths: dict[str, str], assets: Path, began: datetime, ended: datetime) -> Masks:
         """The masks of what was made in the store `assets` between two moments."""
         days = {str(moment.date()): "<day>" for moment in (began, ended)}
-        words = paths | days | _run_names(assets) | {socket.gethostname(): "<host>"}
-        longest_first = sorted(words, key=len, reverse=True)
-        pattern = re.compile("|".join(map(re.escape, longest_first)))
+        words = paths | days | _run_names(assets)
+        longest_first = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        pattern = re.compile(rf"(?<![0-9a-f])(?:{longest_first})(?![0-9a-f])")  # no part of a hash
         return cls(words, pattern, began.replace(second=0, microsecond=0), ended)
 
     def text(self, text: str) -> str:

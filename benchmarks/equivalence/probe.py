@@ -10,7 +10,7 @@ from typing import Any
 import click
 import dagster as dg
 
-from qagen_dagster.cli.main import COMMANDS, cli, load_command
+from qagen_dagster.cli.main import cli
 
 USER_VERSION = "dagster/data_version_is_user_provided"  # other data versions are hashes of run ids
 # Assets whose data versions are hashes of results with times in them.
@@ -21,8 +21,7 @@ def main(folder: Path) -> None:
     """Write `help.txt`, and one file per asset with its materializations, observations and checks, one per line."""
     folder.mkdir()
     lines: dict[str, list[str]] = {}
-    group = click.Group(cli.name, commands=[load_command(name) for name in COMMANDS], params=cli.params)
-    (folder / "help.txt").write_text("\n\n".join(_help(group, click.Context(group, info_name="qagen"))))
+    (folder / "help.txt").write_text("\n\n".join(_help(cli, click.Context(cli, info_name="qagen"))))
     with dg.DagsterInstance.get() as instance:
         for run in instance.get_runs():
             for entry in instance.all_logs(run.run_id):
@@ -39,8 +38,10 @@ def main(folder: Path) -> None:
 def _help(command: click.Command, context: click.Context) -> list[str]:
     found = [f"$ {context.command_path}\n{command.get_help(context)}"]
     if isinstance(command, click.Group):
-        for name, below in sorted(command.commands.items()):
-            found += _help(below, click.Context(below, parent=context, info_name=name))
+        for name in command.list_commands(context):
+            _, below, _ = command.resolve_command(context, [name])
+            if below is not None:
+                found += _help(below, click.Context(below, parent=context, info_name=name))
     return found
 
 
