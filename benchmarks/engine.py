@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from benchmarks import project
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.questions.combination import RunOptions, plan
+from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings

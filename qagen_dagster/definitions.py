@@ -29,7 +29,7 @@ from qagen_dagster.defs.questions.reviews import build_review_decisions
 from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.loop.instance_home import open_home
-from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.loop.evaluation.score import Judge, given_output, profile_judge, read_output, score_systems
-from qagen_dagster.loop.questions.publication.reading import LATEST, PublishedSet, read_published
+from qagen_dagster.loop.questions.publication.published_set import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown

@@ -201,6 +201,11 @@ def apply(values: Mapping[str, str]) -> None:
     os.environ.update(values)
 
 
+def has_columns() -> bool:
+    """Whether the variable COLUMNS sets the width of what commands print."""
+    return "COLUMNS" in os.environ
+
+
 def dagster_home() -> Path | None:
     """The folder that `DAGSTER_HOME` names; None when it is not set."""
     chosen = os.environ.get("DAGSTER_HOME")

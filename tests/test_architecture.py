@@ -67,7 +67,7 @@ OWNERS = {
     ),
     "onnxruntime": ("models/vectors.py",),
     "openai": ("models/wires/openai.py",),
-    "pandas": ("loop/questions/publication/reading.py",),
+    "pandas": ("loop/questions/publication/published_set.py",),
     "py3langid": ("models/embedded/text/grammar.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),

@@ -103,7 +103,7 @@ CASES = (
     Case("a regular expression that is slow", "it ends", "toolkit/test_search.py test_expensive_patterns_end"),
     Case("a store root with `::` or `?`", "it is refused", "cli/test_main.py test_what_cannot_be_done_is_one_line"),
     # 11: seams
-    Case("a missing API key", "it is told before any work", "loop/questions/test_combination.py test_a_profile_without_its_key_is_told_before_any_document_is_looked_at"),
+    Case("a missing API key", "it is told before any work", "loop/questions/test_plan.py test_a_profile_without_its_key_is_told_before_any_document_is_looked_at"),
     Case("a parser whose parent dies, or that dies idle", "it ends; the next document has a new one", "formats/test_sandbox.py test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time test_a_worker_that_died_while_idle_is_replaced"),
     Case("a forked child that keeps a lock", "others are served", "models/test_file_locks.py test_a_forked_child_keeps_no_place_and_no_turn"),
     Case("other processes of an exam's run", "they see what a part has paid", "loop/exams/test_run_part.py test_other_processes_of_a_run_see_what_a_part_has_paid"),

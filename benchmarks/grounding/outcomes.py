@@ -10,9 +10,9 @@ from benchmarks.grounding.described import Described
 from benchmarks.grounding.sets import Item
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems
-from qagen_dagster.grounding.by_code import decisions
+from qagen_dagster.grounding.claim_rules import BAND, Rule
+from qagen_dagster.grounding.grade_by_code import decisions
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.grounding.verdicts import BAND, Rule
 
 _BANDS = {False: 0.0, None: BAND, True: 2 * BAND}
 SHORT = 2  # sentences of a short document

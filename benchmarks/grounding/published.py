@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qagen_dagster.grounding.by_code import grade_by_code
+from qagen_dagster.grounding.grade_by_code import grade_by_code
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.questions.results import ValidatedSet

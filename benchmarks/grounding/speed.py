@@ -21,7 +21,7 @@ from benchmarks.grounding.described import Described
 from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.base import Source as File
 from qagen_dagster.formats.pdf.reader import PdfFormat
-from qagen_dagster.grounding.by_code import grade_by_code
+from qagen_dagster.grounding.grade_by_code import grade_by_code
 from qagen_dagster.grounding.source import Source
 
 ANSWERS, SENTENCES = 100, 5

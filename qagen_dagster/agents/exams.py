@@ -22,7 +22,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Difficulty, Record
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     LETTERS,
     BlindSolution,
     ExamQuestion,

@@ -17,11 +17,11 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.errors import TooLargeError
-from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answer import ProxyCallbackResult, SemanticSearchAnswer
 from qagen_dagster.settings import Settings
+from qagen_dagster.untrusted_file import read_file
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 LONGEST_SHOWN = 600  # characters of a cited chunk

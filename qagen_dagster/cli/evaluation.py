@@ -38,7 +38,7 @@ from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, Evaluation
 from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
-from qagen_dagster.loop.questions.publication.reading import read_published
+from qagen_dagster.loop.questions.publication.published_set import read_published
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

@@ -15,7 +15,7 @@ from qagen_dagster.loop.workspace import Workspace
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
-    from qagen_dagster.loop.questions.work import Work
+    from qagen_dagster.loop.questions.head_start import Work
 
 
 def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from rich.segment import Segment
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.text import visible
+from qagen_dagster.settings import has_columns
 from qagen_dagster.store import Store
 
 _WIDE = 1000  # columns
@@ -26,7 +27,7 @@ class Terminal(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        if not self.is_terminal and "COLUMNS" not in os.environ and "width" not in options:
+        if not self.is_terminal and not has_columns() and "width" not in options:
             self.width = _WIDE
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:

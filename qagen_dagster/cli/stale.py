@@ -11,7 +11,7 @@ from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json, warn
 from qagen_dagster.cli.questions.estimate import money, range_text
 from qagen_dagster.loop.estimate.combinations import Estimate, estimate
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace

@@ -15,7 +15,7 @@ from qagen_dagster.cli.graph import unread
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.errors import QagenError
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date
 from qagen_dagster.loop.unfinished import QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 from qagen_dagster.configuration.files import FolderKind, config_path, read_config_text, read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import ExamPart, ExamSchema
+from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema
 
 _HEADER = re.compile(r"^##[ \t]+(\S.*)$")
 _NAMED = re.compile(r"([A-Za-z]{1,16}[0-9]{1,4})\.[ \t]+(\S.*)")

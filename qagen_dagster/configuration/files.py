@@ -15,8 +15,8 @@ import yaml
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from qagen_dagster.errors import ConfigError, TooLargeError
-from qagen_dagster.local_file import read_file
 from qagen_dagster.records.ids import check_name
+from qagen_dagster.untrusted_file import read_file
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 _MAX_BYTES = 1_000_000

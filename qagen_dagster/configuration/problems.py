@@ -10,8 +10,8 @@ from pathlib import Path
 
 from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, read_yaml
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.local_file import open_file
 from qagen_dagster.records.problems.config import ProblemSetConfig
+from qagen_dagster.untrusted_file import open_file
 
 FOLDER = "problems"  # in the corpora folder
 CONFIG_NAME = "problems.yaml"

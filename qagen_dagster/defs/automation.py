@@ -21,7 +21,7 @@ from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.before_run import why_kept
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.shared_budget import effective_budget, spent_by

@@ -14,7 +14,7 @@ import dagster as dg
 
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.configuration import Configuration, what_changed
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import ROWS, Observed, Row, Scope
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint

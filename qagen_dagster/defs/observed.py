@@ -13,7 +13,7 @@ from qagen_dagster.defs.observations import OBSERVED, changed_configurations
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import QagenError
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Observed, Row
 
 CORPUS_FILES = "corpus_files"  # the asset that has the check

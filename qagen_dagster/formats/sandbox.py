@@ -30,8 +30,8 @@ from typing import Literal, Self, cast
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, PageImage, ParsedFile, ParseOptions, RenderOptions, Source
-from qagen_dagster.local_file import open_file
 from qagen_dagster.records.document import Outcome, Visual
+from qagen_dagster.untrusted_file import open_file
 
 FormatsFactory = Callable[[], Sequence[Format]]
 __all__ = ["FileSource", "ParserPool"]

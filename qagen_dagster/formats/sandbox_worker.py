@@ -16,8 +16,8 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
 from qagen_dagster.formats.sandbox import FileSource, Job, Limits, Reply
-from qagen_dagster.local_file import read_file
 from qagen_dagster.records.document import Outcome
+from qagen_dagster.untrusted_file import read_file
 
 _MAX_JOBS = 1_000  # after which the worker is replaced, because native libraries leak and fragment memory
 _GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody has killed it

@@ -25,8 +25,8 @@ from qagen_dagster.english.facts import (
 )
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems, plain
-from qagen_dagster.grounding import by_code
-from qagen_dagster.grounding.by_code import GROUNDED_CONFIDENCE, issues
+from qagen_dagster.grounding import grade_by_code
+from qagen_dagster.grounding.grade_by_code import GROUNDED_CONFIDENCE, issues
 from qagen_dagster.grounding.judge import Judge, ask_judge, grade_by_judge, grade_of_verdict, judge_issue
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.records.grading import (
@@ -128,7 +128,7 @@ _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
 
 def grade_by_code_and_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
     """Grade `answer` by code. If code does not find it grounded, the judge is asked, too."""
-    first = by_code.grade_by_code(answer, source, question=question)
+    first = grade_by_code.grade_by_code(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
     judged = ask_judge(question, answer, source, judge)
@@ -198,12 +198,12 @@ def grade_answer(
     if not source.text.strip():
         return _unmeasurable(answer, method)
     if method is Method.KEYWORD:
-        return by_code.grade_by_keywords(answer, source, question=question)
+        return grade_by_code.grade_by_keywords(answer, source, question=question)
     if method is Method.LLM:
         return grade_by_judge(question, answer, source, judge)
     if method is Method.HYBRID:
         return grade_by_code_and_judge(question, answer, source, judge)
-    return by_code.grade_by_code(answer, source, question=question)
+    return grade_by_code.grade_by_code(answer, source, question=question)
 
 
 def _unmeasurable(answer: str, method: Method) -> AnswerGrade:

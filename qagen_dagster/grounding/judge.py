@@ -18,8 +18,8 @@ from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, L
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.errors import ModelError, RequestRefusedError
-from qagen_dagster.grounding.by_code import GROUNDED_CONFIDENCE
-from qagen_dagster.grounding.generic import is_generic
+from qagen_dagster.grounding.grade_by_code import GROUNDED_CONFIDENCE
+from qagen_dagster.grounding.no_claim import is_generic
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response

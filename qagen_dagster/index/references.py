@@ -22,9 +22,9 @@ from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.index import ranking
 from qagen_dagster.index.ranking import WORDS_VERSION, words_of
-from qagen_dagster.local_file import read_file
 from qagen_dagster.models.vectors import Embedder, Vectors
 from qagen_dagster.records.ids import digest, fingerprint
+from qagen_dagster.untrusted_file import read_file
 
 PASSAGES_VERSION = "2"  # raise it if the same text gives different passages
 MOST_CHARACTERS = 1_800  # maximum characters of a passage

@@ -19,7 +19,6 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.local_file import checked_size, open_file
 from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import content_hash
@@ -27,6 +26,7 @@ from qagen_dagster.records.questions.published import PublishedVisual
 from qagen_dagster.settings import Settings, document_password
 from qagen_dagster.store import Store
 from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.untrusted_file import checked_size, open_file
 
 _PIECE = 1_000_000  # bytes
 

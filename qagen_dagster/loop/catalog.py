@@ -45,7 +45,7 @@ from qagen_dagster.records.exams.bank import (
     RejectedItem,
     SlotResult,
 )
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.batch_jobs import JobBook, JobState
+from qagen_dagster.models.batch_records import JobBook, JobState
 from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
 from qagen_dagster.models.messages import Usage

@@ -14,7 +14,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.models import vectors
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Breaker, Ledger
 from qagen_dagster.models.providers import build_model

@@ -35,7 +35,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.models import retry
 from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
-from qagen_dagster.models.batch_jobs import Job, JobBook
+from qagen_dagster.models.batch_records import Job, JobBook
 from qagen_dagster.models.budget import TALLY
 from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage

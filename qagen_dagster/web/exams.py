@@ -23,7 +23,7 @@ from qagen_dagster.records.exams.bank import (
     item_id,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     ExamPart,
     QuestionPackage,

@@ -17,7 +17,13 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.providers import build_provider
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.exams.item import BlindSolution, QuestionPackage, Severity, Verdict, VerifierReport
+from qagen_dagster.records.exams.submissions import (
+    BlindSolution,
+    QuestionPackage,
+    Severity,
+    Verdict,
+    VerifierReport,
+)
 from tests.support.blobs import MemoryBlobs
 from tests.support.exams.play import CONFIG, PASS, SCHEMA, made, solved
 from tests.support.models import FakeModel, Turn, call, say, told

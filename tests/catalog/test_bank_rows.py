@@ -14,7 +14,7 @@ from qagen_dagster.loop.exams.run_item import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem, SlotResult
-from qagen_dagster.records.exams.item import Severity
+from qagen_dagster.records.exams.submissions import Severity
 from qagen_dagster.records.review import BY_REVIEWER
 from tests.support.exams.play import ExamPlay, journal, made, solved, work
 

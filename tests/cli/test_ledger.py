@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from qagen_dagster.models.batch_jobs import JobBook, JobState
+from qagen_dagster.models.batch_records import JobBook, JobState
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs, Store

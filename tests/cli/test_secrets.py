@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.loop.questions.inputs import question_models
+from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from tests.cli.conftest import Command

@@ -14,7 +14,7 @@ from qagen_dagster.configuration.exams import Library, find_exam, load_exams, re
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import ExamPart, StyleScores
+from qagen_dagster.records.exams.submissions import ExamPart, StyleScores
 from qagen_dagster.settings import PROJECT_ROOT
 
 WHOLE = """\

@@ -14,7 +14,7 @@ from qagen_dagster.definitions import open_graph
 from qagen_dagster.defs.in_process import HOST, KILLED, PROCESS, end_dead_runs
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store

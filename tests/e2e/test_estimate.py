@@ -13,7 +13,7 @@ import pytest
 from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
-from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import vectors

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.by_code import tally
 from qagen_dagster.grounding.grade import (
     combine,
     error_rates,
@@ -17,6 +16,7 @@ from qagen_dagster.grounding.grade import (
     letter,
     report,
 )
+from qagen_dagster.grounding.grade_by_code import tally
 from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.records.grading import (
     AnswerGrade,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.grounding.by_code import grade_by_code
 from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.grade_by_code import grade_by_code
 from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.records.grading import Method
 from tests.grounding.judging import judge, source, verdict

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from qagen_dagster.english.facts import facts, missing_amounts
 from qagen_dagster.english.sentences import Sentence, claims, split
 from qagen_dagster.english.words import content_stems
-from qagen_dagster.grounding.by_code import grade_by_code
+from qagen_dagster.grounding.grade_by_code import grade_by_code
 from qagen_dagster.grounding.source import (
     LEAST_COPIED,
     Copies,

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import uuid
@@ -10,7 +8,7 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, StoreError
 from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog, source_of
-from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import VisualManifest
 from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents, texts

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import fcntl
@@ -13,7 +11,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop import ledger
-from qagen_dagster.models.batch_jobs import Job, JobBook, JobState
+from qagen_dagster.models.batch_records import Job, JobBook, JobState
 from qagen_dagster.models.file_locks import lock
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.records.ids import digest

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +9,7 @@ import pytest
 from qagen_dagster.errors import ConfigError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models import batcher
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batch_jobs import JobState
+from qagen_dagster.models.batch_records import JobState
 from qagen_dagster.models.batcher import Batchers, BatchModel, single_turn
 from qagen_dagster.models.ledger import Ledger, request_key
 from qagen_dagster.models.messages import AssistantMessage, Response, Text, ToolCall, ToolMessage, UserMessage

@@ -15,7 +15,7 @@ from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.records.exams.bank import ProofStatus
-from qagen_dagster.records.exams.item import QuestionPackage
+from qagen_dagster.records.exams.submissions import QuestionPackage
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 

@@ -17,7 +17,7 @@ from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_item import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.exams.bank import ProofStatus, SlotResult
-from qagen_dagster.records.exams.item import QuestionPackage
+from qagen_dagster.records.exams.submissions import QuestionPackage
 from qagen_dagster.records.ids import digest
 from tests.support.exams.play import ExamPlay, journal, solved, work
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.records.document import CorpusIndex, Document, SearchIndex, VisualManifest
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.ids import Combination, Mode, document_id
 from qagen_dagster.records.problems.result import ProblemBank
 from qagen_dagster.records.questions.published import CorpusGenerationResult

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import json
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     IdeaPlan,
     VerifierReport,

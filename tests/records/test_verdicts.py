@@ -1,4 +1,4 @@
-""""""
+"""What a stored verdict says of criteria that nobody judged."""
 
 from __future__ import annotations
 

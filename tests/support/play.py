@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.loop.questions.inputs import QAModels
+from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
 from tests.support.models import CRITERIA, FakeModel, Turn, call, say

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.loop.questions.inputs import QAModels
+from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import digest
 from tests.support.models import CRITERIA, FakeModel, Turn, call, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qagen_dagster.loop.questions.publication.reading import PublishedSet
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import PublishedQuestion, content_id
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata

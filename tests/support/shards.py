@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qagen_dagster.loop.questions.combination import CombinationPlan
 from qagen_dagster.loop.questions.combination_run import CombinationRun, Progress, ShardOutcome
 from qagen_dagster.loop.questions.document_pool import DocumentPool
+from qagen_dagster.loop.questions.plan import CombinationPlan
 from qagen_dagster.loop.workspace import Workspace
 
 

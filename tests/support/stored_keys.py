@@ -17,7 +17,7 @@ from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.publishing.questions import set_files
 from qagen_dagster.records.evaluation import Kind
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.item import Picture
 from qagen_dagster.store import Store

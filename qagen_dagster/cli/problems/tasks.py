@@ -31,7 +31,6 @@ from qagen_dagster.cli.problems.command_runner import (
     write_rows,
 )
 from qagen_dagster.errors import ConfigError, TooLargeError
-from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.problems.sources import MOST_TEX_BYTES, combined, described
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.ids import fingerprint
@@ -45,6 +44,7 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
 )
 from qagen_dagster.records.problems.result import Stage
+from qagen_dagster.untrusted_file import read_file
 
 MOST_PARTS = 8
 

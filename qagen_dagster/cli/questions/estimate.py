@@ -27,7 +27,7 @@ from qagen_dagster.loop.estimate.amounts import Amounts, Range
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
 from qagen_dagster.loop.estimate.limits import BudgetEnd
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

@@ -22,14 +22,19 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.cli.questions.report import CombinationReport, as_table, distinct_questions, report
+from qagen_dagster.cli.questions.combination_summary import (
+    CombinationReport,
+    as_table,
+    distinct_questions,
+    report,
+)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.before_run import refused, why_kept
-from qagen_dagster.loop.questions.combination import RunOptions, check_usable
-from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.loop.questions.plan import RunOptions, check_usable
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.workspace import Workspace

@@ -8,7 +8,7 @@ from qagen_dagster.configuration.corpora import Corpora
 from qagen_dagster.defs.documents import metadata
 from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import fingerprint
 

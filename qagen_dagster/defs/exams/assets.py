@@ -23,7 +23,7 @@ from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_resu
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.ids import fingerprint
 
 

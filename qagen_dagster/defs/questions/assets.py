@@ -23,11 +23,11 @@ from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.before_run import why_kept
-from qagen_dagster.loop.questions.combination import RunOptions, collect, keep_plan
 from qagen_dagster.loop.questions.combination_run import CombinationRun
+from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.loop.questions.plan import RunOptions, collect, keep_plan
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
-from qagen_dagster.loop.questions.work import Work
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.models import vectors
 from qagen_dagster.records.ids import Combination, fingerprint

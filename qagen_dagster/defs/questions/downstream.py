@@ -7,7 +7,7 @@ from pydantic import Field
 
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.defs.partitions import build_partitions
-from qagen_dagster.loop.questions.publication.reading import PublishedSet, read_published
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet, read_published
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import Settings, load_settings

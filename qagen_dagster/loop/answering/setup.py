@@ -16,7 +16,6 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, StoreError, TooLargeError
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.local_file import checked_size, open_file
 from qagen_dagster.loop.index.build import open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -29,6 +28,7 @@ from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
+from qagen_dagster.untrusted_file import checked_size, open_file
 
 _LOOSE = "file"  # the corpus of a file that belongs to none
 _LOOSE_CONFIG = CorpusConfig(

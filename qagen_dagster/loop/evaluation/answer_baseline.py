@@ -16,7 +16,7 @@ from qagen_dagster.agents.answering import answerer as document_answer
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document, load_texts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.grounding import verdicts
+from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.search import index_fingerprint
@@ -139,7 +139,7 @@ def how_answered(found: Evaluation) -> tuple[str, ...]:
         document_answer.prompt().hash,
         options.model_dump_json(exclude={"fulltext"}),
         _method(found).value,
-        verdicts.VERSION,
+        claim_rules.VERSION,
         *judging,
     )
 

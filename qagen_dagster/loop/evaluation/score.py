@@ -16,7 +16,7 @@ from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
-from qagen_dagster.loop.questions.publication.reading import PublishedSet
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance

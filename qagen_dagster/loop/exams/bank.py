@@ -34,7 +34,7 @@ from qagen_dagster.records.exams.bank import (
     Stage,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.item import ExamPart, Severity
+from qagen_dagster.records.exams.submissions import ExamPart, Severity
 from qagen_dagster.records.review import BY_REVIEWER, exam_key
 
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")

@@ -21,7 +21,13 @@ from qagen_dagster.records.exams.bank import (
     Proof,
     ProofStatus,
 )
-from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion, Letter, QuestionPackage, Severity
+from qagen_dagster.records.exams.submissions import (
+    CheckableForm,
+    ExamQuestion,
+    Letter,
+    QuestionPackage,
+    Severity,
+)
 
 _ESCAPED = re.compile(r"\\[\\${}%&#_]")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z*]+)\}")

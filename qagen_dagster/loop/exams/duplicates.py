@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.exams.item import CheckableForm, QuestionPackage
+from qagen_dagster.records.exams.submissions import CheckableForm, QuestionPackage
 
 SAME_WORDS = 0.85  # minimum share of common words of two duplicates whose stems have the same numbers
 ALIKE = 0.3  # minimum share of common words of two duplicates with the same short computation

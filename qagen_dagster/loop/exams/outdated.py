@@ -7,7 +7,7 @@ from qagen_dagster.loop.exams.bank import is_part_current
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, part_set, plan_part
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import PartSet
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 
 
 def wanted_part(space: Workspace, part: ExamPart, profile: str | None = None) -> Configuration:

@@ -27,7 +27,7 @@ from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination, Given, PartSet, SlotResult
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
-from qagen_dagster.records.exams.item import ExamPart, ExamSchema, QuestionPackage
+from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema, QuestionPackage
 from qagen_dagster.records.ids import digest, fingerprint
 
 EXAM_VERSION = "2"  # increase if the same responses would give another result

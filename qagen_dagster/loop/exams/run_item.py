@@ -48,7 +48,7 @@ from qagen_dagster.records.exams.bank import (
     item_id,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 
 
 @dataclass(frozen=True)

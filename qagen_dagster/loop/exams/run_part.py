@@ -21,7 +21,7 @@ from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import SlotPlan, SlotResult
-from qagen_dagster.records.exams.item import IdeaPlan
+from qagen_dagster.records.exams.submissions import IdeaPlan
 
 STOP_AFTER = 3  # a part ends early after this many permanent model failures without any success
 Progress = Callable[[int, int, str], None]

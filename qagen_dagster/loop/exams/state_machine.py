@@ -13,7 +13,7 @@ from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stage
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     ExamQuestion,
     IdeaPlan,

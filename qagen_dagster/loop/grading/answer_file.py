@@ -23,12 +23,12 @@ from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.grounding.grade import grade_document, overall, report, together
 from qagen_dagster.ingest.files import CorpusFile, files_under
-from qagen_dagster.local_file import open_file
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.untrusted_file import open_file
 
 MOST_BYTES = 16_000_000  # maximum bytes of a row
 

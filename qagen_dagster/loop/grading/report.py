@@ -22,7 +22,7 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.grounding import verdicts
+from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.ingest.files import stored_text
@@ -237,7 +237,7 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
     grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
     spec = judge_spec(workspace.profile(profile), grading.method, combination.mode)
     judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), judge_prompt().hash]
-    return [REPORT_VERSION, grading.method.value, verdicts.VERSION, *judge]
+    return [REPORT_VERSION, grading.method.value, claim_rules.VERSION, *judge]
 
 
 HISTORY_FILE = "grounding.json"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qagen_dagster import local_file
+from qagen_dagster import untrusted_file
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
@@ -125,7 +125,7 @@ def _of_tex(named: Named) -> tuple[Problem, ...]:
 
 def _bytes_of(named: Named) -> bytes:
     try:
-        return local_file.read_file(named.path, MOST_TEX_BYTES, named.within)
+        return untrusted_file.read_file(named.path, MOST_TEX_BYTES, named.within)
     except TooLargeError as error:
         raise DocumentError(error.outcome, f"{named.shown}: {error.detail}") from None
     except OSError as error:

@@ -15,11 +15,11 @@ from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions import model_checks
-from qagen_dagster.loop.questions.combination import RunOptions, plan
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.loop.review import (
     QuestionReview,

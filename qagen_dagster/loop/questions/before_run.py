@@ -8,7 +8,7 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.checkup import key_of
 from qagen_dagster.loop.parallel import run_in_parallel
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec

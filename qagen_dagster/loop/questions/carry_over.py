@@ -9,7 +9,7 @@ from functools import cached_property
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.widening import look, similar_passage, surroundings
-from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.state import Carried, Kept, Recheck
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, content_hash

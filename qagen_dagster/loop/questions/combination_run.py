@@ -20,10 +20,10 @@ from qagen_dagster.ingest.files import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
-from qagen_dagster.loop.questions.combination import CombinationPlan, finished
 from qagen_dagster.loop.questions.document_pool import DocumentPool
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
+from qagen_dagster.loop.questions.plan import CombinationPlan, finished
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending

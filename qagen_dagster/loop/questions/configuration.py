@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
-from qagen_dagster.loop.questions.combination import RunOptions, effective_fingerprint, wanted_limits
 from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_hashes, specs_of
+from qagen_dagster.loop.questions.plan import RunOptions, effective_fingerprint, wanted_limits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import PLAN, RunPlan

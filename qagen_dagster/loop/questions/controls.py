@@ -18,8 +18,8 @@ from qagen_dagster.agents.spec import Finish
 from qagen_dagster.english.amounts import amounts
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.fingerprint import has_text_control
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Controlled, Judged, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.corpus import QuestionType

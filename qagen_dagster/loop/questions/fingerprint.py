@@ -14,7 +14,7 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding import judge, verdicts
+from qagen_dagster.grounding import claim_rules, judge
 from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import (
@@ -111,5 +111,5 @@ def _batch(config: ScenarioConfig) -> list[str]:
         questioner.guides().hash,
         options.model_dump_json(exclude=set(_QUOTAS)),
         config.grading.method.value,
-        verdicts.VERSION,
+        claim_rules.VERSION,
     ]

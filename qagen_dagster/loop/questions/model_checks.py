@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.english.answers import contradiction, equal
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates import similarity as dedupe
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Compared, Dedupe, Judged, QAState, Validate
 from qagen_dagster.records.ids import Mode
 

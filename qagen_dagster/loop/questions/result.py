@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
 from qagen_dagster.records.questions.results import (

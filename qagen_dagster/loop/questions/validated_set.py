@@ -8,8 +8,8 @@ from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
+from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.duplicates import similarity
-from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model

@@ -25,15 +25,15 @@ from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_
 from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
 from qagen_dagster.loop.problems.bank import FILES as BANK_FILES
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
-from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.exports import why_not_exported
 from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, SearchIndex
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.problems.result import ProblemBank, Stage

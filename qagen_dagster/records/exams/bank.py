@@ -8,7 +8,7 @@ from itertools import groupby
 from pydantic import AwareDatetime, Field
 
 from qagen_dagster.records.base import Difficulty, Record
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     ExamPart,
     ExamQuestion,

@@ -7,9 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from qagen_dagster.records.base import Difficulty, Record
-from qagen_dagster.records.exams.item import (
-    StyleScores,
-)
+from qagen_dagster.records.exams.submissions import StyleScores
 from qagen_dagster.records.ids import Name
 
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

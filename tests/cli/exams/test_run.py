@@ -11,7 +11,7 @@ from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import PartSet, SlotResult
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.cli.conftest import Command
 from tests.support.exams.items import item, question

@@ -7,7 +7,7 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.questions.downstream import upstream
-from qagen_dagster.loop.questions.publication.reading import PublishedSet
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 
 

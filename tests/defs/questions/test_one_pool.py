@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import GenerationResult
 from tests.defs.conftest import TEXTUAL

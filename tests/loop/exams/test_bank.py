@@ -19,7 +19,7 @@ from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank, SlotResult, Stage
-from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.review import Decision, exam_key
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, rejected, store_part, write_exam

@@ -12,7 +12,12 @@ from qagen_dagster.loop.exams import code_checks as gates
 from qagen_dagster.loop.exams.code_checks import Proving, latex_fault, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.records.exams.bank import Examination, ProofStatus
-from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion, QuestionPackage, Severity
+from qagen_dagster.records.exams.submissions import (
+    CheckableForm,
+    ExamQuestion,
+    QuestionPackage,
+    Severity,
+)
 
 WHOLE = [
     "no mathematics at all",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
-from qagen_dagster.records.exams.item import QuestionPackage
+from qagen_dagster.records.exams.submissions import QuestionPackage
 from tests.support.exams.items import item, package, question
 
 

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -14,7 +12,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.plan import quotas
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import ExamSchema
+from qagen_dagster.records.exams.submissions import ExamSchema
 
 EASY, MEDIUM, HARD = Difficulty
 

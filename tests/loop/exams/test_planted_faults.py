@@ -15,7 +15,7 @@ from qagen_dagster.loop.exams.run_item import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, ItemLimits
 from qagen_dagster.mathematics import sandbox
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.exams.item import read_sample
+from qagen_dagster.records.exams.submissions import read_sample
 from tests.support.exams.play import PASS, WORDS, ExamPlay, journal, made, solved, work
 from tests.support.models import FakeModel, call, told
 

@@ -9,7 +9,7 @@ from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_item import Worked, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, GivenUp, ItemLimits
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult, Stage, item_id
-from qagen_dagster.records.exams.item import Severity
+from qagen_dagster.records.exams.submissions import Severity
 from tests.support.exams.play import PASS, WEAK, ExamPlay, idea, journal, made, solved, styled, work
 from tests.support.models import say, told
 

@@ -23,9 +23,7 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult
-from qagen_dagster.records.exams.item import (
-    ExamPart,
-)
+from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.settings import Settings
 from tests.support import cloze
 from tests.support.exams.play import ExamPlay, idea, solved

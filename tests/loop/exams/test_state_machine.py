@@ -31,7 +31,7 @@ from qagen_dagster.loop.exams.state_machine import (
     transition,
 )
 from qagen_dagster.records.exams.bank import Examination, Fault, Stage
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     IdeaPlan,
     QuestionPackage,

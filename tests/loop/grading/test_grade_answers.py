@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from qagen_dagster.loop.grading.grade_answers import coverage_lines

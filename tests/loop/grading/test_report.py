@@ -16,7 +16,7 @@ from qagen_dagster.loop.grading.report import (
     is_graded,
 )
 from qagen_dagster.loop.grading.run_summary import described_outputs
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance

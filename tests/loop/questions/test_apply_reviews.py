@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +5,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import publish, why_outdated
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.review import append, rejected_by_reviewers

@@ -12,8 +12,8 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.questions.carry_over import carried, is_same_content, moved
-from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.loop.questions.document_work import DocumentWork
+from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import (

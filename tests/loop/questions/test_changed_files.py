@@ -11,9 +11,9 @@ import pymupdf
 import pytest
 
 from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
-from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import publish
-from qagen_dagster.loop.questions.publication.reading import read_published
+from qagen_dagster.loop.questions.publication.published_set import read_published
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination

@@ -13,7 +13,7 @@ import pytest
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import Controlled, Judged, QALimits, QAState, Recheck, Validate

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.loop.questions.inputs import QAModels
+from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import AssistantMessage, Request

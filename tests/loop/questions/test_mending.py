@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import QALimits

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.result import empty_result, result_of
 from qagen_dagster.loop.questions.run_document import DocumentSteps
 from qagen_dagster.loop.questions.state import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError
-from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, agent_events, open_journal
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state import QALimits

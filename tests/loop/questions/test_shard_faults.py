@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES
-from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.questions.combination_run import ShardOutcome
+from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import STOP_AFTER, Ledger, LedgeredModel

@@ -16,7 +16,7 @@ from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.questions.validated_set import deduplicate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.definitions import defs
-from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import ROWS, TABLE, Product
 from qagen_dagster.loop.refresh.tasks import Task, refresh_fields
 from qagen_dagster.settings import PROJECT_ROOT

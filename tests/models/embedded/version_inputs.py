@@ -16,7 +16,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.roles import FAMILIES
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
-from qagen_dagster.records.exams.item import sample_of
+from qagen_dagster.records.exams.submissions import sample_of
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.problems.item import Format
 from qagen_dagster.toolkit.excerpt import Block, enclose, row

@@ -18,7 +18,7 @@ from moodle_xml_parser.parser import parse_bytes
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS, Gift, InspectSamples, MoodleXml
 from qagen_dagster.publishing.markup import paragraphs, with_fences
 from qagen_dagster.records.exams.bank import ItemBank
-from qagen_dagster.records.exams.item import LETTERS
+from qagen_dagster.records.exams.submissions import LETTERS
 from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, bank, hard_item, item, question
 
 READER = Path(__file__).with_name("read_gift.py")

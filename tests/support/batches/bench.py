@@ -16,7 +16,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.models import batcher as batch
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batch_jobs import Job, JobBook
+from qagen_dagster.models.batch_records import Job, JobBook
 from qagen_dagster.models.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.models.ledger import Ledger

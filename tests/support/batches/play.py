@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from qagen_dagster.loop.questions.inputs import QAModels
+from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
 from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told

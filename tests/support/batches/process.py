@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request, Text, UserMessage

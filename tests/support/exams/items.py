@@ -7,7 +7,7 @@ from typing import Any
 
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, Proof, ProofStatus, item_id
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     CheckableForm,
     ExamQuestion,

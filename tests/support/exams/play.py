@@ -16,7 +16,7 @@ from qagen_dagster.models.messages import Request
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     ExamPart,
     ExamSchema,
     QuestionPackage,

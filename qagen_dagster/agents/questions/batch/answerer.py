@@ -13,7 +13,7 @@ from qagen_dagster.agents.questions.batch.one_reply import (
     Task,
     ask,
 )
-from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal

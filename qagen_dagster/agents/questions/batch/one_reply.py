@@ -13,7 +13,7 @@ from functools import partial
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason, Limits

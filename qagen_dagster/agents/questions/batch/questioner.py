@@ -19,7 +19,7 @@ from qagen_dagster.agents.questions.batch.one_reply import (
     Task,
     ask,
 )
-from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
+from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal

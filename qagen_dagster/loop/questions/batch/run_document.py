@@ -12,7 +12,7 @@ from functools import cached_property
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
-from qagen_dagster.agents.questions.batch.reading import BUDGETS, PASSAGE, Reading
+from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
 from qagen_dagster.agents.questions.generator import REFUSED
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
@@ -51,9 +51,9 @@ from qagen_dagster.loop.questions.batch.state import (
     fault_of,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.question_form import form
 from qagen_dagster.loop.questions.duplicates.similarity import Encode, vetoed
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
 from qagen_dagster.loop.questions.state import (
     Controlled,

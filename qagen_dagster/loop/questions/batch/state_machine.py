@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.batch.reading import ROUNDS
+from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
 from qagen_dagster.english.facts import (
     facts,
     missing_amounts,

@@ -25,7 +25,7 @@ from qagen_dagster.models.embedded.exams.families.p6_waves import FAMILIES as P6
 from qagen_dagster.models.embedded.exams.families.p7_equilibrium import FAMILIES as P7
 from qagen_dagster.models.embedded.exams.family import Draft, Family
 from qagen_dagster.models.embedded.exams.stems_of_mathematics import Solved, solve
-from qagen_dagster.records.exams.item import LETTERS, read_sample
+from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)
 SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))

@@ -11,7 +11,7 @@ from qagen_dagster.agents.questions.batch.answerer import (
     answer_many,
 )
 from qagen_dagster.agents.questions.batch.one_reply import Task
-from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.models.messages import AssistantMessage
 from qagen_dagster.models.wires.capabilities import shared_text
 from qagen_dagster.records.corpus import QuestionType

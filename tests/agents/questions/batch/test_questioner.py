@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,7 +18,7 @@ from qagen_dagster.agents.questions.batch.questioner import (
     rule_of,
     rules,
 )
-from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
+from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop

@@ -13,7 +13,7 @@ from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quot
 from qagen_dagster.loop.questions.batch import run_document as run_document_module
 from qagen_dagster.loop.questions.batch.run_document import DocumentRun
 from qagen_dagster.loop.questions.batch.state import BatchState, Draft, GradeQuestion, QuestionGraded
-from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.document import Metadata

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -22,7 +20,7 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.loop.questions.batch.run_document import DuplicateMatch, find_duplicates
-from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import QALimits

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -8,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.by_code import tally
+from qagen_dagster.grounding.grade_by_code import tally
 from qagen_dagster.loop.questions.batch.state import batch_limits, fault_of
 from qagen_dagster.records.corpus import Complexity, QuestionType, ScenarioConfig
 from qagen_dagster.records.grading import AnswerGrade, Method, SentenceGrade, SentenceStatus

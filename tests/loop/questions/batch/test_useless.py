@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import Stop

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from qagen_dagster.loop.questions.publication.rows import set_facts

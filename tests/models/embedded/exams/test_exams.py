@@ -17,7 +17,7 @@ from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
-from qagen_dagster.records.exams.item import (
+from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     IdeaPlan,
     QuestionPackage,

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import json
@@ -16,7 +14,7 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.models import batcher
-from qagen_dagster.models.batch_jobs import JobState
+from qagen_dagster.models.batch_records import JobState
 from qagen_dagster.models.batcher import BatchModel
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.models.conftest import KEY

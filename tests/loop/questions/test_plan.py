@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
-from qagen_dagster.loop.questions.combination import (
+from qagen_dagster.loop.questions.combination_run import STOP_AFTER, ShardOutcome
+from qagen_dagster.loop.questions.plan import (
     CombinationPlan,
     RunOptions,
     check_usable,
@@ -16,7 +17,6 @@ from qagen_dagster.loop.questions.combination import (
     plan,
     unfinished,
 )
-from qagen_dagster.loop.questions.combination_run import STOP_AFTER, ShardOutcome
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import CorpusIndex

@@ -6,7 +6,7 @@ from pathlib import Path, PosixPath
 import pytest
 
 from qagen_dagster.errors import TooLargeError
-from qagen_dagster.local_file import open_file, read_file
+from qagen_dagster.untrusted_file import open_file, read_file
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.batch.state import BatchLimits, batch_limits
 from qagen_dagster.loop.questions.carry_over import EarlierSet
+from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.fingerprint import (
     has_text_control,
     prompt_hashes,
     specs_of,
     work_fingerprint,
 )
-from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.loop.shared_budget import effective_budget

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.questions.publication.reading import PublishedSet, read_published
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet, read_published
 from qagen_dagster.records.questions.published import LatestVersion, PublishedQuestion
 from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents, texts
 from tests.loop.questions.publication.test_publish import finish, make

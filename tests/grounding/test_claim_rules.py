@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from qagen_dagster.grounding.claim_rules import BAND, Rule, decide, supporting
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.grounding.verdicts import BAND, Rule, decide, supporting
 
 ASKED_TEXT = """The harbour office was opened on 3 May 1931 by Ida Berg.
 

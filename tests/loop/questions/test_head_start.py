@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.combination import RunOptions, plan
-from qagen_dagster.loop.questions.work import Work
+from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.unfinished import DOCUMENTS, is_unfinished
 from qagen_dagster.records.document import CorpusIndex, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import re
@@ -8,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.questions.batch.reading import BUDGETS, NEAR, PART, ROUNDS, Reading, unpadded
+from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, NEAR, PART, ROUNDS, Reading, unpadded
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.records.document import Section
 from qagen_dagster.records.questions.results import LineSpan

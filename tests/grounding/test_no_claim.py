@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal, is_unsure
+from qagen_dagster.grounding.no_claim import claim_of, is_generic, is_refusal, is_unsure
 
 GENERIC = (
     "The document states this.",

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding import by_code
-from qagen_dagster.grounding.by_code import grade_by_code, key_phrases
+from qagen_dagster.grounding.claim_rules import BAND, NOT_TOGETHER
+from qagen_dagster.grounding.grade_by_code import BOOST, grade_by_code, grade_by_keywords, key_phrases
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.grounding.verdicts import BAND, NOT_TOGETHER
 from qagen_dagster.records.grading import SentenceStatus
 
 TEXT = (
@@ -180,7 +179,7 @@ def test_key_phrases_hold_no_stop_words() -> None:
 
 
 def test_one_phrase_shows_the_topic_and_its_line_is_kept() -> None:
-    graded = by_code.grade_by_keywords("In Ardmore the PUMPING  Station was built of brick.", SOURCE)
+    graded = grade_by_keywords("In Ardmore the PUMPING  Station was built of brick.", SOURCE)
     (one,) = graded.sentences
     assert (graded.is_grounded, graded.confidence) == (None, None)
     assert graded.method == "keyword"
@@ -200,14 +199,14 @@ def test_one_phrase_shows_the_topic_and_its_line_is_kept() -> None:
     ],
 )
 def test_evidence_is_what_holds_the_phrase(answer: str, lines: tuple[int, int], quote: str) -> None:
-    (one,) = by_code.grade_by_keywords(answer, SOURCE).sentences
+    (one,) = grade_by_keywords(answer, SOURCE).sentences
     assert one.evidence is not None
     assert (one.evidence.start_line, one.evidence.end_line) == lines
     assert one.evidence.quote == quote
 
 
 def test_no_phrase_is_ungrounded() -> None:
-    graded = by_code.grade_by_keywords("The pumping station opened. Solar panels cover roofs.", SOURCE)
+    graded = grade_by_keywords("The pumping station opened. Solar panels cover roofs.", SOURCE)
     assert graded.is_grounded is False
     assert graded.confidence == 0.5
     assert graded.ungrounded_sentences == ("Solar panels cover roofs.",)
@@ -236,34 +235,32 @@ def test_no_phrase_is_ungrounded() -> None:
     ],
 )
 def test_statuses(answer: str, status: SentenceStatus) -> None:
-    (one,) = by_code.grade_by_keywords(answer, SOURCE).sentences
+    (one,) = grade_by_keywords(answer, SOURCE).sentences
     assert one.status is status
 
 
 def test_owning_up_raises_confidence_but_grounds_nothing() -> None:
-    graded = by_code.grade_by_keywords(
-        "I don't know. Solar panels cover roofs. The pumping station opened.", SOURCE
-    )
-    assert graded.confidence == pytest.approx(2 / 3 + by_code.BOOST)
+    graded = grade_by_keywords("I don't know. Solar panels cover roofs. The pumping station opened.", SOURCE)
+    assert graded.confidence == pytest.approx(2 / 3 + BOOST)
     assert graded.is_grounded is False
-    assert by_code.grade_by_keywords("Insufficient information in the document.", SOURCE).confidence == 1
+    assert grade_by_keywords("Insufficient information in the document.", SOURCE).confidence == 1
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "...", "It was."])
 def test_nothing_to_measure_is_said(answer: str) -> None:
-    graded = by_code.grade_by_keywords(answer, SOURCE)
+    graded = grade_by_keywords(answer, SOURCE)
     assert graded.is_grounded is None
     assert graded.confidence is None
 
 
 def test_an_empty_document_supports_nothing() -> None:
-    assert by_code.grade_by_keywords("The pumping station opened.", Source("")).is_grounded is False
+    assert grade_by_keywords("The pumping station opened.", Source("")).is_grounded is False
 
 
 @given(st.text(max_size=200), st.text(max_size=300))
 def test_any_answer_to_any_document(answer: str, text: str) -> None:
     source = Source(text)
-    graded = by_code.grade_by_keywords(answer, source)
+    graded = grade_by_keywords(answer, source)
     for one in graded.sentences:
         if one.status is SentenceStatus.SUPPORTED:
             assert one.evidence is not None
@@ -274,4 +271,4 @@ def test_any_answer_to_any_document(answer: str, text: str) -> None:
 
 @given(st.sampled_from([" ".join(TANK_TEXT.split()[a:b]) for a in range(12) for b in range(a + 3, 16)]))
 def test_what_is_copied_is_found(part: str) -> None:
-    assert not by_code.grade_by_keywords(part, SOURCE).ungrounded_sentences
+    assert not grade_by_keywords(part, SOURCE).ungrounded_sentences
