@@ -35,7 +35,7 @@ COMMANDS = {
     "convert": ("problems.tasks", "Convert problems to another format with the same answer."),
     "corpora": ("corpora", "Check the configuration of corpora."),
     "doctor": ("doctor", "Check the installation, the configuration and the models."),
-    "documents": ("corpora", "List documents with their outcomes and reasons."),
+    "documents": ("corpora", "List documents with their outcomes, and why a file cannot be used."),
     "estimate": ("questions.estimate", "Forecast calls, tokens, cost and time of a run."),
     "evaluate": ("evaluation", "Evaluate published question sets."),
     "exam": ("exams.commands", "Make and export banks of multiple-choice exam items."),

@@ -271,7 +271,7 @@ class TestProxy:
         ({"document": "empty.txt", "download_missing": False}, QAError.NO_TEXT_AVAILABLE),
         ({"document": "empty.txt"}, QAError.NO_TEXT_AVAILABLE),
         ({"document": "note.md", "use_fulltext": False}, QAError.NO_TEXT_AVAILABLE),
-        ({"model": "nobody"}, QAError.LLM_ERROR),
+        ({"model": "nobody"}, QAError.CONFIGURATION_ERROR),
     ],
 )
 def test_every_error_is_a_value(lamps: Lamps, wishes: dict[str, Any], error: QAError) -> None:

@@ -28,10 +28,12 @@ def test_a_run_shows_a_table_and_where_the_sets_are(finished: Project, first_run
 def test_a_run_tells_its_steps_and_a_broken_corpus_and_nothing_else(
     finished: Project, first_run: Ended
 ) -> None:
-    *steps, warning = first_run.errors
+    *steps, warning, unusable = first_run.errors
     assert steps == ["parse water", TEXTUAL, VISUAL, "catalog"]
     place = f"{finished.corpora}/broken/corpus.yaml:5"
     assert warning == f"qagen: warning: {place}: topic: unknown key"
+    assert unusable.startswith("qagen: ")
+    assert "not pdf" in unusable or "cannot be used" in unusable
 
 
 def test_a_second_run_changes_nothing_and_calls_no_model(finished: Project) -> None:

@@ -259,8 +259,8 @@ def test_a_renamed_document_follows_another_target(workspace: PlayedWorkspace, t
     reader = run(workspace, {"z.txt": station("a")}, target=target, run_id="run-2")
     assert calls(reader) == ({"z": QUESTION} if target > 3 else {})
     after = published(workspace)
-    assert len(after) == target
-    assert len(before.keys() & after.keys()) == min(3, target)
+    assert len(after) == max(3, target)  # a lower target removes no question
+    assert before.keys() <= after.keys()
 
 
 def test_a_document_that_ended_early_is_not_asked_again_under_another_name(
