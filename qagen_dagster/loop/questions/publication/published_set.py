@@ -14,7 +14,7 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult, Pu
 from qagen_dagster.store import Store
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # pyright: ignore[reportMissingTypeStubs]
 
 LATEST = "latest"
 
