@@ -58,7 +58,9 @@ def cloze(request: Request) -> AssistantMessage:
 
 def _generate(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
     if "visuals" in offered["submit_qa"].parameters.get("required", ()):
-        return _call(request, "report_exhausted", {"reason": "The script asks about lines, not about pictures."})
+        return _call(
+            request, "report_exhausted", {"reason": "The script asks about lines, not about pictures."}
+        )
     lines, more = _lines_read(request)
     said = "\n".join(_said(request.messages))
     for number, line in sorted(lines.items()):
