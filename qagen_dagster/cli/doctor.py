@@ -20,7 +20,7 @@ from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop import ledger
-from qagen_dagster.loop.checkup import checkup
+from qagen_dagster.loop.checkup import checkup, document_sizes
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import vectors
@@ -38,8 +38,10 @@ def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool
     """Check the installation, the configuration and the models.
 
     Checks Python, packages, folders, the ledger, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if
-    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to six short questions: does it answer, call tools (also when it is forced to), read images and
-    return structured output? That costs a few thousand tokens at most; --offline skips it.
+    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to six
+    short questions: does it answer, call tools (also when it is forced to), read images and return structured output? Models that are
+    shown documents get a prompt as long as a run sends, too. That costs a few thousand tokens, and those of the longest document;
+    --offline skips it.
     """
     findings: list[Finding] = []
     for finding in _findings(replace(settings, profile=profile or settings.profile), offline):
@@ -73,7 +75,8 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield _try(f"profile {settings.profile}", lambda: _roles(space))
     with contextlib.suppress(QagenError):
         profile = space.profile(settings.profile)
-        for who, found in checkup(profile, secret, state=settings.state, offline=offline):
+        sizes = [] if offline else document_sizes(space)
+        for who, found in checkup(profile, secret, state=settings.state, sizes=sizes, offline=offline):
             yield f"{who}: {found.what}", found.good, found.detail
 
 
