@@ -84,7 +84,7 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
         table.add_row(
             f"[bold]{slashed(one.combination)}[/bold]",
             *_spent(one, one.model_seconds),
-            _money(one.usd, unknown) if one.calls else "-",
+            _cost(one, unknown),
             f"{each}\n{tokens}",
         )
         for role in one.roles:
@@ -98,10 +98,22 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
 def _spent(one: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
     return [
         f"{one.calls:,}",
-        f"{one.input_tokens:,}\n{one.cached_tokens:,}",
-        f"{one.output_tokens:,}\n{one.reasoning_tokens:,}",
+        f"{_tokens(one, one.input_tokens)}\n{_tokens(one, one.cached_tokens)}",
+        f"{_tokens(one, one.output_tokens)}\n{_tokens(one, one.reasoning_tokens)}",
         f"{seconds:,.1f}\n{one.retries:,}",
     ]
+
+
+def _tokens(one: queries.CombinationStats | queries.RoleCost, count: int | None) -> str:
+    """The tokens; "-" if no server counted them, and a lower bound if some calls are not counted."""
+    return "-" if count is None else f"{'≥ ' if one.uncounted_calls else ''}{count:,}"
+
+
+def _cost(one: queries.CombinationStats, unknown_share: float) -> str:
+    if not one.calls and not one.at_least:
+        return "-"
+    least = "≥ " if one.at_least and one.usd is not None else ""
+    return f"{least}{_money(one.usd, unknown_share)}"
 
 
 def _money(usd: float | None, unknown_share: float) -> str:
