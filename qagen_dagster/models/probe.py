@@ -194,7 +194,7 @@ class _Probe:
             advice = f"set structured_output: {weaker}" if weaker else "bind another model"
             return Finding(what=what, good=False, detail=f"{mode} is refused ({_told(error)}): {advice}")
         if answer.value is None and answer.responses[-1].stop is Stop.LENGTH:
-            return _cut_off(what)
+            return self._cut_off(what)
         if answer.value is None:
             advice = "bind a model that can write JSON" + (
                 f", or set structured_output: {weaker}" if weaker else ""
@@ -224,7 +224,7 @@ class _Probe:
             told = Finding(what=what, good=True, detail=f"called as asked, {self.spec.tool_calling}")
             return told, (*request.messages, response.message)
         if response.stop is Stop.LENGTH:
-            return _cut_off(what), ()
+            return self._cut_off(what), ()
         if not calls:
             detail = f"tools are not called (the model replied {_quoted(response)}): {advice}"
         else:
@@ -246,7 +246,7 @@ class _Probe:
         if response.message.tool_calls:
             return Finding(what=what, good=True, detail="called")
         if response.stop is Stop.LENGTH:
-            return _cut_off(what)
+            return self._cut_off(what)
         return Finding(what=what, good=None, detail=f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
@@ -270,9 +270,14 @@ class _Probe:
         if all(colour in said for colour in COLOURS):
             return Finding(what=what, good=True, detail="seen")
         if response.stop is Stop.LENGTH:
-            return _cut_off(what)
+            return self._cut_off(what)
         said = f"the model described a yellow and blue one as {_quoted(response)}"
         return Finding(what=what, good=False, detail=f"pictures are not seen ({said}): {_NO_PICTURES}")
+
+    def _cut_off(self, what: str) -> Finding:
+        tokens = short(self.spec).max_output_tokens
+        detail = f"not decided: the reply was cut off after {tokens} tokens; models that think may need more"
+        return Finding(what=what, good=None, detail=detail)
 
 
 def place_of(spec: ModelSpec) -> str:
@@ -374,14 +379,6 @@ def _quoted(response: Response) -> str:
 
 def _undecided(what: str, error: ModelError) -> Finding:
     return Finding(what=what, good=None, detail=f"not decided ({_told(error)}): try again later")
-
-
-def _cut_off(what: str) -> Finding:
-    return Finding(
-        what=what,
-        good=None,
-        detail=f"not decided: the reply was cut off after {TOKENS} tokens; models that think may need more",
-    )
 
 
 _ALIKE = ("The ferry leaves at nine in the morning.", "At 9 a.m. the boat departs.")

@@ -369,3 +369,11 @@ def test_a_prompt_as_long_as_those_of_a_run(
         found = {one.what: one for one in probe(spec, {"THE_KEY": KEY}.get, longest=30_000)}
     assert found["long prompt"].good is good
     assert re.search(said, found["long prompt"].detail)
+
+
+def test_a_reply_that_was_cut_off_is_told_with_its_limit(run: Run) -> None:
+    cut = Reply(text="Well", stop="length")
+    found = run(READY, cut, cut, cut, cut, cut, max_output_tokens=96)
+    for what in ("tools", "pictures", "forced tool"):
+        assert found[what].good is None
+        assert "cut off after 96 tokens" in found[what].detail

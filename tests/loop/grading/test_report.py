@@ -141,7 +141,7 @@ def test_a_combination_is_up_to_date_when_it_is_graded(workspace: PlayedWorkspac
     [
         (PermanentModelError("no credit on this account"), True),
         (answer(say("I would rather not."), Stop.REFUSAL), False),
-        (call("submit_verdict", verdict="PERHAPS"), False),
+        (call("submit_verdict", verdict="PERHAPS", confidence=1), False),
     ],
 )
 @pytest.mark.parametrize("method", ["llm", "hybrid"])
