@@ -11,8 +11,8 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.probe import Finding, probe, probe_embedder
-from qagen_dagster.models.vectors import EmbedderSpec
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.settings import OTHER_CERTIFICATES, network_faults
 
