@@ -332,7 +332,7 @@ def _turn(
     if state.turns >= spec.limits.max_turns:
         useless = state.faulty and state.faulty + state.nudges >= state.turns
         reason = GiveUpReason.FAULTY_CALLS if useless else GiveUpReason.MAX_TURNS
-        return GiveUp(reason, f"no result after {state.turns} turns{f': {state.refusal}' if useless else ''}")
+        return GiveUp(reason, f"no result after {state.turns} turns{state.refusal and f': {state.refusal}'}")
     state.turns += 1
     specs = (*(tool.spec for tool in tools.values()), *(terminal.spec() for terminal in spec.terminals))
     request = Request(
@@ -372,16 +372,18 @@ def _misfits(
 ) -> GiveUp | None:
     """Count the calls of a turn that were refused for their form. Returns the end of a run in which this goes on."""
     forms: dict[str, str] = {}
+    state.refusal = ""
     for one in results:
         text = one.content[0].text if isinstance(one.content[0], Text) else ""
+        said, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
+        state.refusal = said if one.is_error and not not_run else state.refusal
         unread = text.startswith(_UNREADABLE_ARGUMENTS.format(name=one.name))
         if one.is_error and (unread or is_misfit(text, one.name)):
-            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = " ".join(text[:300].split())
-        elif not text.startswith(_NOT_RUN):  # the tool was called well
+            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = said
+        elif not not_run:  # the tool was called well
             kept = {key: n for key, n in state.misfits.items() if not key.startswith(f"{one.name}: ")}
             state.misfits = Counter(kept)
     state.misfits.update(forms.keys())
-    state.refusal = next(reversed(forms.values()), state.refusal)
     state.faulty = state.faulty + 1 if faulty or (forms and all(one.is_error for one in results)) else 0
     for form, text in forms.items():
         if state.misfits[form] >= spec.limits.max_same_refusals:

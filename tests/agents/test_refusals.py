@@ -80,7 +80,7 @@ def test_turns_with_nothing_but_refusals_are_no_turns_of_use(tools: dict[str, To
 
 def test_results_that_are_refused_for_what_they_say_are_of_use(tools: dict[str, Tool]) -> None:
     found, _ = run(agent_of(Limits(max_turns=4)), tools, *(call("submit", what="wool"),) * 4)
-    assert failure(found) == "max_turns: no result after 4 turns"
+    assert failure(found) == "max_turns: no result after 4 turns: Not wool. Look again."
 
 
 HM = say("Hm.")
