@@ -21,9 +21,10 @@ from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop import ledger
 from qagen_dagster.loop.instance_home import open_home
-from qagen_dagster.loop.model_checkup import checkup, document_sizes
+from qagen_dagster.loop.model_checkup import checkup
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
+from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.settings import Settings, secret
 
 Finding = tuple[str, bool | None, str]  # what is checked, result (None: optional and missing), detail
@@ -77,7 +78,7 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield _try(f"profile {settings.profile}", lambda: _roles(space))
     with contextlib.suppress(QagenError):
         profile = space.profile(settings.profile)
-        sizes = [] if offline else document_sizes(space)
+        sizes = [] if offline else _document_sizes(space)
         for who, found in checkup(profile, secret, state=settings.state, sizes=sizes, offline=offline):
             yield f"{who}: {found.what}", found.good, found.detail
 
@@ -139,3 +140,16 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
 def _roles(space: Workspace) -> str:
     profile = space.profile(space.settings.profile)
     return ", ".join(f"{role.value} {spec.name}" for role, spec in profile.roles.items())
+
+
+def _document_sizes(space: Workspace) -> list[int]:
+    """The characters of the documents of all corpora, as far as they are known: they are parsed, or files of text."""
+    sizes: list[int] = []
+    for corpus in space.corpora.corpora.values():
+        index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
+        if index is not None:
+            sizes += [one.char_count for one in index.documents]
+        elif corpus.documents_folder.is_dir():
+            files = corpus.documents_folder.rglob("*.*")
+            sizes += [file.stat().st_size for file in files if file.suffix in (".txt", ".md")]
+    return sizes

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.probe import Finding, probe, probe_embedder
-from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.settings import OTHER_CERTIFICATES, network_faults
 
 _SHOWN_DOCUMENTS = frozenset({Role.GENERATOR.value, Role.VALIDATOR.value})
@@ -61,19 +59,6 @@ def checkup(
     if state is not None and not _is_cut_off(profile.embedder):
         for finding in probe_embedder(profile.embedder, secret, state, offline=offline):
             yield f"embedder {profile.embedder.name}", finding
-
-
-def document_sizes(space: Workspace) -> list[int]:
-    """The characters of the documents of all corpora, as far as they are known: they are parsed, or files of text."""
-    sizes: list[int] = []
-    for corpus in space.corpora.corpora.values():
-        index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
-        if index is not None:
-            sizes += [one.char_count for one in index.documents]
-        elif corpus.documents_folder.is_dir():
-            files = corpus.documents_folder.rglob("*.*")
-            sizes += [file.stat().st_size for file in files if file.suffix in (".txt", ".md")]
-    return sizes
 
 
 def _longest(bound: RoleBinding, sizes: Collection[int]) -> int:
