@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.table import Table
 
 from qagen_dagster.loop.call_totals import unique_prices
+from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, normalise
@@ -36,14 +37,17 @@ class CombinationReport(Record):
     rejected: dict[str, int] = Field(default_factory=dict)
     model_calls: int = 0
     usd: float | None = 0.0  # None: the price of some calls is unknown
+    at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in model_calls and usd
     published: str | None = None
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
     """Read the state of a combination from the store."""
     store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
+    unfinished = is_unfinished(store, combination.key, ("candidate_qa",))
     if store.find_head(made, CandidateSet, CandidateDocument) is None:
-        return CombinationReport(combination=combination.key)
+        usd = None if unfinished else 0.0
+        return CombinationReport(combination=combination.key, usd=usd, at_least=unfinished)
     validated = store.find_head(questions, ValidatedSet, QAPair)
     removed = validated.removed if validated else ()
     asked = asked_questions(space, combination) if validated else []
@@ -59,6 +63,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
                 yield from result.calls
 
     prices = unique_prices(chain(read(), validated.calls if validated else ()))
+    at_least = unfinished or DocumentEnd.BUDGET_EXHAUSTED.value in outcomes
     key = CorpusGenerationResult.key(combination)
     return CombinationReport(
         combination=combination.key,
@@ -68,7 +73,8 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         distinct=len(set(asked)),
         rejected=dict(rejected.most_common()),
         model_calls=len(prices),
-        usd=_sum(prices, complete=DocumentEnd.BUDGET_EXHAUSTED.value not in outcomes),
+        usd=None if None in prices or (at_least and not prices) else _sum(prices),
+        at_least=at_least,
         published=space.store.path(key) if space.store.exists(key) else None,
     )
 
@@ -106,17 +112,14 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
     return table
 
 
-def _sum(prices: Sequence[float | None], *, complete: bool) -> float | None:
-    """What the calls cost; None if that is unknown, or if nothing is known of calls that a budget ended."""
-    known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
-    return known if known or complete else None
+def _sum(prices: Sequence[float | None]) -> float:
+    return round(float(sum(price or 0.0 for price in prices)), 6)
 
 
 def _cost(one: CombinationReport) -> str:
-    """A budget may end a candidate whose first calls are paid. The results have no calls of it."""
     if one.usd is None:
         return "unknown"
-    least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in one.outcomes else ""
+    least = "at least\n" if one.at_least else ""
     return f"{least}${one.usd:.4f}"
 
 
