@@ -63,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
                 "generator": "small",
                 "validator": "small-2",
                 "deduplicator": "small",
-                "judge": "small",
+                "judge": "small-2",
                 "answerer": "small",
             }.items()
         )
@@ -76,7 +76,7 @@ def test_doctor_says_what_will_not_work(site: Site) -> None:
     ended = site.qagen("doctor")
     lines = [line for line in ended.out.splitlines() if "openai_compatible:small: " in line]
     assert ended.code == 1
-    assert any(": server: http://127.0.0.1:" in line for line in lines)
+    assert any(": server: http://127.0.0.1:" in line for line in lines), ended
     (tools,) = [line for line in lines if ": tools: " in line]
     assert tools.startswith("FAIL")
     assert "set tool_calling: emulated" in tools
