@@ -83,7 +83,7 @@ class CombinationStats(Record):
     retries: Count
     uncounted_calls: Count = 0  # that tokens leave out
     usd: float | None  # None: no price is known
-    at_least: bool = False  # a budget ended a document, and calls of its last agent may be missing in calls, tokens and usd
+    at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in calls, tokens and usd
     unknown_price_share: float  # of the calls; usd leaves them out
     usd_per_accepted: float | None  # all that was spent; None: nothing was accepted, or a price is unknown
     tokens_per_accepted: float | None  # input and output; None: nothing was accepted, or tokens are not known

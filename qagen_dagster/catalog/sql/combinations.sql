@@ -40,6 +40,12 @@ judged AS (
     GROUP BY verdict.combination
 ),
 
+last_run AS (
+    SELECT combination, status
+    FROM runs
+    QUALIFY row_number() OVER (PARTITION BY combination ORDER BY started DESC, run_id DESC) = 1
+),
+
 latest AS (
     SELECT combination, run_id, profile, fingerprint, started, ended, status
     FROM runs
@@ -73,8 +79,8 @@ SELECT
     if(spent.calls IS NULL, 0, spent.cache_write_tokens) AS cache_write_tokens,
     if(spent.calls IS NULL, 0, spent.output_tokens) AS output_tokens,
     if(spent.calls IS NULL, 0, spent.reasoning_tokens) AS reasoning_tokens,
-    -- A budget may end an agent whose first calls are paid. The results have no calls of it.
-    coalesce(ends.outcomes['budget_exhausted'] > 0, false) AS at_least,
+    -- A budget or a fault of the server may end a document whose first calls are paid. The results have no calls of it.
+    coalesce(ends.outcomes['budget_exhausted'] > 0, false) OR coalesce(last_run.status <> 'success', false) AS at_least,
     CASE WHEN spent.calls IS NOT NULL THEN spent.usd WHEN NOT at_least THEN 0.0 END AS usd,
     coalesce(spent.unknown_price_calls / nullif(spent.calls, 0), 0.0) AS unknown_price_share,
     spent.usd_per_accepted,
@@ -82,6 +88,7 @@ SELECT
     coalesce(spent.seconds, 0.0) AS model_seconds
 FROM keys
 LEFT JOIN latest USING (combination)
+LEFT JOIN last_run USING (combination)
 LEFT JOIN corpus_documents USING (corpus)
 LEFT JOIN ends USING (combination)
 LEFT JOIN proposed USING (combination)
