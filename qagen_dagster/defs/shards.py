@@ -3,18 +3,17 @@
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.spending import ModelConfig
+from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.workspace import Workspace
 
 MOST_SHARDS = 32  # with more ops the run page gets slow and its chart unreadable
 Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
-
-
 MOST_NAMES = 100  # of failed documents or problems in the metadata of an op
 
 
@@ -24,17 +23,6 @@ class ShardConfig(ModelConfig):
     shard_size: int | None = Field(
         None, description="Documents or problems per op; by default at most 32 ops are used."
     )
-
-
-class Outcome(Protocol):
-    """How some work ended: names by what became of them."""
-
-    @property
-    def finished(self) -> Sequence[object]: ...
-    @property
-    def stopped(self) -> Sequence[object]: ...
-    @property
-    def failed(self) -> dict[Any, str]: ...
 
 
 def split(
@@ -63,7 +51,7 @@ def split(
 
 
 def close(
-    log: dg.DagsterLogManager, outcome: Outcome, total: int, what: str, *, fatal: bool = True
+    log: dg.DagsterLogManager, outcome: WorkOutcome[Any], total: int, what: str, *, fatal: bool = True
 ) -> Payload:
     """Tell how some work ended. Raises Failure when part of it failed and that is `fatal`."""
     if outcome.stopped:

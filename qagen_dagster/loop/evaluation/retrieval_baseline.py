@@ -21,7 +21,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     store_report,
 )
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.models.vectors import EmbedderSpec
 from qagen_dagster.records.document import (
     Chunk,
@@ -107,15 +107,15 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
     finder = _RankFinder(found, search)
     done: list[str] = []
 
-    def one(number: int) -> RetrievedQuestion:
-        result = finder.ask(found.questions[number])
+    def one(pair: QAPair) -> RetrievedQuestion:
+        result = finder.ask(pair)
         done.append(result.document_id)
         if progress is not None:
             progress(len(done), len(found.questions), result.document_id)
         return result
 
     try:
-        questions = tuple(run_in_parallel([()] * len(found.questions), one, workers=workers))
+        questions = tuple(map_in_parallel(one, found.questions, workers=workers))
     finally:
         search.searcher.close()
     report = RetrievalReport(

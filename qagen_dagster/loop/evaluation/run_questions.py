@@ -23,7 +23,7 @@ from qagen_dagster.errors import (
     StoreError,
 )
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
@@ -295,8 +295,8 @@ class EvaluationRun(Generic[QuestionT]):
         units = [(document, number) for document in todo for number in range(len(document.questions))]
         unfinished: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}
 
-        def unit(at: int) -> None:
-            document, number = units[at]
+        def unit(place: tuple[DocumentQuestions, int]) -> None:
+            document, number = place
             result = self._ask(document.questions[number])
             with self._guard:
                 results = unfinished[document.key]
@@ -307,7 +307,7 @@ class EvaluationRun(Generic[QuestionT]):
                 kept[document.key] = self._keep(document, whole)
             self._tell(len(units), document.document_id)
 
-        run_in_parallel([()] * len(units), unit, workers=workers)
+        map_in_parallel(unit, units, workers=workers)
         if self._fault is not None:
             raise PermanentModelError(
                 f"{MAX_FAILURES} questions in a row could not be asked, the last: {self._fault}"

@@ -17,7 +17,7 @@ from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.latex.engine import Engine, compile_item, find_engine
 from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
-from qagen_dagster.loop.shared_budget import metered
+from qagen_dagster.loop.shared_budget import all_metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
@@ -95,7 +95,7 @@ class ProblemWork:
 
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work with models whose calls `meter` checks and records."""
-        return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})
+        return replace(self, models=all_metered(self.models, meter))
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:

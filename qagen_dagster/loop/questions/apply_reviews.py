@@ -13,7 +13,7 @@ from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
@@ -88,7 +88,7 @@ def apply_decisions(
     run = CombinationRun(workspace, planned, (), candidates.run_id, candidates.run_id, DocumentPool(1))
     reviews = {name: state_of(some) for name, some in decisions.items()}
     judge = _Judge(run, models, reviews)
-    found = run_in_parallel([()] * len(pairs), lambda at: judge.decide(pairs[at]), workers=workers)
+    found = map_in_parallel(judge.decide, pairs, workers=workers)
     kept = [(one.pair, one) for one in found if one.pair is not None]
     return Reviewed(
         pairs=[pair for pair, _ in kept],

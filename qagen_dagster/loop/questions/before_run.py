@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.checkup import key_of
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
@@ -65,9 +65,7 @@ def refused(
             paid = (spec for spec in found if spec is not None and _is_paid(spec))
             specs |= {key_of(spec): (spec, BudgetMeter(budget, spending)) for spec in paid}
     chosen = list(specs.values())
-    lines = run_in_parallel(
-        [()] * len(chosen), lambda number: _refused(workspace, *chosen[number]), workers=len(chosen) or 1
-    )
+    lines = map_in_parallel(lambda one: _refused(workspace, *one), chosen, workers=len(chosen) or 1)
     return [line for line in lines if line is not None]
 
 

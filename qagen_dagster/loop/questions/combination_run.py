@@ -15,10 +15,11 @@ from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
+from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
@@ -35,16 +36,6 @@ from qagen_dagster.records.questions.results import DocumentEnd, GenerationResul
 STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
 Progress = Callable[[str, GenerationResult | None], None]
 _Results = dict[str, Future[GenerationResult | None]]
-
-
-@dataclass
-class ShardOutcome:
-    """How a shard ended: document ids by outcome."""
-
-    finished: list[str] = field(default_factory=list[str])
-    reused: list[str] = field(default_factory=list[str])
-    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run resumes here
-    failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +55,7 @@ class CombinationRun:
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
     _results: _Results = field(default_factory=_Results)
     _begun: threading.Event = field(default_factory=threading.Event)
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _succeeded: threading.Event = field(default_factory=threading.Event)
-    _permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
+    _stop: EarlyStop = field(default_factory=lambda: EarlyStop(STOP_AFTER))
     ended: list[str] = field(default_factory=list[str])  # documents that are not worked on any more
 
     def begin(self) -> list[Callable[[], None]]:
@@ -78,15 +67,14 @@ class CombinationRun:
         self._begun.set()
         return tasks
 
-    def wait_for(self, document_ids: Sequence[str], progress: Progress | None) -> ShardOutcome:
+    def wait_for(self, document_ids: Sequence[str], progress: Progress | None) -> WorkOutcome[str]:
         """Work on the named documents if that has not begun, and wait for them. Raises ConfigError."""
         self.pool.add(self.begin())
         wanted = set(document_ids)
         entries = [entry for entry in self.planned.documents if entry.id in wanted]
-        self.pool.add(
-            self._tasks([entry for entry in entries if entry.id not in self._results])
-        )  # tried again
-        outcome, results = ShardOutcome(), _Results()
+        tried_again = [entry for entry in entries if entry.id not in self._results]
+        self.pool.add(self._tasks(tried_again))
+        outcome, results = WorkOutcome[str](), _Results()
         for entry in entries:
             if entry.id in self._results:
                 results[entry.id] = self._results.pop(entry.id)
@@ -106,7 +94,7 @@ class CombinationRun:
 
     def cancel(self) -> None:
         """Do not work on documents that have not begun."""
-        self._stop.set()
+        self._stop.stop()
 
     @cached_property
     def _models(self) -> QAModels:
@@ -146,24 +134,10 @@ class CombinationRun:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(self._document(entry))
+            future.set_result(self._stop.run(lambda: self._work(entry)))
         except BaseException as error:
             future.set_exception(error)
         self.ended.append(entry.id)
-
-    def _document(self, entry: IndexEntry) -> GenerationResult | None:
-        """Work on one document and store its result; None when the run was stopped before the document began."""
-        if self._stop.is_set():
-            return None
-        try:
-            result = self._work(entry)
-        except PermanentModelError:
-            self._permanent.append(entry.id)
-            if len(self._permanent) >= STOP_AFTER and not self._succeeded.is_set():
-                self._stop.set()
-            raise
-        self._succeeded.set()
-        return result
 
     def open(self, entry: IndexEntry) -> DocumentWork:
         """The work on a document, which is opened."""
@@ -215,7 +189,7 @@ class CombinationRun:
         meter = BudgetMeter(budget, self._spending, spent)
         return self._models.metered(meter, overlap=overlap).changed(self.pool.limited)
 
-    def _gather(self, results: _Results, outcome: ShardOutcome, progress: Progress | None) -> None:
+    def _gather(self, results: _Results, outcome: WorkOutcome[str], progress: Progress | None) -> None:
         names = {future: name for name, future in results.items()}
         for future in as_completed(names):
             name = names[future]
@@ -226,7 +200,7 @@ class CombinationRun:
                 outcome.failed[name] = str(error)
             else:
                 if result is None:
-                    outcome.failed[name] = f"not tried: {len(self._permanent)} documents failed for good"
+                    outcome.failed[name] = f"not tried: {self._stop.failures} documents failed for good"
                 else:
                     stopped = result.end is DocumentEnd.BUDGET_EXHAUSTED
                     (outcome.stopped if stopped else outcome.finished).append(name)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
-from qagen_dagster.loop.questions.combination_run import STOP_AFTER, ShardOutcome
+from qagen_dagster.loop.parallel import WorkOutcome
+from qagen_dagster.loop.questions.combination_run import STOP_AFTER
 from qagen_dagster.loop.questions.plan import (
     CombinationPlan,
     RunOptions,
@@ -36,7 +37,7 @@ class Killed(Exception):
 
 def run(
     workspace: PlayedWorkspace, play: Play, options: RunOptions = PLAIN, ids: list[str] | None = None
-) -> tuple[ShardOutcome, CombinationPlan]:
+) -> tuple[WorkOutcome[str], CombinationPlan]:
     workspace.plays.append(play)
     planned = plan(workspace, COMBINATION, options)
     wanted = ids if ids is not None else [entry.id for entry in planned.documents]
