@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
-from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
 from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay

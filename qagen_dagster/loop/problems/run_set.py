@@ -8,7 +8,7 @@ from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
-from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
