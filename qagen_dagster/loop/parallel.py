@@ -136,3 +136,26 @@ class EarlyStop:
             raise
         self._succeeded = True
         return result
+
+
+class FailuresInARow:
+    """Counts consecutive model failures. `fault` is the last of them once there are `most`: then the model is at fault, not the work."""
+
+    def __init__(self, most: int) -> None:
+        self.fault: ModelError | None = None
+        self._most, self._count, self._guard = most, 0, threading.Lock()
+
+    def failed(self, error: ModelError) -> None:
+        with self._guard:
+            self._count += 1
+            if self._count >= self._most:
+                self.fault = error
+
+    def succeeded(self) -> None:
+        with self._guard:
+            self._count = 0
+
+    def check(self, what: str) -> None:
+        """Raise PermanentModelError if there is a fault. `what` continues the message after the number of failures."""
+        if self.fault is not None:
+            raise PermanentModelError(f"{self._most} {what}, the last: {self.fault}")

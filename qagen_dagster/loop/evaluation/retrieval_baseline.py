@@ -16,7 +16,7 @@ from qagen_dagster.loop.evaluation.measures import metrics
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     Progress,
-    question_fields,
+    blank,
     report_fields,
     store_report,
 )
@@ -136,21 +136,21 @@ class _RankFinder:
 
     def ask(self, pair: QAPair) -> RetrievedQuestion:
         """The ranks of a question's document and evidence in each ranking."""
-        blank = RetrievedQuestion(**question_fields(pair))
+        unsearched = blank(RetrievedQuestion, pair)
         entry = self.found.entries.get(pair.document_id)
         if entry is None or not self.search.holds(entry):
             why = "the search index does not hold this version of the document"
-            return blank.model_copy(update={"failure": why})
+            return unsearched.model_copy(update={"failure": why})
         chunks = self.search.searcher.chunks(pair.document_id)
         if not chunks:
-            return blank.model_copy(update={"failure": "the document has no text that could be found"})
+            return unsearched.model_copy(update={"failure": "the document has no text that could be found"})
         holders = holders_of(self.found.text(pair.document_id), pair.evidence, chunks)
         try:
             placements = self._places(pair.question, pair.document_id, holders)
             untitled = without_title(pair.question, self._titles(pair.document_id))
             others = self._places(untitled, pair.document_id, holders) if untitled else ()
         except BudgetExhaustedError as error:
-            return blank.model_copy(update={"failure": str(error), "unheard": True})
+            return unsearched.model_copy(update={"failure": str(error), "unheard": True})
         relevant = len(set[int]().union(*holders))
         update = {
             "relevant": relevant,
@@ -158,7 +158,7 @@ class _RankFinder:
             "untitled": untitled,
             "untitled_placements": others,
         }
-        return blank.model_copy(update=update)
+        return unsearched.model_copy(update=update)
 
     def _titles(self, document_id: str) -> list[str]:
         document = self.found.document(document_id)

@@ -12,18 +12,19 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentModelError, StoreError
+from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.index.search import Searcher, embed_document, index_fingerprint
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
+from qagen_dagster.loop.parallel import FailuresInARow
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter
@@ -68,23 +69,6 @@ class CorpusSearch:
         )
 
 
-@dataclass
-class _Failures:
-    """Counts consecutive documents that could not be embedded."""
-
-    left: int = MAX_FAILURES
-    last: ModelError | None = None
-    _guard: threading.Lock = field(default_factory=threading.Lock)
-
-    def failed(self, error: ModelError) -> None:
-        with self._guard:
-            self.left, self.last = self.left - 1, error
-
-    def succeeded(self) -> None:
-        with self._guard:
-            self.left = MAX_FAILURES if self.left > 0 else self.left
-
-
 @dataclass(frozen=True)
 class _Job:
     corpus: Corpus
@@ -92,7 +76,7 @@ class _Job:
     embedder: Embedder
     fingerprint: str
     threads: ThreadPoolExecutor
-    failures: _Failures
+    failures: FailuresInARow
     done: Callable[[str], None]
 
     def key(self, shard: int) -> str:
@@ -126,7 +110,7 @@ def build_index(
             embedder=embedder,
             fingerprint=index_version(space, corpus_key, profile),
             threads=threads,
-            failures=_Failures(),
+            failures=FailuresInARow(MAX_FAILURES),
             done=_counter(progress, len(entries)),
         )
         index, embedded = _build(job, entries)
@@ -143,10 +127,7 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
         found, fresh = _unchanged(job, number, mine, known) or _shard(job, number, mine)
         documents |= {one.id: one for one in found}
         embedded += fresh
-        if job.failures.left <= 0 and job.failures.last is not None:
-            raise PermanentModelError(
-                f"{MAX_FAILURES} documents in a row could not be embedded, the last: {job.failures.last}"
-            )
+        job.failures.check("documents in a row could not be embedded")
     index = SearchIndex(
         corpus=job.corpus.key,
         fingerprint=job.fingerprint,
@@ -225,7 +206,7 @@ def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
     """One document with its vectors, or the error."""
     failure = ""
     try:
-        if job.failures.left > 0:
+        if job.failures.fault is None:
             text = stored_text(job.store, job.corpus.key, entry)
             done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
             job.failures.succeeded()
