@@ -50,8 +50,8 @@ def published_results(
 
 
 def _is_validated_by_generator(pair: QAPair) -> bool:
-    made = pair.generation_metadata
-    return made.generator_model.casefold() == made.validator_model.casefold()
+    models = pair.generation_metadata
+    return models.generator_model.casefold() == models.validator_model.casefold()
 
 
 def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResult:
