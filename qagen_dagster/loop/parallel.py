@@ -139,7 +139,7 @@ class EarlyStop:
 
 
 class FailuresInARow:
-    """Counts consecutive model failures. `fault` is the last of them once there are `most`: then the model is at fault, not the work."""
+    """Counts consecutive model failures. From the failure number `most` on, `fault` is the last error and the model is at fault."""
 
     def __init__(self, most: int) -> None:
         self.fault: ModelError | None = None

@@ -1,7 +1,8 @@
-"""Brings the search index of a corpus up to date with its documents within a budget, opens it, and tells why it is out of date.
+"""Brings the search index of a corpus up to date with its documents within a budget, opens it, and says why it is out of date.
 
-Documents are spread over shards by id, so a changed document rewrites one sixteenth of the index. Each shard is written as a whole.
-The record that names the shards is written last. An index with another fingerprint has its own folder until it is complete.
+The id of a document decides in which of SHARDS files it is, so a changed document rewrites only a part of the index. Each shard is
+written as a whole. The record that names the shards is written last. An index with another fingerprint is built in a folder of its
+own, and the former index is removed when the new one is complete.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
 SHARDS = 16
-MAX_FAILURES = 5  # consecutive documents that cannot be embedded: then the embedder fails, not the documents
+MAX_FAILURES = (
+    5  # consecutive documents that cannot be embedded; then the embedder is at fault, not the documents
+)
 BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
 
-Progress = Callable[[int, int, str], None]  # done, all, name
+Progress = Callable[[int, int, str], None]  # documents done, all documents, id of the last document
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class IndexBuild:
     """The new index, and the cost of building it."""
 
     index: SearchIndex
-    embedded: tuple[str, ...]  # documents; the others are unchanged
+    embedded: tuple[str, ...]  # ids of the documents that were embedded now
     use: EmbeddingUse
     seconds: float
 
@@ -62,7 +65,7 @@ class CorpusSearch:
     searcher: Searcher
 
     def holds(self, entry: IndexEntry) -> bool:
-        """Whether the index has the current text of a document, so that positions are correct."""
+        """Whether the index has the current text of a document. Only then do positions in the index fit the text."""
         return any(
             one.id == entry.id and one.text_sha256 == entry.text_sha256 and one.failure is None
             for one in self.index.documents
@@ -92,9 +95,9 @@ def build_index(
 ) -> IndexBuild:
     """Bring the search index of a corpus up to date with its parsed documents.
 
-    A document that fails, or for which `meter` allows no more spending, gets an entry with the error and is tried again next time.
-    Raises ConfigError, StoreError when the corpus was never parsed, and ModelError when several consecutive documents cannot be
-    embedded. Finished documents are kept.
+    A document that cannot be embedded gets an entry with the error, also if `meter` allows no more spending. The next build tries it
+    again. Raises ConfigError, StoreError if the corpus was never parsed, and ModelError if MAX_FAILURES consecutive documents cannot
+    be embedded. Documents that were finished before the error are kept.
     """
     started = time.monotonic()
     corpus = space.corpus(corpus_key)
@@ -152,7 +155,10 @@ def shard_of(document_id: str) -> int:
 def _unchanged(
     job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
 ) -> tuple[list[IndexedDocument], list[str]] | None:
-    """The documents of a shard, if the last record of the index lists exactly these; else None."""
+    """The documents of a shard that needs no work, and no new ones; None if it needs work.
+
+    It needs none if the last record of the index and the file of the shard have exactly the texts of `entries`.
+    """
     if known is None:
         return None
     recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
@@ -168,7 +174,7 @@ def _unchanged(
 
 
 def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[IndexedDocument], list[str]]:
-    """Bring one shard up to date."""
+    """Bring one shard up to date. Returns its documents, and the ids of those that were embedded now."""
     with tempfile.TemporaryDirectory() as folder, _local(job.store, [job.key(number)]) as files:
         stored = _stored(job, number, files)
         old = files[0] if stored else None
@@ -194,7 +200,7 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
 
 
 def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[str, int]]:
-    """What a shard holds. A damaged one holds nothing, and is set aside."""
+    """For each document in the file of a shard, the hash of its text and its number of chunks. A damaged file is set aside."""
     try:
         return documents_in(files[0]) if files else {}
     except StoreError as error:
@@ -203,7 +209,7 @@ def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[st
 
 
 def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
-    """One document with its vectors, or the error."""
+    """One document with its vectors; if it cannot be embedded, its entry with the error."""
     failure = ""
     try:
         if job.failures.fault is None:
@@ -229,7 +235,7 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
-    """Whether a readable index, by any embedder, has the current text of every usable document. Raises StoreError."""
+    """Whether a readable index has the current text of every usable document, whichever embedder made it. Raises StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         return False
@@ -255,13 +261,13 @@ def index_version(space: Workspace, corpus_key: str, profile: str | None = None)
 def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:
     """Read the search index of a corpus into memory. `meter` checks and records paid queries.
 
-    Raises StoreError, which says how to build one, when there is no index.
+    Raises StoreError if there is no index. Its message says how to build one.
     """
     index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
     spec = EmbedderSpec.model_validate(index.embedder)
-    chosen = space.profile(space.settings.profile).embedder  # its key, limits and address may have changed
+    chosen = space.profile(space.settings.profile).embedder  # has the present API key, limits and address
     embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, meter=meter)
     keys = [SearchIndex.shard_key(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
@@ -316,7 +322,7 @@ def index_meter(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> BudgetMeter | None:
-    """The check of the budget for paid embeddings; None when nothing is limited. Raises ConfigError for a limit in dollars without prices."""
+    """The meter for paid embeddings; None if nothing is limited. Raises ConfigError if dollars are limited and prices are unknown."""
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
     return partition_meter(space.store, budget, SearchIndex.spending_folder(launch, corpus))
 
@@ -338,7 +344,7 @@ def made_index(space: Workspace, corpus: str, _wanted: Configuration) -> Configu
 
 
 def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None) -> tuple[str, ...]:
-    """Why an index that was built once is out of date, in one line each. Raises ConfigError and StoreError."""
+    """The reasons why an existing index is out of date, in one line each. Raises ConfigError and StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     if index is None:
         return ()
