@@ -18,7 +18,7 @@ from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.loop.review import (
@@ -208,7 +208,7 @@ class _Judge:
         looks = (look(view, one) or view.document.version for one in view.visuals if one.label in labels)
         version = fingerprint([work.fingerprint, pair.question, pair.answer, *around, *looks])
         key = GenerationResult.journal_key(work.combination, edited_in, version)
-        journal = open_journal(self.run.workspace.store, key, version)
+        journal = DocumentJournal(self.run.workspace.store, key, version)
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
             step = Validate(candidate=_candidate(pair), attempt=attempt)

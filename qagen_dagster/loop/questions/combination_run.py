@@ -1,7 +1,7 @@
-"""The work of one run on a combination: hands its documents to a pool, and waits for those of one op after another.
+"""The work of one run on a combination: hands its documents to a pool, and lets each op wait for the documents of its shard.
 
-Each result is stored as soon as it is done. The first op hands all documents to the pool, in order, so no op waits for an earlier
-one.
+Each result is stored as soon as it is done. The first op hands all documents to the pool, in order. So the documents of a later op
+are worked on while an earlier op still waits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
 
-STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
+STOP_AFTER = 5  # a combination ends early after this many permanent model failures without any success
 Progress = Callable[[str, GenerationResult | None], None]
 _Results = dict[str, Future[GenerationResult | None]]
 
@@ -42,8 +42,8 @@ _Results = dict[str, Future[GenerationResult | None]]
 class CombinationRun:
     """The work of one run on the named documents of a combination. Runs with the same `spending_id` share a budget.
 
-    A document whose model fails is reported, and the others continue. After STOP_AFTER permanent failures without any success the
-    remaining documents are not tried.
+    If a model fails on a document, the document is reported and the others continue. After STOP_AFTER permanent failures without any
+    success, the remaining documents are not tried.
     """
 
     workspace: Workspace
@@ -59,7 +59,10 @@ class CombinationRun:
     ended: list[str] = field(default_factory=list[str])  # documents that are not worked on any more
 
     def begin(self) -> list[Callable[[], None]]:
-        """The work on all documents that have no result, for the pool; nothing when it has begun already. Raises ConfigError."""
+        """Tasks for the pool, one for each document without a result. There are none if they were handed out before.
+
+        Raises ConfigError.
+        """
         if self._begun.is_set():
             return []
         wanted = set(self.names)
@@ -87,13 +90,13 @@ class CombinationRun:
                 future.cancel()
             if isinstance(error, Exception):
                 wait(results.values())
-            else:  # An interrupt does not wait for calls in flight: journals keep the finished steps.
+            else:  # After an interrupt, calls in flight are not awaited. Journals keep the finished steps.
                 self.cancel()
             raise
         return outcome
 
     def cancel(self) -> None:
-        """Do not work on documents that have not begun."""
+        """Start no further document."""
         self._stop.stop()
 
     @cached_property
@@ -125,7 +128,7 @@ class CombinationRun:
 
     def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
         todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
-        if todo:  # built here, so that an error is raised, and shared by the threads
+        if todo:  # build here what the threads share, so that its errors are raised to the caller
             _ = self._models, self._spending, self._meanings, self._earlier.lines, self._avoided
         self._results.update((entry.id, Future()) for entry in todo)
         return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
@@ -140,7 +143,7 @@ class CombinationRun:
         self.ended.append(entry.id)
 
     def open(self, entry: IndexEntry) -> DocumentWork:
-        """The work on a document, which is opened."""
+        """Open a document, and return the work on it."""
         planned, workspace = self.planned, self.workspace
         spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
         view = open_view(
@@ -179,12 +182,12 @@ class CombinationRun:
         return same and is_finished(earlier) and is_same_content(work, earlier)
 
     def _models_of(self, journal: DocumentJournal) -> QAModels:
-        """The models, with the limit of the pool, and the budget of the document if there is one."""
+        """The models, with the limit of the pool. If there is a budget, they also have a meter for the document."""
         if self.planned.budget.unlimited:
             return self._models.changed(self.pool.limited)
         spent = total_spent(call for event in journal.events for call in event.calls)
         budget = self.planned.budget
-        # In order where that lets a budget end at the same step every time: one for each document, or one worker.
+        # Without overlap, a budget for each document, or a budget with one worker, is exhausted at the same step in every run.
         overlap = budget.document.unlimited and self.workspace.settings.document_workers > 1
         meter = BudgetMeter(budget, self._spending, spent)
         return self._models.metered(meter, overlap=overlap).changed(self.pool.limited)

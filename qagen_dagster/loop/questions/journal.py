@@ -21,7 +21,7 @@ class QuestionJournal(Journal[QuestionEvent]):
 
 
 class DocumentJournal(JournalFile[QuestionEvent]):
-    """The journal file of one document.
+    """The journal file of one document. Raises StoreError if it cannot be read, and ResumeError if it belongs to other work.
 
     A step that failed because of a malformed reply is stored only if another step follows. So a later run takes the last steps again.
     """
@@ -42,11 +42,6 @@ class DocumentJournal(JournalFile[QuestionEvent]):
             for one in self._held:
                 super().append(one)
             self._held.clear()
-
-
-def open_journal(store: Store, key: str, work: str) -> DocumentJournal:
-    """The journal of a document. Raises StoreError when it cannot be read, ResumeError when it belongs to other work."""
-    return DocumentJournal(store, key, work)
 
 
 def _malformed(event: QuestionEvent) -> bool:

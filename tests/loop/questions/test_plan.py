@@ -14,8 +14,8 @@ from qagen_dagster.loop.questions.plan import (
     RunOptions,
     check_usable,
     collect,
-    effective_fingerprint,
     plan,
+    plan_without_documents,
     unfinished,
 )
 from qagen_dagster.loop.questions.validated_set import results_of
@@ -240,7 +240,7 @@ def test_the_candidate_set_says_what_made_it(workspace: PlayedWorkspace) -> None
         "answer_document",
         "same_answer",
     }
-    assert found.configuration == effective_fingerprint(workspace, COMBINATION)
+    assert found.configuration == plan_without_documents(workspace, COMBINATION, RunOptions()).configuration
     assert found.fingerprint == planned.fingerprint
 
 
@@ -273,16 +273,18 @@ def test_a_result_belongs_to_one_version_of_its_document(workspace: PlayedWorksp
 
 def test_the_configuration_changes_with_what_a_combination_uses(workspace: PlayedWorkspace) -> None:
     exam = Combination(corpus="probes", scenario="exam", mode=Mode.TEXTUAL)
-    before = {one: effective_fingerprint(workspace, one) for one in (COMBINATION, exam)}
+    before = {
+        one: plan_without_documents(workspace, one, RunOptions()).configuration for one in (COMBINATION, exam)
+    }
     profiles = workspace.settings.profiles
     assert profiles is not None
     (profiles / "other.yaml").write_text(PROFILE.format(generator="poet"))
-    after = {one: effective_fingerprint(workspace, one) for one in before}
+    after = {one: plan_without_documents(workspace, one, RunOptions()).configuration for one in before}
     assert [one for one in before if before[one] != after[one]] == [exam]
     file = workspace.settings.corpora / "probes" / "corpus.yaml"
     file.write_text(file.read_text().replace("target_count: 2", "target_count: 4"))
-    assert effective_fingerprint(workspace, COMBINATION) != after[COMBINATION]
-    assert effective_fingerprint(workspace, exam) == after[exam]
+    assert plan_without_documents(workspace, COMBINATION, RunOptions()).configuration != after[COMBINATION]
+    assert plan_without_documents(workspace, exam, RunOptions()).configuration == after[exam]
 
 
 @pytest.mark.parametrize(
