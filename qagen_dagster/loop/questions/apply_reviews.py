@@ -60,7 +60,7 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What becomes of one question: the pair, or the rejected candidates in its place."""
+    """What one question has become: the pair that remains, if any, and the rejected candidates."""
 
     pair: QAPair | None
     removed: tuple[RejectedQA, ...] = ()
@@ -145,7 +145,7 @@ class _Judge:
         return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
 
     def _edited(self, pair: QAPair) -> tuple[QAPair, list[tuple[QAPair, Decision]]]:
-        """The question with its edits, which may have been edited again, and the texts before each edit."""
+        """The question after all its edits, and for each edit, the question before it. An edited question may be edited again."""
         edits: list[tuple[QAPair, Decision]] = []
         seen: set[str] = set()
         while pair.id not in seen:
@@ -171,7 +171,7 @@ class _Judge:
         return pair.model_copy(update=update)
 
     def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...], edited_in: str) -> _Outcome:
-        """`edited_in`: the id of the document at the time of the edit."""
+        """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
         fault = self._unsupported(pair)
         if fault is not None:
             row = left_out(pair, RejectionReason.ANSWER_NOT_SUPPORTED, fault)
@@ -192,7 +192,7 @@ class _Judge:
         return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
 
     def _unsupported(self, pair: QAPair) -> str | None:
-        """Why the quotes do not support the new answer. In visual mode the validator looks at the page."""
+        """Why the quotes do not support the new answer; None if they do, and in visual mode, where the validator sees the page."""
         if pair.category is Mode.VISUAL:
             return None
         text = "\n".join(place.quote for place in pair.evidence)
@@ -200,7 +200,7 @@ class _Judge:
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
     def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
-        """The validator's judgement, from the journal of the edited question if the text around its evidence is the same."""
+        """The validator's judgement and its calls. It is stored, and used again as long as the text around the evidence is the same."""
         work = self._open(pair.document_id)
         view, attempt = work.context.view, pair.generation_metadata.attempt_number
         around = (surroundings(view.document, view.lines, one) for one in pair.evidence)

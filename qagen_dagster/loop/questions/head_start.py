@@ -108,7 +108,9 @@ class Work:
                 documents += run.begin()
         if self._begun and not self._ended:
             self.pool.add(documents)
-            in_background(embedders.shared)  # comparing the questions needs it when the last call has ended
+            in_background(
+                embedders.shared
+            )  # load the embedder now, because questions are compared after the last call
 
     def document_counts(self) -> tuple[int, int]:
         """The numbers of documents that `ask` has started: those whose work has ended, and all."""
