@@ -67,8 +67,11 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
             and _assets(instance, run, _PLANNED) - _assets(instance, run, _MADE)
         ):
             return
+        status = RunStatus.SUCCESS
+        if failed:
+            status = RunStatus.INTERRUPTED if was_interrupted(events) else RunStatus.FAILURE
         ended = {
-            "status": _status(events) if failed else RunStatus.SUCCESS,
+            "status": status,
             "error": failure_lines(events)[0] if failed else "",
             "ended": datetime.now(UTC).isoformat(),
             "checks": tuple(_checks(entries)),
@@ -128,10 +131,6 @@ def _assets(
     instance: dg.DagsterInstance, run: dg.DagsterRun, kind: dg.DagsterEventType
 ) -> set[dg.AssetKey | None]:
     return {event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=kind))}
-
-
-def _status(events: Iterable[dg.DagsterEvent]) -> RunStatus:
-    return RunStatus.INTERRUPTED if was_interrupted(events) else RunStatus.FAILURE
 
 
 def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:

@@ -144,10 +144,13 @@ class _RankFinder:
         chunks = self.search.searcher.chunks(pair.document_id)
         if not chunks:
             return unsearched.model_copy(update={"failure": "the document has no text that could be found"})
-        holders = holders_of(self.found.text(pair.document_id), pair.evidence, chunks)
+        text = self.found.text(pair.document_id)
+        holders = holders_of(text, pair.evidence, chunks)
         try:
             placements = self._places(pair.question, pair.document_id, holders)
-            untitled = without_title(pair.question, self._titles(pair.document_id))
+            document = self.found.document(pair.document_id)
+            title = document.metadata.title if document else None
+            untitled = without_title(pair.question, titles_of(text, title))
             others = self._places(untitled, pair.document_id, holders) if untitled else ()
         except BudgetExhaustedError as error:
             return unsearched.model_copy(update={"failure": str(error), "unheard": True})
@@ -159,10 +162,6 @@ class _RankFinder:
             "untitled_placements": others,
         }
         return unsearched.model_copy(update=update)
-
-    def _titles(self, document_id: str) -> list[str]:
-        document = self.found.document(document_id)
-        return titles_of(self.found.text(document_id), document.metadata.title if document else None)
 
     def _places(self, question: str, document_id: str, holders: Sequence[set[int]]) -> tuple[Placement, ...]:
         return tuple(self._place(question, ranking, document_id, holders) for ranking in Ranking)

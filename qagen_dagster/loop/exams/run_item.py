@@ -234,14 +234,9 @@ def _log(events: tuple[ExamEvent, ...], thresholds: StyleThresholds) -> Iterator
         if isinstance(event, Designed):
             attempt, detail = len(state.design_failures) + (event.plan is not None), event.failure
         else:
-            attempt, detail = len(state.attempts), _detail(state, event, thresholds)
+            attempt, found = len(state.attempts), finding_of(state.attempts[-1], thresholds)
+            detail = "" if found is None else f"{found.name} ({found.severity.value}): {found.detail}"
         ok = event.plan is not None if isinstance(event, Designed) else not detail
         if ok and isinstance(event, Examined):
             detail = f"proof: {event.examination.proof.status.value}"
         yield StageLog(stage=stage, attempt=attempt, ok=ok, detail=detail, raw_text=raw, at=event.at)
-
-
-def _detail(state: ItemState, event: ExamEvent, thresholds: StyleThresholds) -> str:
-    """The fault that `event` has found; empty if there is none."""
-    finding = finding_of(state.attempts[-1], thresholds)
-    return "" if finding is None else f"{finding.name} ({finding.severity.value}): {finding.detail}"

@@ -17,7 +17,7 @@ from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
-from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged, Validate
@@ -201,7 +201,8 @@ class _Judge:
 
     def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
         """The validator's judgement and its calls. It is stored, and used again as long as the text around the evidence is the same."""
-        work = self._open(pair.document_id)
+        documents = self.run.planned.documents
+        work = self.run.open(next(one for one in documents if one.id == pair.document_id))
         view, attempt = work.context.view, pair.generation_metadata.attempt_number
         around = (surroundings(view.document, view.lines, one) for one in pair.evidence)
         labels = pair.labels if pair.category is Mode.VISUAL else ()
@@ -215,10 +216,6 @@ class _Judge:
             known = model_checks.validate(step, work, self.models)
             journal.append(known)
         return known, known.calls
-
-    def _open(self, document_id: str) -> DocumentWork:
-        entry = next(one for one in self.run.planned.documents if one.id == document_id)
-        return self.run.open(entry)
 
 
 def _candidate(pair: QAPair) -> Candidate:

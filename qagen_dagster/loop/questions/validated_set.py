@@ -129,7 +129,8 @@ def deduplicate(
                 model, known[index], known, others, document_id=pair.document_id, attempt=attempt
             )
         except BudgetExhaustedError as error:
-            removed[index] = _undecided(pair, error)
+            why = f"not compared with similar questions ({error}); the next run decides"
+            removed[index] = left_out(pair, RejectionReason.VALIDATION_FAILED, why)
             return ()
         if finding.index is not None:
             removed[index] = _removed(pair, pairs[finding.index], finding)
@@ -152,8 +153,3 @@ def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
     why = f"repeats a question on {of.document_id}: {found.detail}"
     row = left_out(pair, RejectionReason.DUPLICATE, why, of.question)
     return row.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})
-
-
-def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
-    why = f"not compared with similar questions ({error}); the next run decides"
-    return left_out(pair, RejectionReason.VALIDATION_FAILED, why)

@@ -208,10 +208,6 @@ def _documents(space: Workspace, corpus: str) -> str:
     return fingerprint(f"{one.id} {one.version} {one.text_sha256} {one.outcome}" for one in entries)
 
 
-def _wanted_files(space: Workspace, key: str, _: RunOptions) -> Configuration:
-    return Configuration(parsing.files_version(space.corpus(key), space.settings))
-
-
 def _why_unparsed(space: Workspace, key: str, _: Scope) -> tuple[str, ...]:
     return parsing.why_outdated(space.corpus(key), space.store, space.settings)
 
@@ -304,7 +300,8 @@ ROWS = (
             "corpus_files", DOCUMENTS[:1], "corpus",
             "The files of each corpus, the options for parsing them, and the parsers. A file that is added, changed or "
             "removed changes the data version.",
-            wanted=_wanted_files, made=_parsed_files,
+            wanted=lambda space, key, _: Configuration(parsing.files_version(space.corpus(key), space.settings)),
+            made=_parsed_files,
         ),
     ),
     Row(

@@ -188,7 +188,7 @@ class DocumentRun:
             case Answer() | Prepare():
                 return self._answer(step, state) if isinstance(step, Answer) else self._prepare(step, state)
             case GradeAnswer():
-                return self._grade(step, state)
+                return AnswerGraded(grade=self._graded(step.candidate, state))
             case Settle():
                 return Proposed(candidate=step.candidate)
             case Dedupe() | AnswerBlind() | Validate() | Mend():
@@ -357,9 +357,6 @@ class DocumentRun:
             given = given.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": fault})
         mended = Mended(candidate=given, calls=(*found.calls, *grade.calls))
         return Reanswered(mended=mended, grade=grade)
-
-    def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
-        return AnswerGraded(grade=self._graded(step.candidate, state))
 
     def _graded(self, candidate: Candidate, state: BatchState) -> AnswerGrade:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)

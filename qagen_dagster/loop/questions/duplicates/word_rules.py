@@ -73,8 +73,8 @@ def examine(one: Known, other: Known) -> Finding:
     answers = match(one.answer, other.answer)
     if a.words == b.words and a.symbols == b.symbols and answers in (Match.SAME, Match.CLOSE):
         return Finding(Ruling.SAME, "the same words but for articles and spelling")
-    if denial := _denial(one.question, other.question):
-        return Finding(Ruling.DIFFERENT, denial)
+    if negates(one.question) != negates(other.question):
+        return Finding(Ruling.DIFFERENT, "one of them denies")
     exchange = same_exchange(a, b)
     if exchange is not None and answers is not Match.CONFLICT:
         return (
@@ -92,10 +92,6 @@ def examine(one: Known, other: Known) -> Finding:
     if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
         return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
     return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
-
-
-def _denial(one: str, other: str) -> str:
-    return "one of them denies" if negates(one) != negates(other) else ""
 
 
 def _apart(one: str, other: str) -> str:
