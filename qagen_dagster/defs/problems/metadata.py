@@ -36,11 +36,8 @@ from qagen_dagster.records.problems.result import BankItem, ProblemBank, Problem
 from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6
-_WIDE, _LINE, _LETTER = (
-    990,
-    17,
-    7.5,
-)  # pixels: the width of a card, the height of a line, the width of a letter
+# pixels: the width of a card, the height of a line, the width of a letter
+_WIDE, _LINE, _LETTER = 990, 17, 7.5
 _LEAST, _MOST = 160, 620  # minimum and maximum height of a card in pixels
 _TEXT = "font:13px/1.4 Georgia,serif;color:#222"
 _CODE = "font:11px/1.45 monospace;color:#333;white-space:pre-wrap;overflow-wrap:anywhere;margin:0"

@@ -39,9 +39,8 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
 SHARDS = 16
-MAX_FAILURES = (
-    5  # consecutive documents that cannot be embedded; then the embedder is at fault, not the documents
-)
+# consecutive documents that cannot be embedded; then the embedder is at fault, not the documents
+MAX_FAILURES = 5
 BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
 
 Progress = Callable[[int, int, str], None]  # documents done, all documents, id of the last document

@@ -46,9 +46,8 @@ ROLE_OF = {
     Stage.VARIANT: Role.VARIANT,
     Stage.CONVERT: Role.CONVERTER,
 }
-CompileLatex = Callable[
-    [str, str, tuple[str, ...]], Compiled
-]  # takes an item or a picture, its preamble and its libraries
+# takes an item or a picture, its preamble and its libraries
+CompileLatex = Callable[[str, str, tuple[str, ...]], Compiled]
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
 _ASKS_INTEGER = re.compile(
     r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",

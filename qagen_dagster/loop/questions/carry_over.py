@@ -146,9 +146,8 @@ def is_finished(earlier: GenerationResult) -> bool:
 
 
 def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Kept | Recheck | RetiredQA:
-    before = earlier.surroundings.get(pair.id) or ("",) * len(
-        pair.evidence
-    )  # older results have no surroundings
+    # older results have no surroundings
+    before = earlier.surroundings.get(pair.id) or ("",) * len(pair.evidence)
     found = [_place(context, place, old) for place, old in zip(pair.evidence, before, strict=True)]
     evidence = tuple(place for place, _ in found if place is not None)
     now = tuple(text for _, text in found)

@@ -22,7 +22,7 @@ _TEXTS = {  # the fields of a RunPlan, by the names of parts
 def wanted_questions(
     space: Workspace, combination: Combination, options: RunOptions | None = None
 ) -> Configuration:
-    """The configuration with which a run would make the combination. Raises ConfigError when its profile cannot be used."""
+    """The configuration with which a run would make the combination. Raises ConfigError if its profile cannot be used."""
     planned = plan_without_documents(space, combination, options or RunOptions())
     config, scenario = planned.corpus.config, planned.corpus.scenario(combination.scenario)
     specs = specs_of(planned.profile, combination.mode, planned.strategy)

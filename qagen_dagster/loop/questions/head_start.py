@@ -108,9 +108,8 @@ class Work:
                 documents += run.begin()
         if self._begun and not self._ended:
             self.pool.add(documents)
-            in_background(
-                embedders.shared
-            )  # load the embedder now, because questions are compared after the last call
+            # load the embedder now, because questions are compared after the last call
+            in_background(embedders.shared)
 
     def document_counts(self) -> tuple[int, int]:
         """The numbers of documents that `ask` has started: those whose work has ended, and all."""

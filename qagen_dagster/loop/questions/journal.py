@@ -28,9 +28,8 @@ class DocumentJournal(JournalFile[QuestionEvent]):
 
     def __init__(self, store: Store, key: str, work: str) -> None:
         super().__init__(store, key, work, QuestionJournal)
-        self._held: list[
-            QuestionEvent
-        ] = []  # steps with malformed replies that no other step has followed yet
+        # steps with malformed replies that no other step has followed yet
+        self._held: list[QuestionEvent] = []
         kept = list(self.events)
         while kept and _malformed(kept[-1]):
             kept.pop()

@@ -11,10 +11,8 @@ from qagen_dagster.records.questions.results import CandidateDocument, Candidate
 
 Wanted = tuple[tuple[QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
-LEAST_ATTEMPTS, ATTEMPTS_EACH = (
-    10,
-    4,
-)  # the default of `max_attempts`: four for each wanted question, but at least ten
+# the default of `max_attempts`: four for each wanted question, but at least ten
+LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 
 
 class QALimits(Record):

@@ -55,9 +55,8 @@ def validate(
 
     If the question type has a `rule`, the rule is checked, too. Raises ModelError.
     """
-    textual = (
-        work.context.mode is Mode.TEXTUAL
-    )  # two readers may read slightly different values from a picture
+    # two readers may read slightly different values from a picture
+    textual = work.context.mode is Mode.TEXTUAL
     judged = validator.judge(
         work.context,
         models.validator,

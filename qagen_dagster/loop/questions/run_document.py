@@ -89,9 +89,8 @@ def run_document(
             state = transition(state, event)
     check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
-    wanted = state.accepted[
-        : work.limits.target_count
-    ]  # a document that changed may bring more questions than are wanted
+    # a document that changed may bring more questions than are wanted
+    wanted = state.accepted[: work.limits.target_count]
     chosen = state.model_copy(update={"accepted": wanted})
     return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
 
@@ -152,9 +151,7 @@ class DocumentSteps:
             case Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                if (
-                    state.first is not None
-                ):  # for a mended candidate, replay the earlier blind answer from the ledger
+                if state.first is not None:  # a mended candidate: the ledger replays the earlier blind answer
                     found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
                 judged = controls.validate(step, self._work, self._models, found)
                 event = controls.control(step, self._work, self._models, judged)

@@ -203,9 +203,8 @@ class QAState(Record):
     exhausted: str | None = None
     recheck: tuple[Recheck, ...] = ()
     retired: tuple[RetiredQA, ...] = ()
-    carried_attempts: int = (
-        0  # the attempts among `attempts` that do not count: of former versions, rechecks, forgiven ones
-    )
+    # the attempts among `attempts` that do not count: of former versions, rechecks, forgiven ones
+    carried_attempts: int = 0
 
     @property
     def own_attempts(self) -> int:

@@ -69,9 +69,8 @@ class Draft(Record):
     question: str
     question_type: QuestionType
     parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
-    lines: tuple[
-        int, ...
-    ] = ()  # the first lines of the passages with its answer, as the generator named them
+    # the first lines of the passages with its answer, as the generator named them
+    lines: tuple[int, ...] = ()
 
 
 class DuplicateDraft(Record):
@@ -220,9 +219,8 @@ class Current(Record):
     rewrites: int = 0
     refused: tuple[tuple[str, str], ...] = ()  # refused wordings with their reasons
     tries: tuple[Try, ...] = ()
-    prepared: Candidate | None = (
-        None  # the answer to its first wording, from a request with several questions
-    )
+    # the answer to its first wording, from a request with several questions
+    prepared: Candidate | None = None
 
 
 class Graded(Record):

@@ -35,7 +35,7 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
 from qagen_dagster.records.text import counted
 
-PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
+PUBLISHED_VERSION = "3"  # increase if the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
@@ -285,7 +285,6 @@ def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) ->
     if not quote.strip():
         return False
     if start is None or end is None:
-        return (
-            not lines
-        )  # evidence from a picture has no lines, and is accepted only if the document has no text
+        # evidence from a picture has no lines, and is accepted only if the document has no text
+        return not lines
     return quote in "\n".join(lines[start - 1 : end])
