@@ -159,3 +159,18 @@ class FailuresInARow:
         """Raise PermanentModelError if there is a fault. `what` continues the message after the number of failures."""
         if self.fault is not None:
             raise PermanentModelError(f"{self._most} {what}, the last: {self.fault}")
+
+
+def counter(progress: Callable[[int, int, str], None] | None, total: int) -> Callable[[str], None]:
+    """A function that counts finished work. Each call, from any thread, calls `progress` with (number so far, `total`, its argument)."""
+    guard = threading.Lock()
+    done = 0
+
+    def count(name: str) -> None:
+        nonlocal done
+        with guard:
+            done += 1
+            if progress is not None:
+                progress(done, total, name)
+
+    return count

@@ -148,7 +148,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
     index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
-    texts = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    texts = index.texts
     same = (name for name, entry in found.entries.items() if texts.get(name) == entry.text_sha256)
     return dict.fromkeys(same, index.fingerprint)
 

@@ -21,7 +21,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     store_report,
 )
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
-from qagen_dagster.loop.parallel import map_in_parallel
+from qagen_dagster.loop.parallel import counter, map_in_parallel
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.records.document import (
     Chunk,
@@ -105,13 +105,11 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
     spec = EmbedderSpec.model_validate(search.index.embedder)
     workers = 1 if spec.local else found.space.settings.document_workers
     finder = _RankFinder(found, search)
-    done: list[str] = []
+    count = counter(progress, len(found.questions))
 
     def one(pair: QAPair) -> RetrievedQuestion:
         result = finder.ask(pair)
-        done.append(result.document_id)
-        if progress is not None:
-            progress(len(done), len(found.questions), result.document_id)
+        count(result.document_id)
         return result
 
     try:

@@ -22,7 +22,7 @@ from qagen_dagster.errors import (
     StoreError,
 )
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.parallel import FailuresInARow, map_in_parallel
+from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
@@ -267,7 +267,6 @@ class EvaluationRun(Generic[QuestionT]):
     kind: type[QuestionT]
     record: type[DocumentEvaluation[QuestionT]]
     progress: Progress | None = None
-    _done: int = 0
     _failures: FailuresInARow = field(default_factory=lambda: FailuresInARow(MAX_FAILURES))
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -286,6 +285,8 @@ class EvaluationRun(Generic[QuestionT]):
         units = [(document, number) for document in todo for number in range(len(document.questions))]
         unfinished: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}
 
+        count = counter(self.progress, len(units))
+
         def unit(place: tuple[DocumentQuestions, int]) -> None:
             document, number = place
             result = self._ask(document.questions[number])
@@ -296,7 +297,7 @@ class EvaluationRun(Generic[QuestionT]):
             if ended:
                 whole = tuple(results[place] for place in range(len(results)))
                 kept[document.key] = self._keep(document, whole)
-            self._tell(len(units), document.document_id)
+            count(document.document_id)
 
         map_in_parallel(unit, units, workers=workers)
         self._failures.check("questions in a row could not be asked")
@@ -327,12 +328,6 @@ class EvaluationRun(Generic[QuestionT]):
         if not any(one.unheard for one in questions):
             self.found.space.store.write(document.key, record)
         return record
-
-    def _tell(self, total: int, document_id: str) -> None:
-        with self._guard:
-            self._done += 1
-            if self.progress is not None:
-                self.progress(self._done, total, document_id)
 
 
 def _one_line(error: ModelError) -> str:

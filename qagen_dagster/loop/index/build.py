@@ -8,7 +8,6 @@ own, and the former index is removed when the new one is complete.
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,7 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
-from qagen_dagster.loop.parallel import FailuresInARow
+from qagen_dagster.loop.parallel import FailuresInARow, counter
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter
@@ -65,10 +64,7 @@ class CorpusSearch:
 
     def holds(self, entry: IndexEntry) -> bool:
         """Whether the index has the current text of a document. Only then do positions in the index fit the text."""
-        return any(
-            one.id == entry.id and one.text_sha256 == entry.text_sha256 and one.failure is None
-            for one in self.index.documents
-        )
+        return self.index.texts.get(entry.id) == entry.text_sha256
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,7 @@ def build_index(
             fingerprint=index_version(space, corpus_key, profile),
             threads=threads,
             failures=FailuresInARow(MAX_FAILURES),
-            done=_counter(progress, len(entries)),
+            done=counter(progress, len(entries)),
         )
         index, embedded = _build(job, entries)
     return IndexBuild(index, embedded, embedder.use, round(time.monotonic() - started, 3))
@@ -247,7 +243,7 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
             held = {name for file in files for name in documents_in(file)}
     except StoreError:
         return False
-    known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    known = index.texts
     return wanted == known and held == {one.id for one in index.documents if one.chunks}
 
 
@@ -300,20 +296,6 @@ def embedder_of(
     )
 
 
-def _counter(progress: Progress | None, total: int) -> Callable[[str], None]:
-    guard = threading.Lock()
-    done = 0
-
-    def count(name: str) -> None:
-        nonlocal done
-        with guard:
-            done += 1
-            if progress is not None:
-                progress(done, total, name)
-
-    return count
-
-
 def index_meter(
     space: Workspace,
     corpus: str,
@@ -355,7 +337,7 @@ def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None
     if is_indexed(space, corpus):
         return ()
     now = {one.id: one.text_sha256 for one in space.index(corpus).documents if one.outcome in USABLE}
-    known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    known = index.texts
     differing = [name for name in {**known, **now} if known.get(name) != now.get(name)]
     return tuple(counted("outdated documents", differing)) or ("one of its files is damaged",)
 

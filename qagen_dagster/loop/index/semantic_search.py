@@ -53,5 +53,4 @@ def _indexed(space: Workspace, corpus: str, wanted: str, meter: Meter | None) ->
         opened = open_index(space, corpus, meter)
     except StoreError:  # the index is incomplete: all documents are embedded when they are searched
         return None
-    texts = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
-    return Indexed(opened.searcher, texts)
+    return Indexed(opened.searcher, opened.index.texts)

@@ -9,7 +9,7 @@ from functools import cached_property
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.call_totals import total_spent
-from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, work_on_each
+from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, counter, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
@@ -157,13 +157,10 @@ class _SetRun:
         if not problems:
             return outcome
         _ = self.models, self.spending  # built before threads share them
-        ended: list[str] = []
+        count = counter(self.progress, len(problems))
 
         def done(problem: Problem, worked: Worked | ModelError | None) -> None:
-            note = _note(problem.id, worked, outcome)
-            ended.append(problem.id)
-            if self.progress is not None:
-                self.progress(len(ended), len(problems), f"{problem.id}: {note}")
+            count(f"{problem.id}: {_note(problem.id, worked, outcome)}")
 
         workers = self.workspace.settings.document_workers
         work_on_each(problems, lambda one: self.stop.run(lambda: self._work(one)), done, workers=workers)

@@ -43,14 +43,9 @@ class QAModels:
 
     def changed(self, change: Callable[[Model], Model]) -> QAModels:
         """The same models after `change` was applied to each."""
-        return replace(
-            self,
-            generator=change(self.generator),
-            validator=change(self.validator),
-            deduplicator=change(self.deduplicator),
-            answerer=None if self.answerer is None else change(self.answerer),
-            judge=None if self.judge is None else change(self.judge),
-        )
+        roles = (*QUESTION_ROLES, Role.ANSWERER, Role.JUDGE)
+        models = {role.value: getattr(self, role.value) for role in roles}
+        return replace(self, **{name: change(model) for name, model in models.items() if model is not None})
 
 
 def question_models(

@@ -11,7 +11,7 @@ from qagen_dagster.records.questions.results import CandidateDocument, Candidate
 
 Wanted = tuple[tuple[QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
-# the default of `max_attempts`: four for each wanted question, but at least ten
+# The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 
 

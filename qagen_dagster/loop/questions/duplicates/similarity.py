@@ -20,14 +20,14 @@ __all__ = ["Encode", "Known", "Link", "Progress", "compare", "decide", "links", 
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
 MERGE_THRESHOLD = 0.8  # from here on, questions with the same content words, roles and answer are duplicates without a model
-# a model decides from here on, by how the answers agree
+# From here on, a model decides. The less the answers agree, the higher is the threshold.
 GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}
 CROSSED_THRESHOLD = 0.4  # the same for "Who wrote X?" and "What did Y write?", which are less similar
-# from here on, pairs are compared whatever their answers are, because their words may be the same
+# From here on, pairs are compared whatever their answers are, because their words may be the same.
 EQUAL_WORDS = 0.95
 UNLIKE = "no accepted question comes near it that the guard lets pass"
 MAX_COMPARED = 40  # maximum number of questions that are shown to the model
-# maximum number of questions that the word rules compare with a new one; the most similar are taken
+# Maximum number of questions that the word rules compare with a new one. The most similar are taken.
 MAX_EXAMINED = 400
 BLOCK = 512  # number of questions whose similarities are computed at once
 
