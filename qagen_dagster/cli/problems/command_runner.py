@@ -24,10 +24,11 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
 from qagen_dagster.loop.problems.properties import output_breaches
-from qagen_dagster.loop.problems.run_set import SetOutcome, failures, gather_record, refusals, run_stages
+from qagen_dagster.loop.problems.run_set import failures, gather_record, refusals, run_stages
 from qagen_dagster.loop.problems.sources import Named, Range, read_file
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
@@ -228,7 +229,7 @@ def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[l
     ]
 
 
-def _stops(outcome: SetOutcome) -> list[str]:
+def _stops(outcome: WorkOutcome[str]) -> list[str]:
     lines = [f"{name}: {why}" for name, why in outcome.failed.items()]
     return lines + [
         f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped
