@@ -35,8 +35,10 @@ _WIRE = "openai_compatible"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
 # Not in quotes: an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
-_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the start of an answer in which tags have no meaning
-# Fields of a message that the server needs unchanged in the next turn. Not `reasoning`: servers that use
+_FORMED = re.compile(
+    r"\s*(?:[{\[]|```)"
+)  # the start of JSON or of a code block, in which tags are plain text
+# Fields of a message that the next turn sends back unchanged. `reasoning` is not sent back, because servers that use
 # that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}
 
@@ -131,9 +133,9 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 def split_thinking(text: str) -> tuple[str, str]:
     """The reasoning and the answer in a text with `<think>` blocks.
 
-    Chat templates may put the first opening tag into the prompt, so the first block may begin without one. If a reply
-    is cut off inside a block that starts on a line of its own, the rest is reasoning. A text that begins as JSON or as a
-    code block is an answer to its end.
+    The first block may have no opening tag, because chat templates may put that tag into the prompt. If the text ends
+    inside a block whose opening tag stands on a line of its own, the rest is reasoning. If the text begins as JSON or as
+    a code block, the whole text is the answer.
     """
     thoughts: list[str] = []
     answer: list[str] = []
@@ -166,9 +168,9 @@ def _messages(message: Message) -> list[dict[str, Any]]:
         if isinstance(part, Thinking) and part.wire == _WIRE:
             returned |= part.payload
     extras: dict[str, Any] = returned.pop("tool_calls", {})
-    told: dict[str, Any] = {"role": "assistant", "content": message.text or None, **returned}
+    turn: dict[str, Any] = {"role": "assistant", "content": message.text or None, **returned}
     if message.tool_calls:
-        told["tool_calls"] = [
+        turn["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -180,24 +182,23 @@ def _messages(message: Message) -> list[dict[str, Any]]:
             }
             for call in message.tool_calls
         ]
-    return [told]
+    return [turn]
 
 
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
     """A plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
         return capabilities.joined(content)
-    parts: list[dict[str, Any]] = []
-    for part in content:
-        if isinstance(part, Text):
-            parts.append({"type": "text", "text": part.text})
-        else:
-            parts.append({"type": "image_url", "image_url": {"url": part.data_url}})
-    return parts
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": part.data_url}}
+        for part in content
+    ]
 
 
 def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
-    """Tool calls with distinct ids, even if the server gives none."""
+    """The tool calls. A call without an id, or with that of another call, gets one made from the body's digest."""
     calls: list[ToolCall] = []
     for number, item in enumerate(said.tool_calls or ()):
         arguments, fault = json_reply.read_arguments(item.function.arguments)
@@ -218,6 +219,6 @@ def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking
         if item.extra_content
     }
     payload |= {"tool_calls": signed} if signed else {}
-    told = said.reasoning_content or said.reasoning or in_text
-    text = told if isinstance(told, str) else in_text
+    reasoning = said.reasoning_content or said.reasoning or in_text
+    text = reasoning if isinstance(reasoning, str) else in_text
     return [Thinking(text=text, wire=_WIRE, payload=payload)] if text or payload else []

@@ -60,7 +60,7 @@ class Numeral:
 
 
 def numerals_of(latex: str) -> tuple[Numeral, ...]:
-    """The numbers of `latex` in order. Raises UnableError if digits cannot be told apart."""
+    """The numbers of `latex` in order. Raises UnableError if it is not clear where a number begins or ends."""
     code = code_of(latex)
     if _GLUED.search(code) or re.search(r"\d\{?,\}?\d{3}(?!\d)", code):
         raise UnableError("numbers are written in a way that cannot be replaced safely")
@@ -78,14 +78,14 @@ def numeral_value(text: str) -> Fraction:
 
 
 def written_like(value: Fraction, model: str) -> str:
-    """`value` with the power of ten of `model`, exact. Raises UnableError if it does not terminate."""
+    """`value` as an exact decimal, with the power of ten of `model`. Raises UnableError if the decimal does not end."""
     ten = _TEN.search(model)
     mantissa = value / Fraction(10) ** int(ten.group(1)) if ten else value
     return decimal_text(mantissa) + (model[ten.start() :] if ten else "")
 
 
 def decimal_text(value: Fraction) -> str:
-    """A decimal without trailing zeros. Raises UnableError if it does not terminate."""
+    """The exact decimal, without zeros at its end. Raises UnableError if it does not end."""
     for digits in range(12):
         scaled = value * 10**digits
         if scaled.denominator == 1:
@@ -122,7 +122,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Chain:
-    """One chain: the sides with symbols, and the sides with only numbers."""
+    """Sides that are equal: those with symbols, and those with only numbers."""
 
     symbolic: tuple[Side, ...]
     numeric: tuple[Side, ...]
@@ -160,7 +160,7 @@ def agrees(computed: Quantity, said: Quantity) -> bool:
 
 
 def _cut(item: str, start: int, end: int) -> list[list[Side]]:
-    """The chains of one formula: split at `=` outside braces, ended by separators between formulas."""
+    """The chains of one formula. `=` outside braces separates two sides, and any other separator ends a chain."""
     chains: list[list[Side]] = [[]]
     depth, place = 0, start
     for mark in _CUT.finditer(item, start, end):

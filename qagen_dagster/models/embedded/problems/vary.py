@@ -1,7 +1,7 @@
 """Numerical variants: other numbers in the statement, with everything that depends on them recomputed.
 
-First the numerals of an item get their roles: given, result, or fixed. Every number of the solution must be explained;
-otherwise the item cannot be varied. A variant is submitted only after all equations of its own text have been checked.
+First each numeral of an item gets a role: given, result, or fixed. If a number of the solution has no role, the item cannot be
+varied. A variant is submitted only after all equations of its own text have been checked.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Reader:
         self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", said))
 
     def _steps(self, chains: tuple[Chain, ...]) -> Iterator[Step]:
-        """The computed equations in order; the solution's other numbers are explained on the way."""
+        """Yields the computed equations in order, and checks that every other number of the solution has a role."""
         place = self.solution[0]
         for chain in chains:
             head, last = chain.numeric[0], chain.numeric[-1]
@@ -195,7 +195,7 @@ class _Reader:
                 )
 
     def _explain_rest(self, start: int, end: int, chain: Chain | None) -> None:
-        """Explain numbers in words and in sides with symbols, up to the next numeric side."""
+        """Check that the numbers between `start` and `end`, in the text and in sides with symbols, have a role."""
         symbolic = [] if chain is None else [(one.start, one.end) for one in chain.symbolic]
         for index, one in enumerate(self.numerals):
             if not start <= one.start < end or self._inside(index, self.drawn):
@@ -253,7 +253,7 @@ def vary(item: str, number: int, earlier: str) -> tuple[str, str]:
 
 
 def _choices(layout: Layout, draw: Draw) -> Iterator[dict[Fraction, str]]:
-    """Texts for the changed values in random order; combinations with more changes come first."""
+    """Choices of new texts by value. Choices that change more values come first; among equals the order is random."""
     free = list(layout.free)
     draw.shuffle(free)
     lists = [_candidates(layout, value, draw) for value in free[:_MOST_FREE]]
@@ -325,7 +325,10 @@ def _side_text(layout: Layout, side: Side, texts: Mapping[int, str]) -> str:
 
 
 def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
-    """The result in the source's format, with no more digits, and exact if the source's is; None if impossible."""
+    """The result in the format of the source's result, with no more digits; None if that is impossible.
+
+    It must be exact if the source's result is exact.
+    """
     source = step.head.value
     if source is None or value.numbers[0] is None or source.numbers[0] is None:
         return None
@@ -344,7 +347,10 @@ def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
 
 
 def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, str]) -> bool:
-    """Set every option: the key is the result, the others follow from their mistake or their ratio to the key."""
+    """Sets the text of every option in `texts`. Returns False if two options are equal or one is zero.
+
+    The key becomes the new result. A wrong option repeats its mistake with the new numbers, or keeps its ratio to the key.
+    """
     if layout.right is None:
         return True
     key = layout.numerals[layout.options[layout.right]]
@@ -362,7 +368,7 @@ def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int
 
 
 def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
-    """The value for the new givens of the two-givens combination that produced `wrong`."""
+    """The wrong value for the new givens, if `wrong` is a simple combination of two givens; None if it is not."""
     now = {one: numeral_value(chosen[one]) if one in chosen else one for one in layout.given if one}
     for first, second in product(now, now):
         if first == second:
