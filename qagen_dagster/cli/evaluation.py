@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from qagen_dagster.cli.output import (
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, Evaluation, open_evaluation
+from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, open_evaluation
 from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
@@ -57,16 +56,6 @@ _COLUMNS = (
     ("F1", Kind.ANSWERS, "token_f1"),
     ("grounded", Kind.ANSWERS, "grounded_share"),
 )
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the command line asks for beyond the configuration."""
-
-    kinds: tuple[Kind, ...]
-    profile: str | None
-    budget: Allowance | None
-    force: bool
 
 
 @click.command()
@@ -105,22 +94,25 @@ def evaluate(
     if not published:
         raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
     kinds = only or tuple(Kind)
-    wishes = Wishes(kinds, profile, budget, force)
+    due, failures = _due(space, published, kinds, profile, budget, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, published, wishes, progress)
+        if due:
+            failures += _materialize(space, due, asset_config(profile, budget), progress)
+        else:
+            progress.note("nothing can be evaluated" if failures else "everything is up to date")
     _print_evaluations(space, published, kinds, failures, as_json)
     return fail(failures)
 
 
 def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
-    """A combination's evaluations in the store: their numbers, and where the whole reports are."""
-    told: dict[str, Any] = {"combination": combination.key}
+    """The evaluations of a combination in the store: their numbers, and where the whole reports are."""
+    row: dict[str, Any] = {"combination": combination.key}
     for kind in kinds:
         found = latest_of(space.store, combination, kind)
         if found is None:
             continue
         key = EvaluationReport.key(combination, kind)
-        told[kind.value] = found.model_dump(mode="json", exclude={"questions"}) | {
+        row[kind.value] = found.model_dump(mode="json", exclude={"questions"}) | {
             "questions": len(found.questions),
             "failed": found.failed,
             "asked_again": found.unheard,
@@ -128,27 +120,38 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
         }
         if kind is Kind.CLOSED_BOOK:
             guessed = [one for one in found.questions if isinstance(one, ClosedBookAnswer)]
-            told[kind.value]["leaked_questions"] = [one.question_id for one in guessed if one.leaked]
-    return told
+            row[kind.value]["leaked_questions"] = [one.question_id for one in guessed if one.leaked]
+    return row
+
+
+def _due(
+    space: Workspace,
+    combinations: list[Combination],
+    kinds: tuple[Kind, ...],
+    profile: str | None,
+    budget: Allowance | None,
+    *,
+    force: bool,
+) -> tuple[dict[Combination, list[Kind]], list[str]]:
+    """The evaluations to make for each combination that has any, and a line for each combination that cannot be evaluated."""
+    due: dict[Combination, list[Kind]] = {}
+    failures: list[str] = []
+    for one in combinations:
+        try:
+            opened = open_evaluation(space, one, RunMark("", ""), profile, budget)
+            due[one] = [kind for kind in kinds if force or not is_evaluated(opened, kind)]
+        except StoreError as error:
+            failures.append(f"{one.key}: {error}")
+    return {one: wanted for one, wanted in due.items() if wanted}, failures
 
 
 def _materialize(
-    space: Workspace, combinations: list[Combination], wishes: Wishes, progress: Progress
+    space: Workspace, due: dict[Combination, list[Kind]], fields: dict[str, Any], progress: Progress
 ) -> list[str]:
-    failures: list[str] = []
-    due: dict[Combination, tuple[Kind, ...]] = {}
-    for one in combinations:
-        try:
-            due[one] = _due(_opened(space, one, wishes), wishes)
-        except StoreError as error:
-            failures.append(f"{one.key}: {error}")
-    due = {one: kinds for one, kinds in due.items() if kinds}
-    if not due:
-        progress.note("nothing can be evaluated" if failures else "everything is up to date")
-        return failures
+    """Make the evaluations, and first the search indexes that they need. Returns a line for each failure."""
     searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
-    fields = asset_config(wishes.profile, wishes.budget)
     indexes = [key for key in searched if not is_indexed(space, key)]
+    failures: list[str] = []
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:
@@ -157,14 +160,6 @@ def _materialize(
             failures += graph.make(*map(Product, kinds), partition=one.key, fields=fields)
         failures += graph.catalog()
     return failures
-
-
-def _opened(space: Workspace, combination: Combination, wishes: Wishes) -> Evaluation:
-    return open_evaluation(space, combination, RunMark("", ""), wishes.profile, wishes.budget)
-
-
-def _due(found: Evaluation, wishes: Wishes) -> tuple[Kind, ...]:
-    return tuple(kind for kind in wishes.kinds if wishes.force or not is_evaluated(found, kind))
 
 
 def _print_evaluations(
@@ -188,9 +183,9 @@ def _print_evaluations(
     Terminal().print(table)
 
 
-def _cell(told: dict[str, Any], kind: Kind, metric: str) -> str:
+def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
     """A measure; its bounds if some questions were not measured; `-` if none was."""
-    metrics = told.get(kind.value, {}).get("metrics", {})
+    metrics = row.get(kind.value, {}).get("metrics", {})
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
     if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):
         return "-"

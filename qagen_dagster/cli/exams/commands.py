@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +52,7 @@ exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: 
 
 
 class PartReport(Record):
-    """One part that was run. Accepted and rejected items are those of the bank, so a duplicate counts as rejected."""
+    """One part that was run. A duplicate, which is not in the bank, counts as rejected."""
 
     part: str
     slots: int
@@ -187,34 +186,25 @@ def run_options(command: Command) -> Command:
     )
 
 
-@dataclass(frozen=True)
-class RunWishes:
-    """What the command line asks for, in the forms that the loop and the asset graph need."""
+def asset_fields(options: ExamOptions) -> dict[str, Any]:
+    """The options as fields of the assets' configuration. Options that were not given are left out."""
+    wished: dict[str, Any] = {
+        "items": options.n_items,
+        "seed": options.seed,
+        "weights": {key.value: share for key, share in (options.weights or {}).items()} or None,
+        "schema_prefixes": None if options.schema_prefixes is None else list(options.schema_prefixes),
+        "max_designer_retries": options.max_designer_retries,
+        "max_implementer_retries": options.max_implementer_retries,
+        "models": dict(options.models) or None,
+        "replace": options.replace or None,
+    }
+    given = {name: value for name, value in wished.items() if value is not None}
+    return given | asset_config(options.profile, options.run_budget)
 
-    options: ExamOptions
-    force: bool
 
-    @property
-    def replaces_all(self) -> bool:
-        """Whether the run also replaces what parts made that the exam no longer has."""
-        return self.options.replace and not self.options.schema_prefixes
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Fields of the assets' configuration. Options that were not given are left out."""
-        one = self.options
-        wished: dict[str, Any] = {
-            "items": one.n_items,
-            "seed": one.seed,
-            "weights": {key.value: share for key, share in (one.weights or {}).items()} or None,
-            "schema_prefixes": None if one.schema_prefixes is None else list(one.schema_prefixes),
-            "max_designer_retries": one.max_designer_retries,
-            "max_implementer_retries": one.max_implementer_retries,
-            "models": dict(one.models) or None,
-            "replace": one.replace or None,
-        }
-        given = {name: value for name, value in wished.items() if value is not None}
-        return given | asset_config(one.profile, one.run_budget)
+def replaces_all(options: ExamOptions) -> bool:
+    """Whether the run also replaces the items of parts that the exam no longer has."""
+    return options.replace and not options.schema_prefixes
 
 
 @exam.command()
@@ -247,12 +237,17 @@ def run(
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
     options = _options(profile, budget, wished)
-    wishes = RunWishes(options, force)
     chosen = _chosen(exams, exam_key)
+    prefixes = options.schema_prefixes or ("",)
     _check_prefixes(chosen, options.schema_prefixes or ())
-    plans = {one.key: _plans(space, one, options) for one in chosen}  # reports wrong options before any work
+    plans = {  # of the parts to run; reports wrong options before any work
+        one.key: [
+            plan_part(space, part, options) for part in one.parts() if part.schema_id.startswith(prefixes)
+        ]
+        for one in chosen
+    }
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, chosen, plans, wishes, progress)
+        failures = _materialize(space, chosen, plans, options, progress, force=force)
     _print([report(space, one) for one in chosen], settings, failures, as_json)
     warn(exams.faults)
     return fail(failures)
@@ -342,30 +337,32 @@ def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
             raise ConfigError(f"--schema: no schema begins with {prefix!r} (schemas: {', '.join(schemas)})")
 
 
-def _plans(space: Workspace, one: Exam, options: ExamOptions) -> list[PartPlan]:
-    """The parts to run."""
-    prefixes = options.schema_prefixes or ("",)
-    return [plan_part(space, part, options) for part in one.parts() if part.schema_id.startswith(prefixes)]
-
-
 def _materialize(
     space: Workspace,
     chosen: list[Exam],
     plans: dict[str, list[PartPlan]],
-    wishes: RunWishes,
+    options: ExamOptions,
     progress: Progress,
+    *,
+    force: bool,
 ) -> list[str]:
-    due = {
-        key: [plan for plan in parts if _is_due(space, plan, wishes.force)] for key, parts in plans.items()
-    }
+    """Make what is out of date: the schemas, parts and banks of the exams, and the catalog. Returns a line for each failure."""
+    due: dict[str, list[PartPlan]] = {}
     for key, parts in plans.items():
+        due[key] = [one for one in parts if (force and one.slots > 0) or not is_part_current(space, one)]
         others = sum(plan.others for plan in parts)
         if others:
             progress.note(
                 f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
             )
-    unread = [one.key for one in chosen if not _is_read(space, one)]
-    stale = [one.key for one in chosen if due[one.key] or _is_stale(space, one, wishes)]
+    unread: list[str] = []
+    stale: list[str] = []
+    for one in chosen:
+        if space.store.get(ItemBank.file_key(one.key, "schemas.json")) != schema_library(one):
+            unread.append(one.key)
+        gone = replaces_all(options) and former_parts(space, one)
+        if due[one.key] or not is_bank_current(space, one.key) or gone:
+            stale.append(one.key)
     if not unread and not stale:
         progress.note("everything is up to date")
         return []
@@ -375,20 +372,22 @@ def _materialize(
         for key in unread:
             failures += graph.materialize(f"schemas {key}", ("exam_schemas",), key)
         for key in stale:
-            failures += _make_bank(space, graph, key, due[key], wishes)
+            failures += _make_bank(space, graph, key, due[key], options)
         if stale:
             failures += graph.catalog()
     return failures
 
 
-def _make_bank(space: Workspace, graph: Graph, key: str, due: list[PartPlan], wishes: RunWishes) -> list[str]:
-    """Run the parts, then publish. If that fails, the bank and the sets of its parts stay as they were."""
+def _make_bank(
+    space: Workspace, graph: Graph, key: str, due: list[PartPlan], options: ExamOptions
+) -> list[str]:
+    """Run the parts, then publish. If one of these fails, the bank and the sets of its parts stay as they were."""
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
-    failures = ["interrupted"]
+    fields, failures = asset_fields(options), ["interrupted"]
     try:
-        made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=wishes.fields) for plan in due)
+        made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=fields) for plan in due)
         failures = [line for lines in made for line in lines]
-        bank = {"replace": wishes.replaces_all}
+        bank = {"replace": replaces_all(options)}
         failures = failures or graph.make(Product.ITEM_BANK, partition=key, fields=bank)
     finally:
         for name, data in before.items() if failures else ():
@@ -397,18 +396,6 @@ def _make_bank(space: Workspace, graph: Graph, key: str, due: list[PartPlan], wi
             else:
                 space.store.write_if_changed(name, data)
     return failures
-
-
-def _is_stale(space: Workspace, one: Exam, wishes: RunWishes) -> bool:
-    return not is_bank_current(space, one.key) or (wishes.replaces_all and bool(former_parts(space, one)))
-
-
-def _is_due(space: Workspace, plan: PartPlan, force: bool) -> bool:
-    return (force and plan.slots > 0) or not is_part_current(space, plan)
-
-
-def _is_read(space: Workspace, one: Exam) -> bool:
-    return space.store.get(ItemBank.file_key(one.key, "schemas.json")) == schema_library(one)
 
 
 def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:

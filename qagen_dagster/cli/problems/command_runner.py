@@ -1,4 +1,6 @@
-"""The options of the commands for physics problems, the request that they become, and how it is carried out: the work with a progress bar, then its results printed or written."""
+"""What the commands for physics problems share: their options, the request that the options make, the work on it with a
+progress bar, and printing or writing the results.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
 from qagen_dagster.loop.problems.properties import output_breaches
-from qagen_dagster.loop.problems.run_set import SetOutcome, failures, gather_record, refusals, run_stages
+from qagen_dagster.loop.problems.run_set import failures, gather_record, refusals, run_stages
 from qagen_dagster.loop.problems.sources import Named, Range, read_file
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
@@ -86,7 +88,7 @@ def count_option(what: str) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """What the options shared by these commands say. An option that a command does not have keeps its default."""
+    """The values of the options that these commands share. If a command lacks an option, the field keeps its default."""
 
     space: Workspace
     options: ProblemOptions
@@ -207,8 +209,10 @@ def carry_out(
 
         outcome = run_stages(space, plan, ids, wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
     records = tuple(gather_record(space, plan, one) for one in problems)
+    stops = [f"{name}: {why}" for name, why in outcome.failed.items()]
+    stops += [f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped]
     errors, warnings = sorted_out(records, everything=everything)
-    return Done(plan, records, (*_stops(outcome), *errors), (*notes, *warnings))
+    return Done(plan, records, (*stops, *errors), (*notes, *warnings))
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
@@ -218,21 +222,12 @@ def name_of(problems: tuple[Problem, ...]) -> str:
 
 
 def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[list[str], list[str]]:
-    """Errors and warnings. For a whole pipeline (`everything`), a task that does not suit a problem is a warning."""
+    """The lines of errors and of warnings. With `everything`, a task that does not suit its problem is only a warning."""
     refused = {line for one in records for line in refusals(one)} if everything else set[str]()
     failed = [line for one in records for line in failures(one)]
-    warned = [f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings]
-    return [line for line in failed if line not in refused], [
-        *warned,
-        *(line for line in failed if line in refused),
-    ]
-
-
-def _stops(outcome: SetOutcome) -> list[str]:
-    lines = [f"{name}: {why}" for name, why in outcome.failed.items()]
-    return lines + [
-        f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped
-    ]
+    warned = [f"{one.id}: {line}" for one in records for task in one.tasks for line in task.warnings]
+    warned += [line for line in failed if line in refused]
+    return [line for line in failed if line not in refused], warned
 
 
 def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
@@ -242,15 +237,15 @@ def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
 
 
 def _gathered(lines: Iterable[str]) -> Iterator[str]:
-    said: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}  # by message
     for line in dict.fromkeys(lines):
-        of, _, what = line.partition(": ")
-        said.setdefault(what, []).append(of)
-    for what, several in said.items():
+        problem, _, message = line.partition(": ")
+        problems.setdefault(message, []).append(problem)
+    for message, several in problems.items():
         if len(several) >= _MANY:
-            yield f"{several[0]} and {len(several) - 1} more: {what}"
+            yield f"{several[0]} and {len(several) - 1} more: {message}"
         else:
-            yield from (f"{one}: {what}" if what else one for one in several)
+            yield from (f"{problem}: {message}" if message else problem for problem in several)
 
 
 def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
@@ -259,7 +254,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
     if text and output is not None:
         write(output, f"{text}\n".encode())
     if request.as_json:
-        print_json(json_record(done))
+        print_json(json_record(done.records, done.errors, done.warnings))
     elif text and output is None:
         echo(text)
     elif output is not None:
@@ -268,7 +263,9 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
 
 
 def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord, dict[str, Any]]]) -> str:
-    """Rows as JSON, also in the output file: one object for one problem, else a list with the number of each item."""
+    """Rows as JSON, which is written to the output file if there is one. One problem gives an object, several give a list
+    with the number of each item.
+    """
     if len(done.records) == 1 and rows:
         text = as_json_text(rows[0][1])
     else:
@@ -278,14 +275,12 @@ def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord,
     return text
 
 
-def json_record(done: Done) -> dict[str, object]:
-    """The JSON of a command."""
-    return {
-        "ok": not done.errors,
-        "failures": list(done.errors),
-        "warnings": list(done.warnings),
-        "problems": [one.model_dump(mode="json") for one in done.records],
-    }
+def json_record(
+    records: Sequence[ProblemRecord], errors: Sequence[str], warnings: Sequence[str]
+) -> dict[str, object]:
+    """What --json prints."""
+    rows = [one.model_dump(mode="json") for one in records]
+    return {"ok": not errors, "failures": list(errors), "warnings": list(warnings), "problems": rows}
 
 
 def write(output: Path, data: bytes) -> None:

@@ -172,7 +172,7 @@ def idea(request: Request) -> int:
     rows = [(one, one.ideas.model_dump(mode="json")) for one in done.records if one.ideas is not None]
     text = write_rows(request, done, rows)
     if request.as_json:
-        print_json(json_record(done))
+        print_json(json_record(done.records, done.errors, done.warnings))
     elif request.output is None and rows:
         echo(text)
     return tell(done.warnings, done.errors)

@@ -60,6 +60,8 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
 
     prices = unique_prices(chain(read(), validated.calls if validated else ()))
     key = CorpusGenerationResult.key(combination)
+    # A budget may have ended the only paid calls: then a sum of 0 means that nothing is known.
+    known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
     return CombinationReport(
         combination=combination.key,
         documents=outcomes.total(),
@@ -68,7 +70,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         distinct=len(set(asked)),
         rejected=dict(rejected.most_common()),
         model_calls=len(prices),
-        usd=_sum(prices, complete=DocumentEnd.BUDGET_EXHAUSTED.value not in outcomes),
+        usd=known if known or DocumentEnd.BUDGET_EXHAUSTED.value not in outcomes else None,
         published=space.store.path(key) if space.store.exists(key) else None,
     )
 
@@ -80,7 +82,7 @@ def asked_questions(space: Workspace, combination: Combination) -> list[str]:
 
 
 def distinct_questions(space: Workspace, reports: Sequence[CombinationReport]) -> int:
-    """The number of different questions in all sets together. The textual and the visual set may have the same one."""
+    """The number of different questions in all sets together: the textual and the visual set may have a question in common."""
     combinations = (Combination.from_key(one.combination) for one in reports if one.accepted)
     return len({text for one in combinations for text in asked_questions(space, one)})
 
@@ -106,14 +108,8 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
     return table
 
 
-def _sum(prices: Sequence[float | None], *, complete: bool) -> float | None:
-    """What the calls cost; None if that is unknown, or if nothing is known of calls that a budget ended."""
-    known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
-    return known if known or complete else None
-
-
 def _cost(one: CombinationReport) -> str:
-    """A budget may end a candidate whose first calls are paid. The results have no calls of it."""
+    """The cost. It is a minimum if a budget ended a candidate, because the results lack the calls for that candidate."""
     if one.usd is None:
         return "unknown"
     least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in one.outcomes else ""

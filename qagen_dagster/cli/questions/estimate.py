@@ -120,14 +120,8 @@ def _table(found: Estimate) -> Table:
 
 
 def _amounts(one: Amounts) -> list[str]:
-    return [
-        _lines(one.calls, _count),
-        _lines(one.input_tokens, _count),
-        _lines(one.cached_tokens, _count),
-        _lines(one.output_tokens, _count),
-        _lines(one.usd, money),
-        _lines(one.seconds, _time),
-    ]
+    counts = (one.calls, one.input_tokens, one.cached_tokens, one.output_tokens)
+    return [*(_lines(count, _count) for count in counts), _lines(one.usd, money), _lines(one.seconds, _time)]
 
 
 def _notes(found: Estimate) -> list[str]:
@@ -185,12 +179,12 @@ def _budget(end: BudgetEnd) -> str:
     return f"The budget of {amount}{where} may be too small: by the high forecast it covers {least:,} of {end.of:,} documents."
 
 
-def _lines(one: Range | None, told: Callable[[float], str]) -> str:
+def _lines(one: Range | None, shown: Callable[[float], str]) -> str:
     if one is None:
         return "unknown"
     if not one.high:
-        return told(0.0)
-    return "\n".join(told(getattr(one, end)) for end in _ENDS)
+        return shown(0.0)
+    return "\n".join(shown(getattr(one, end)) for end in _ENDS)
 
 
 def _count(value: float) -> str:
@@ -205,9 +199,9 @@ def _count(value: float) -> str:
     return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
 
 
-def range_text(one: Range, told: Callable[[float], str]) -> str:
-    """A range on one line."""
-    low, high = told(one.low), told(one.high)
+def range_text(one: Range, shown: Callable[[float], str]) -> str:
+    """A range on one line. `shown` formats its ends."""
+    low, high = shown(one.low), shown(one.high)
     return low if low == high else f"{low} to {high}"
 
 

@@ -145,7 +145,7 @@ def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
 def _begin(
     work: Work, scope: Scope, wanted: tuple[OutOfDate, list[str]], probe: Future[list[str]]
 ) -> tuple[OutOfDate, list[str]]:
-    """Begin the work of the runs, unless a paid model is refused. Returns what is wanted then, as `_to_run` does."""
+    """Begin the work of the runs, unless a paid model is refused. Returns what is to run after the parsing, as `_to_run` does."""
     found, kept = wanted
     if probe.result():
         return wanted
@@ -177,19 +177,18 @@ def _combinations(tasks: Iterable[Task]) -> tuple[Combination, ...]:
 def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
     """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations and exports."""
     failures: list[str] = []
+
+    def refresh(task: Task) -> list[str]:
+        fields = refresh_fields(task, scope.options)
+        return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
+
     for task in found.due(Product.GRADING, Product.INDEX):
-        failures += _refresh(graph, task, scope)
+        failures += refresh(task)
     later = (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS, Product.EXPORTS)
     if found.of(*later):  # the new questions decide whether they are out of date
-        now = find_out_of_date(space, replace(scope, force=False))
-        for task in now.due(*later):
-            failures += _refresh(graph, task, scope)
+        for task in find_out_of_date(space, replace(scope, force=False)).due(*later):
+            failures += refresh(task)
     return failures
-
-
-def _refresh(graph: Graph, task: Task, scope: Scope) -> list[str]:
-    fields = refresh_fields(task, scope.options)
-    return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
 
 
 def _print(space: Workspace, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
@@ -205,11 +204,13 @@ def _print(space: Workspace, reports: list[CombinationReport], failures: list[st
     console.print(
         f"{accepted} accepted questions, {distinct} of them distinct, in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
-    console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {_ui(settings)}")
+    usual = settings.assets == load_settings().assets
+    command = "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"
+    console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {command}")
 
 
 def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator[str]:
-    """A line for each of the first files of which no mode can use the text or the pages."""
+    """A line for each of the first files of a corpus that none of its modes can use, and one for the number of the others."""
     modes: dict[str, set[Mode]] = {}
     for one in combinations:
         modes.setdefault(one.corpus, set()).add(one.mode)
@@ -223,8 +224,3 @@ def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator
             )
         if bad[_NAMED:]:
             yield f"{corpus}: {len(bad) - _NAMED} more documents cannot be used; see: qagen documents --corpus {corpus}"
-
-
-def _ui(settings: Settings) -> str:
-    usual = settings.assets == load_settings().assets
-    return "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"

@@ -104,18 +104,15 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
         return
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
-        where = _lines(place.start_line, place.end_line)
+        where = "no text lines"
+        if place.start_line is not None:
+            several = place.end_line not in (None, place.start_line)
+            where = f"lines {place.start_line}-{place.end_line}" if several else f"line {place.start_line}"
         page = f", page {place.page}" if place.page else ""
         visual = f", {escape(place.visual)}" if place.visual else ""
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
     console.print()
     console.print(_facts(found))
-
-
-def _lines(first: int | None, last: int | None) -> str:
-    if first is None:
-        return "no text lines"
-    return f"line {first}" if last in (None, first) else f"lines {first}-{last}"
 
 
 def _facts(found: queries.QuestionLineage) -> Table:
