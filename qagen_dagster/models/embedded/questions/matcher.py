@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Action, Conversation, split_frame
-from qagen_dagster.models.vectors import shared
+from qagen_dagster.models.embedders import shared
 
 # Minimum cosines of two questions. The first one has a precision of .97 on public question pairs (see docs).
 THRESHOLD = 0.85
