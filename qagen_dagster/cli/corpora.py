@@ -103,8 +103,8 @@ def documents(settings: Settings, corpus: str | None, outcome: Outcome | None, a
         print_json(found)
     else:
         for row in found:
-            told = (row["corpus"], row["document"], row["outcome"], row["detail"])
-            echo(" | ".join(part for part in told if part))
+            fields = (row["corpus"], row["document"], row["outcome"], row["detail"])
+            echo(" | ".join(part for part in fields if part))
     warn((*unread, *space.corpora.faults))
 
 

@@ -106,11 +106,11 @@ def _batches(found: BatchStats) -> str:
     """Batches by state, and how long the oldest request has been waiting."""
     parts = [f"{found.open:,} open", f"{found.sending:,} being sent", f"{found.finished:,} finished"]
     parts += [f"{found.corrupt:,} corrupt"] if found.corrupt else []
-    told = f"batches: {', '.join(parts)}"
+    line = f"batches: {', '.join(parts)}"
     if found.oldest is not None:
         hours = (datetime.now(UTC) - datetime.fromisoformat(found.oldest)).total_seconds() / 3600
-        told += f"; {found.requests:,} requests are waiting, the oldest for {hours:.1f} h"
-    return told
+        line += f"; {found.requests:,} requests are waiting, the oldest for {hours:.1f} h"
+    return line
 
 
 def _size(count: int) -> str:

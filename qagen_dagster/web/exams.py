@@ -187,20 +187,22 @@ def _checks(one: Ended) -> Iterator[Entry]:
 
 
 def _proof(proof: Proof) -> Entry:
-    told = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
+    text = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
     mark = {ProofStatus.PROVEN: "yes", ProofStatus.REFUTED: "no"}.get(proof.status, "")
-    return Entry(label="key", text=told, mark=mark)
+    return Entry(label="key", text=text, mark=mark)
 
 
 def _blind(blind: BlindSolution, package: QuestionPackage | None) -> Entry:
     is_key = package is not None and blind.chosen_option == package.question.correct_option
-    told = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
-    return Entry(label="blind answer", markup=told + _markup(blind.reasoning), mark="yes" if is_key else "no")
+    choice = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
+    return Entry(
+        label="blind answer", markup=choice + _markup(blind.reasoning), mark="yes" if is_key else "no"
+    )
 
 
 def _verdict(report: VerifierReport) -> Entry:
-    told = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
-    text = " ".join(part for part in (report.verdict.value, told) if part)
+    fault = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
+    text = " ".join(part for part in (report.verdict.value, fault) if part)
     return Entry(label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no")
 
 

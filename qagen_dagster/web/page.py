@@ -43,12 +43,12 @@ def server_page() -> str:
 def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, object]) -> bytes:
     """The rows and decisions of the sets, and what the page has to know of the server."""
     found = list(sets)
-    told = {
+    titles = {
         one.key: {"title": one.title, "editable": one.editable, "versioned": one.versioned} for one in found
     }
     parts = {
         **{name: json.dumps(value, ensure_ascii=False).encode() for name, value in settings.items()},
-        "sets": json.dumps(told, ensure_ascii=False).encode(),
+        "sets": json.dumps(titles, ensure_ascii=False).encode(),
         "rows": _ROWS.dump_json([row for one in found for row in one.rows]),
         "reviews": reviews_json(found, reviews),
     }

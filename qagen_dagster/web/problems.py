@@ -157,12 +157,12 @@ def _sections(one: Made) -> Iterator[Section]:
 
 
 def _task(task: TaskResult) -> Entry:
-    told = (
+    details = (
         task.detail,
         *map(str, task.breaches),
         *(f"repaired: {one}" for one in task.repaired),
         *task.warnings,
     )
     compiled = () if task.compiled is None else (task.compiled.outcome.value,)
-    text = "; ".join((task.end.value, *(one for one in told if one), *compiled))
+    text = "; ".join((task.end.value, *(one for one in details if one), *compiled))
     return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

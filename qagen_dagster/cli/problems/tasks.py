@@ -219,8 +219,10 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
     except TooLargeError as error:
         raise ConfigError(str(error), file=file) from None
     except (ValueError, ValidationError, AttributeError, RecursionError) as error:
-        said = "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
-        raise ConfigError(said, file=file) from None
+        fault = (
+            "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
+        )
+        raise ConfigError(fault, file=file) from None
     return tuple(one.model_copy(update={"ideas": known.get(one.index)}) for one in problems)
 
 

@@ -66,7 +66,7 @@ def export(
     if not published:
         raise StoreError("no matching set is published: `qagen run` makes it")
     chosen = chosen_formats(() if ALL in formats else formats)
-    target, failures, told = Store(output.absolute()), list[str](), list[dict[str, Any]]()
+    target, failures, rows = Store(output.absolute()), list[str](), list[dict[str, Any]]()
     for one in published:
         try:
             made = export_set(space, one, chosen)
@@ -74,9 +74,9 @@ def export(
             failures.append(str(error))
             continue
         list(write_exports(target, one.key, made))
-        told += _rows(one.key, made, output)
+        rows += _rows(one.key, made, output)
         warn(f"{one.key}: no picture of {why}" for why in made.no_picture)
-    _print(told, failures, as_json)
+    _print(rows, failures, as_json)
     return fail(failures)
 
 

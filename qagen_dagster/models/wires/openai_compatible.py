@@ -58,7 +58,7 @@ class _Piece(sdk_client.Shape):
     text: str | None = None
 
 
-class _Said(sdk_client.Shape):
+class _ReplyMessage(sdk_client.Shape):
     content: str | tuple[_Piece, ...] | None = None
     refusal: str | None = None
     tool_calls: tuple[_Call, ...] | None = None
@@ -74,7 +74,7 @@ class _Said(sdk_client.Shape):
 
 
 class _Choice(sdk_client.Shape):
-    message: _Said
+    message: _ReplyMessage
     finish_reason: str | None = None
 
 
@@ -97,13 +97,13 @@ class OpenAICompatibleProvider(OpenAIClient):
     def read(self, body: dict[str, Any]) -> Response:
         reply = self.checked(_Reply, body)
         choice = reply.choices[0]
-        said = choice.message
-        calls = _calls(said, digest(json.dumps(body, sort_keys=True)))
-        reasoning, text = split_thinking(said.text)
-        text = said.refusal or text
-        parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
+        message = choice.message
+        calls = _calls(message, digest(json.dumps(body, sort_keys=True)))
+        reasoning, text = split_thinking(message.text)
+        text = message.refusal or text
+        parts: list[AssistantPart] = [*_thinking(message, reasoning, calls)]
         parts += [Text(text=text)] if text else []
-        stop = Stop.REFUSAL if said.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
+        stop = Stop.REFUSAL if message.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
         usage = usage_of(body, "prompt", "completion")
         return capabilities.response((*parts, *calls), stop, usage, reply.model)
 
@@ -197,10 +197,10 @@ def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
     ]
 
 
-def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
+def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
     """The tool calls. A call without an id, or with that of another call, gets one made from the body's digest."""
     calls: list[ToolCall] = []
-    for number, item in enumerate(said.tool_calls or ()):
+    for number, item in enumerate(message.tool_calls or ()):
         arguments, fault = json_reply.read_arguments(item.function.arguments)
         call_id = item.id or ""
         if not call_id or any(call.id == call_id for call in calls):
@@ -210,15 +210,15 @@ def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
     return calls
 
 
-def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
-    payload = said.model_dump(include=_RETURNED, exclude_none=True)
+def _thinking(message: _ReplyMessage, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
+    payload = message.model_dump(include=_RETURNED, exclude_none=True)
     # Gemini puts a signature next to the function and refuses the next turn without it.
     signed = {
         call.id: {"extra_content": item.extra_content}
-        for call, item in zip(calls, said.tool_calls or (), strict=True)
+        for call, item in zip(calls, message.tool_calls or (), strict=True)
         if item.extra_content
     }
     payload |= {"tool_calls": signed} if signed else {}
-    reasoning = said.reasoning_content or said.reasoning or in_text
+    reasoning = message.reasoning_content or message.reasoning or in_text
     text = reasoning if isinstance(reasoning, str) else in_text
     return [Thinking(text=text, wire=_WIRE, payload=payload)] if text or payload else []

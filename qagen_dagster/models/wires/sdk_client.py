@@ -75,9 +75,9 @@ def from_status(
     name: str, status: int, body: object, headers: Mapping[str, str], secret: str | None = None
 ) -> ModelError:
     """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
-    said = _message(body)
-    text = scrub(f"{name}: HTTP {status}: {said}" if said else f"{name}: HTTP {status}", secret)
-    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {said[:2000]}")):
+    message = _message(body)
+    text = scrub(f"{name}: HTTP {status}: {message}" if message else f"{name}: HTTP {status}", secret)
+    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {message[:2000]}")):
         return ContextOverflowError(text)
     out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
     if (status in _TRANSIENT or status >= 500) and not out_of_money:
@@ -92,9 +92,9 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
     code = str(fields.get("code"))
     if re.fullmatch(r"[45]\d\d", code):
         return from_status(name, int(code), fields, {}, secret)
-    said, words = _message(fields), _codes(fields)
-    text = scrub(f"{name}: the server reports a failure: {said}", secret)
-    if _OVERFLOW.search(f"{words} {said[:2000]}"):
+    message, words = _message(fields), _codes(fields)
+    text = scrub(f"{name}: the server reports a failure: {message}", secret)
+    if _OVERFLOW.search(f"{words} {message[:2000]}"):
         return ContextOverflowError(text)
     if any(word in words for word in ("overloaded", "rate_limit")):
         return RateLimitedError(text)
@@ -382,11 +382,13 @@ class SdkClient(Generic[C]):
             with retry.attempt_deadline(seconds) as seconds:
                 return send()
         except self._errors.status as error:
-            said = cast("Any", error)
-            if absent is not None and said.status_code == 404:
+            answered = cast("Any", error)
+            if absent is not None and answered.status_code == 404:
                 return absent
-            body = said.body if said.body is not None else said.response.text
-            failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
+            body = answered.body if answered.body is not None else answered.response.text
+            failure = from_status(
+                name, answered.status_code, body, dict(answered.response.headers), self._key
+            )
         except (self._errors.timeout, TimeoutError):
             failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
         except self._errors.connection as error:

@@ -120,12 +120,12 @@ def _structure(
     """
     found = Counter[str]()
     for word in words:
-        said = frozenset(keys(word))
-        if not said & near:
+        word_keys = frozenset(keys(word))
+        if not word_keys & near:
             head = word.head.head if word.dep_ == "pobj" else word.head
             found["other_party"] += word.dep_ in _PARTIES and bool(here.intersection(keys(head)))
             found["other_modifier"] += word.dep_ in _MODIFIERS and _modified(word.head, one, answer)
-        same = next((token for token in one.doc if said & one.words[token.i]), None)
+        same = next((token for token in one.doc if word_keys & one.words[token.i]), None)
         roles = {
             token.dep_ == "nsubj" for token in (word, same) if token is not None and token.dep_ in _PARTIES
         }
@@ -135,8 +135,10 @@ def _structure(
 
 def _modified(head: Token, one: Sentence, answer: range) -> bool:
     """Whether the sentence has the word `head` outside the answer, with any modifier."""
-    said = frozenset(keys(head))
-    same = next((token for token in one.doc if token.i not in answer and said & one.words[token.i]), None)
+    head_keys = frozenset(keys(head))
+    same = next(
+        (token for token in one.doc if token.i not in answer and head_keys & one.words[token.i]), None
+    )
     return same is not None and any(child.dep_ in _MODIFIERS for child in same.children)
 
 

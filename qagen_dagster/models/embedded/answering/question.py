@@ -131,13 +131,13 @@ def terms(text: str) -> list[str]:
 
 
 def _kind(word: Token) -> tuple[str, Token | None]:
-    said = word.lower_
+    asks = word.lower_
     following = word.nbor() if word.i + 1 < len(word.doc) else None
-    if said in ("who", "whom", "whose"):
+    if asks in ("who", "whom", "whose"):
         return "who", None
-    if said in ("when", "where", "why"):
-        return said, None
-    if said == "how":
+    if asks in ("when", "where", "why"):
+        return asks, None
+    if asks == "how":
         return _how(following)
     if word.head.pos_ in ("NOUN", "PROPN") and word.dep_ in ("det", "nmod", "compound", "amod"):
         return "what", word.head

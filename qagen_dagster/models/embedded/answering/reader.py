@@ -92,8 +92,8 @@ def _defined(asked: Query, text: str) -> str:
     found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
     if found is None or not DEFINED.match(asked.text):
         return ""
-    said = set(terms(text[: found.start()]))
-    same = len(said & asked.terms) / max(1, len(said | asked.terms))
+    subject = set(terms(text[: found.start()]))
+    same = len(subject & asked.terms) / max(1, len(subject | asked.terms))
     return found.group(1).rstrip(".; ") if same >= 0.6 else ""
 
 

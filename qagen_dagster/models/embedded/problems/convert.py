@@ -168,13 +168,13 @@ def _statements(item: str, answer: str, number: Numeral) -> tuple[list[str], set
     """Four statements, two of them right: the value and one bound."""
     low, *rest = sorted(_wrong(item, number))
     high = rest[-1]
-    said = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]
+    statements = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]
     bounds = [(f"than ${_with(answer, number, one)}$.", number.value > one) for one in (low, high)]
-    said += [(f"It is greater {text}", more) for text, more in bounds]
+    statements += [(f"It is greater {text}", more) for text, more in bounds]
     if not any(more for _, more in bounds):
-        said[2] = (f"It is less {bounds[0][0]}", True)
-    Draw(f"statements/{item}").shuffle(said)
-    return [text for text, _ in said], {place for place, (_, right) in enumerate(said) if right}
+        statements[2] = (f"It is less {bounds[0][0]}", True)
+    Draw(f"statements/{item}").shuffle(statements)
+    return [text for text, _ in statements], {place for place, (_, right) in enumerate(statements) if right}
 
 
 def _with(answer: str, number: Numeral, value: Fraction) -> str:

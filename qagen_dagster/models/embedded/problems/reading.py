@@ -154,9 +154,9 @@ def side_value(text: str) -> Quantity | None:
     return None
 
 
-def agrees(computed: Quantity, said: Quantity) -> bool:
+def agrees(computed: Quantity, stated: Quantity) -> bool:
     """Whether the stated value equals the computed one, exactly or rounded to the digits shown."""
-    return equal(computed, said) or rounds_to(computed, said)
+    return equal(computed, stated) or rounds_to(computed, stated)
 
 
 def _cut(item: str, start: int, end: int) -> list[list[Side]]:

@@ -142,8 +142,8 @@ class _Reader:
                 or not one.value
             ):
                 self.fixed.add(one.value)
-        said = self.item[self.solution[0] : self.solution[1]].lower()
-        self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", said))
+        solution = self.item[self.solution[0] : self.solution[1]].lower()
+        self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", solution))
 
     def _steps(self, chains: tuple[Chain, ...]) -> Iterator[Step]:
         """Yields the computed equations in order, and checks that every other number of the solution has a role."""

@@ -48,8 +48,10 @@ _FAMILIES = tuple((re.compile(pattern, re.IGNORECASE), word_set(families)) for p
 def wanted_families(system_prompt: str) -> frozenset[str]:
     """Families that fit the purpose stated in the prompt; empty if it states none."""
     found = _DESCRIPTION.search(system_prompt)
-    said = found.group(1) if found else ""
-    return frozenset(family for pattern, families in _FAMILIES if pattern.search(said) for family in families)
+    purpose = found.group(1) if found else ""
+    return frozenset(
+        family for pattern, families in _FAMILIES if pattern.search(purpose) for family in families
+    )
 
 
 def by_purpose(found: Iterable[Candidate], wanted: frozenset[str]) -> list[Candidate]:

@@ -269,9 +269,9 @@ def definition(clause: Clause) -> Iterator[Found]:
         return
     answer = solid(doc, [index for index in clause.kept if root.i < index <= attribute.right_edge.i])
     rest = doc.text[doc.text.find(answer, doc[root.i].idx) + len(answer) :]
-    told = any(child.dep_ in ("relcl", "prep", "acl") for child in attribute.children)
+    described = any(child.dep_ in ("relcl", "prep", "acl") for child in attribute.children)
     kind = attribute.tag_ == "NNS" or any(child.dep_ in ("det", "poss") for child in attribute.children)
-    if told and kind and len(answer.split()) >= 4 and _REST.fullmatch(rest):
+    if described and kind and len(answer.split()) >= 4 and _REST.fullmatch(rest):
         gap = set(range(root.i + 1, len(doc)))
         yield ask(clause, "Who" if is_named(noun) else "What", gap), answer, "definition", "definition", 0.9
 
