@@ -90,7 +90,11 @@ def evaluate(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    published = [one for one in combinations if space.store.exists(CorpusGenerationResult.key(one))]
+    published = [
+        combination
+        for combination in combinations
+        if space.store.exists(CorpusGenerationResult.key(combination))
+    ]
     if not published:
         raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
     kinds = only or tuple(Kind)
@@ -119,8 +123,8 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
             "report": space.store.path(key),
         }
         if kind is Kind.CLOSED_BOOK:
-            guessed = [one for one in found.questions if isinstance(one, ClosedBookAnswer)]
-            row[kind.value]["leaked_questions"] = [one.question_id for one in guessed if one.leaked]
+            guessed = [answer for answer in found.questions if isinstance(answer, ClosedBookAnswer)]
+            row[kind.value]["leaked_questions"] = [answer.question_id for answer in guessed if answer.leaked]
     return row
 
 
@@ -136,28 +140,30 @@ def _due(
     """The evaluations to make for each combination that has any, and a line for each combination that cannot be evaluated."""
     due: dict[Combination, list[Kind]] = {}
     failures: list[str] = []
-    for one in combinations:
+    for combination in combinations:
         try:
-            opened = open_evaluation(space, one, RunMark("", ""), profile, budget)
-            due[one] = [kind for kind in kinds if force or not is_evaluated(opened, kind)]
+            opened = open_evaluation(space, combination, RunMark("", ""), profile, budget)
+            due[combination] = [kind for kind in kinds if force or not is_evaluated(opened, kind)]
         except StoreError as error:
-            failures.append(f"{one.key}: {error}")
-    return {one: wanted for one, wanted in due.items() if wanted}, failures
+            failures.append(f"{combination.key}: {error}")
+    return {combination: wanted for combination, wanted in due.items() if wanted}, failures
 
 
 def _materialize(
     space: Workspace, due: dict[Combination, list[Kind]], fields: dict[str, Any], progress: Progress
 ) -> list[str]:
     """Make the evaluations, and first the search indexes that they need. Returns a line for each failure."""
-    searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
+    searched = dict.fromkeys(
+        combination.corpus for combination, kinds in due.items() if Kind.RETRIEVAL in kinds
+    )
     indexes = [key for key in searched if not is_indexed(space, key)]
     failures: list[str] = []
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:
             failures += graph.make(Product.INDEX, partition=key, fields=fields)
-        for one, kinds in due.items():
-            failures += graph.make(*map(Product, kinds), partition=one.key, fields=fields)
+        for combination, kinds in due.items():
+            failures += graph.make(*map(Product, kinds), partition=combination.key, fields=fields)
         failures += graph.catalog()
     return failures
 
@@ -169,7 +175,7 @@ def _print_evaluations(
     failures: list[str],
     as_json: bool,
 ) -> None:
-    reports = [report(space, one, kinds) for one in combinations]
+    reports = [report(space, combination, kinds) for combination in combinations]
     if as_json:
         print_json({"ok": not failures, "failures": failures, "combinations": reports})
         return
@@ -178,8 +184,8 @@ def _print_evaluations(
     table.add_column("combination", overflow="fold")
     for name, _, _ in shown:
         table.add_column(name, justify="right")
-    for one in reports:
-        table.add_row(slashed(one["combination"]), *(_cell(one, kind, metric) for _, kind, metric in shown))
+    for row in reports:
+        table.add_row(slashed(row["combination"]), *(_cell(row, kind, metric) for _, kind, metric in shown))
     Terminal().print(table)
 
 
@@ -236,7 +242,7 @@ def score(
     space = Workspace(settings)
     judge = profile_judge(space, profile or settings.profile, budget)
     sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
-    known = [question.id for one in sets for question in one]
+    known = [question.id for published in sets for question in published]
     files = [answers] if against is None else [answers, against]
     report = score_systems(sets, [read_output(file, known) for file in files], judge)
     if output is not None:
@@ -246,8 +252,8 @@ def score(
     else:
         _print_score(report)
     warn(_undecided(report))
-    faults = fail(fault for one in report.systems for fault in one.faults)
-    return faults or int(not all(one.overall.measures for one in report.systems))
+    faults = fail(fault for scores in report.systems for fault in scores.faults)
+    return faults or int(not all(scores.overall.measures for scores in report.systems))
 
 
 def _combination(key: str) -> Combination:
@@ -260,32 +266,34 @@ def _combination(key: str) -> Combination:
 
 def _undecided(report: ScoreReport) -> list[str]:
     """A line for each system with undecided answers, with the reason of the first."""
-    found = [(one, [each for each in one.answers if each.failure]) for one in report.systems]
+    found = [(scores, [each for each in scores.answers if each.failure]) for scores in report.systems]
     return [
-        f"{one.system}: {len(left):,} answers are undecided: {left[0].failure}" for one, left in found if left
+        f"{scores.system}: {len(left):,} answers are undecided: {left[0].failure}"
+        for scores, left in found
+        if left
     ]
 
 
 def _print_score(report: ScoreReport) -> None:
     table = Table(title="Scores")
     table.add_column("measure", overflow="fold")
-    for one in report.systems:
-        table.add_column(escape(one.system), justify="right")
-    overall = [one.overall for one in report.systems]
-    for name in dict.fromkeys(name for one in overall for name in one.counts):
-        table.add_row(name, *(str(one.counts.get(name, "-")) for one in overall))
-    for name in dict.fromkeys(name for one in overall for name in one.measures):
-        table.add_row(name, *(shown_measure(one.measures.get(name)) for one in overall))
+    for scores in report.systems:
+        table.add_column(escape(scores.system), justify="right")
+    overall = [scores.overall for scores in report.systems]
+    for name in dict.fromkeys(name for totals in overall for name in totals.counts):
+        table.add_row(name, *(str(totals.counts.get(name, "-")) for totals in overall))
+    for name in dict.fromkeys(name for totals in overall for name in totals.measures):
+        table.add_row(name, *(shown_measure(totals.measures.get(name)) for totals in overall))
     for by in ("type", "mode", "hops"):
         for group in report.systems[0].groups[by]:
-            found = [one.groups[by][group].measures.get("correct") for one in report.systems]
+            found = [scores.groups[by][group].measures.get("correct") for scores in report.systems]
             if any(found):
                 table.add_row(escape(f"correct, {by} {group}"), *map(shown_measure, found))
     Terminal().print(table)
-    if any(each.not_measured for one in overall for each in one.measures.values()):
+    if any(each.not_measured for totals in overall for each in totals.measures.values()):
         echo(BOUNDS.replace("`", ""))
-    for one in report.comparisons:
+    for comparison in report.comparisons:
         echo(
-            f"{one.measure}: only {report.systems[0].system} {len(one.only_first)}, only {report.systems[1].system} "
-            f"{len(one.only_second)}, both {one.both}, neither {one.neither}, left out {one.left_out}; p = {one.p_value:.4f} (McNemar, exact)"
+            f"{comparison.measure}: only {report.systems[0].system} {len(comparison.only_first)}, only {report.systems[1].system} "
+            f"{len(comparison.only_second)}, both {comparison.both}, neither {comparison.neither}, left out {comparison.left_out}; p = {comparison.p_value:.4f} (McNemar, exact)"
         )

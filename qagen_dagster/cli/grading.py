@@ -84,26 +84,26 @@ def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
     return table
 
 
-def add_grades(table: Table, name: str, one: Graded, counts: Sequence[int]) -> None:
-    table.add_row(escape(name), *_cells(one, counts))
+def add_grades(table: Table, name: str, graded: Graded, counts: Sequence[int]) -> None:
+    table.add_row(escape(name), *_cells(graded, counts))
 
 
 def least_first(documents: Sequence[GradedT]) -> list[GradedT]:
     """The documents by confidence, the lowest first and those without one last."""
     return sorted(
-        documents, key=lambda one: 2.0 if one.overall_confidence is None else one.overall_confidence
+        documents, key=lambda graded: 2.0 if graded.overall_confidence is None else graded.overall_confidence
     )
 
 
-def _cells(one: Graded, counts: Sequence[int]) -> list[str]:
+def _cells(graded: Graded, counts: Sequence[int]) -> list[str]:
     """The cells of a row. A grade of too few answers, which older versions stored, is not shown; the number of measured
     answers takes the place of its confidence.
     """
     measured, total = sum(counts[:2]), sum(counts)
-    grade = one.overall_grade if measured >= MIN_MEASURED * total else None
+    grade = graded.overall_grade if measured >= MIN_MEASURED * total else None
     letter = "-" if grade is None else f"[{_COLOURS[grade]}]{grade.value}[/]"
     few = f"{measured:,} of {total:,}\nmeasured" if grade is None and total else ""
-    return [letter, few or _number(one.overall_confidence), *(f"{count:,}" for count in counts)]
+    return [letter, few or _number(graded.overall_confidence), *(f"{count:,}" for count in counts)]
 
 
 def _number(value: float | None) -> str:
@@ -113,11 +113,11 @@ def _number(value: float | None) -> str:
 
 def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
     """The first ungrounded answers with their reasons."""
-    for one in highlights[:MOST_HIGHLIGHTS]:
-        place = f"{one.document_id} (confidence {_number(one.confidence)})"
-        console.print(f"\n[bold]{escape(one.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
-        console.print(f"  {escape(one.answer)}", highlight=False)
-        for reason in one.reasons:
+    for item in highlights[:MOST_HIGHLIGHTS]:
+        place = f"{item.document_id} (confidence {_number(item.confidence)})"
+        console.print(f"\n[bold]{escape(item.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
+        console.print(f"  {escape(item.answer)}", highlight=False)
+        for reason in item.reasons:
             console.print(f"  [red]{escape(reason)}[/red]", highlight=False)
     if len(highlights) > MOST_HIGHLIGHTS:
         console.print(
@@ -243,8 +243,8 @@ def _show_grades(console: Console, grades: FileGrades) -> None:
     heads = grades.heads
     table = grade_table("document", heads, (heads.grounded, heads.ungrounded, heads.not_measured))
     shown = least_first(grades.documents)[:MOST_DOCUMENTS]
-    for one in shown:
-        add_grades(table, one.document_id, one, (one.grounded, one.ungrounded, one.not_measured))
+    for grade in shown:
+        add_grades(table, grade.document_id, grade, (grade.grounded, grade.ungrounded, grade.not_measured))
     console.print(table)
     for line in coverage_lines(heads.decided, heads.error_rates):
         console.print(escape(line), highlight=False)
@@ -339,11 +339,11 @@ def _documents(found: RunSummary) -> Table:
     table = grade_table("combination\ndocument", found, counts)
     last = ""
     shown = least_first(found.documents)[:MOST_DOCUMENTS]
-    for one in sorted(shown, key=lambda one: one.combination):
-        if one.combination != last:
+    for document in sorted(shown, key=lambda document: document.combination):
+        if document.combination != last:
             table.add_section()
-            table.add_row(f"[bold]{escape(slashed(one.combination))}[/bold]")
-            last = one.combination
-        counts = (one.grounded_count, one.ungrounded_count, one.not_measured_count)
-        add_grades(table, f"  {one.id}", one, counts)
+            table.add_row(f"[bold]{escape(slashed(document.combination))}[/bold]")
+            last = document.combination
+        counts = (document.grounded_count, document.ungrounded_count, document.not_measured_count)
+        add_grades(table, f"  {document.id}", document, counts)
     return table

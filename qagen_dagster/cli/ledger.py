@@ -39,16 +39,16 @@ def stats(settings: Settings, as_json: bool) -> None:
     table.add_column("model", overflow="fold")
     for name in ("entries", "size", "tokens in", "tokens out", "oldest\nnewest"):
         table.add_column(name, no_wrap=True, justify="right")
-    for one in found.models:
+    for stored in found.models:
         table.add_row(
-            escape(one.model),
-            f"{one.entries:,}",
-            _size(one.bytes),
+            escape(stored.model),
+            f"{stored.entries:,}",
+            _size(stored.bytes),
             *(
-                "-" if one.uncounted == one.entries else f"{tokens:,}"
-                for tokens in (one.input_tokens, one.output_tokens)
+                "-" if stored.uncounted == stored.entries else f"{tokens:,}"
+                for tokens in (stored.input_tokens, stored.output_tokens)
             ),
-            f"{one.oldest[:10]}\n{one.newest[:10]}",
+            f"{stored.oldest[:10]}\n{stored.newest[:10]}",
         )
     Terminal().print(table)
     if found.batches != BatchStats():

@@ -63,7 +63,7 @@ COMMANDS = {
 }
 
 
-GROUPS = {  # of commands, as --help shows them
+GROUPS = {  # the groups of commands in --help
     "Question sets": (
         "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
         "evaluate", "export", "score",

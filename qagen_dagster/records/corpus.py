@@ -103,7 +103,7 @@ class Complexity(StrEnum):
             return (QuestionType.FACTUAL,)
         if self is Complexity.MODERATE:
             return (QuestionType.ANALYSIS, QuestionType.COMPARISON, QuestionType.INFERENCE)
-        return tuple(one for one in QuestionType if one is not QuestionType.FACTUAL)
+        return tuple(kind for kind in QuestionType if kind is not QuestionType.FACTUAL)
 
 
 class Strategy(StrEnum):

@@ -140,12 +140,12 @@ class EvaluationReport(Record, Generic[QuestionT]):
     @property
     def failed(self) -> int:
         """Questions without a result."""
-        return sum(bool(one.failure) for one in self.questions)
+        return sum(bool(question.failure) for question in self.questions)
 
     @property
     def unheard(self) -> int:
         """Questions that the next run asks again."""
-        return sum(one.unheard for one in self.questions)
+        return sum(question.unheard for question in self.questions)
 
     @staticmethod
     def key(combination: Combination, kind: Kind) -> str:

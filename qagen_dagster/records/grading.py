@@ -106,11 +106,11 @@ class AnswerGrade(Record):
 
     @property
     def grounded_sentences(self) -> tuple[str, ...]:
-        return tuple(one.sentence for one in self.sentences if one.status in _GROUNDED)
+        return tuple(graded.sentence for graded in self.sentences if graded.status in _GROUNDED)
 
     @property
     def ungrounded_sentences(self) -> tuple[str, ...]:
-        return tuple(one.sentence for one in self.sentences if one.status in UNGROUNDED)
+        return tuple(graded.sentence for graded in self.sentences if graded.status in UNGROUNDED)
 
 
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)

@@ -45,7 +45,7 @@ from qagen_dagster.settings import Settings
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 ROLES = tuple(role.value for role in EXAM_ROLES)
-_FORMATS = [one.name for one in BANK_EXPORTERS]
+_FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
@@ -97,22 +97,22 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
         )
     return ExamReport(
         exam=exam.key,
-        difficulties=tuple(one.value for one in exam.config.difficulties),
-        schemas={one.id: one.title for one in exam.schemas.values()}
-        | {one.part.schema_id: one.schema_title for one in found.sets},
+        difficulties=tuple(difficulty.value for difficulty in exam.config.difficulties),
+        schemas={schema.id: schema.title for schema in exam.schemas.values()}
+        | {part_set.part.schema_id: part_set.schema_title for part_set in found.sets},
         stats=found.stats,
         parts=tuple(parts),
     )
 
 
-def show(console: Console, one: ExamReport, assets: str) -> None:
+def show(console: Console, exam_report: ExamReport, assets: str) -> None:
     """Print a table of schemas and difficulties, then the failed attempts and the cost."""
-    stats = one.stats
+    stats = exam_report.stats
     table = Table(title=f"{escape(stats.name)}: {stats.accepted} accepted items, {stats.rejected} rejected")
-    for name in ("schema", *one.difficulties, "accepted"):
+    for name in ("schema", *exam_report.difficulties, "accepted"):
         table.add_column(name, justify="left" if name == "schema" else "right")
-    for schema, title in one.schemas.items():
-        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in one.difficulties]
+    for schema, title in exam_report.schemas.items():
+        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in exam_report.difficulties]
         every = stats.by_schema.get(schema, Counts())
         table.add_row(f"{schema} {escape(title)}", *map(_share, counts), _share(every))
     console.print(table)
@@ -126,7 +126,7 @@ def show(console: Console, one: ExamReport, assets: str) -> None:
         console.print(f"{stats.attempts} attempts, {stats.calls} model calls, {usd}")
     if stats.accepted:
         console.print(
-            f"items: {assets}/exams/{one.exam}/accepted.jsonl; exports: {assets}/exams/{one.exam}/exports/",
+            f"items: {assets}/exams/{exam_report.exam}/accepted.jsonl; exports: {assets}/exams/{exam_report.exam}/exports/",
             soft_wrap=True,
         )
 
@@ -162,9 +162,9 @@ def run_options(command: Command) -> Command:
         ),
         *(
             click.option(
-                f"--w-{one.value}", type=_SHARE, help=f"Relative weight of {one.value} items [exam.yaml]."
+                f"--w-{level.value}", type=_SHARE, help=f"Relative weight of {level.value} items [exam.yaml]."
             )
-            for one in Difficulty
+            for level in Difficulty
         ),
         click.option(
             "--max-designer-retries",
@@ -241,14 +241,14 @@ def run(
     prefixes = options.schema_prefixes or ("",)
     _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {  # of the parts to run; reports wrong options before any work
-        one.key: [
-            plan_part(space, part, options) for part in one.parts() if part.schema_id.startswith(prefixes)
+        exam.key: [
+            plan_part(space, part, options) for part in exam.parts() if part.schema_id.startswith(prefixes)
         ]
-        for one in chosen
+        for exam in chosen
     }
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, chosen, plans, options, progress, force=force)
-    _print([report(space, one) for one in chosen], settings, failures, as_json)
+    _print([report(space, exam) for exam in chosen], settings, failures, as_json)
     warn(exams.faults)
     return fail(failures)
 
@@ -260,7 +260,7 @@ def run(
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     """Show items, rejections and cost of each exam."""
     space, exams = Workspace(settings), load_exams(settings.corpora)
-    _print([report(space, one) for one in _chosen(exams, exam_key)], settings, [], as_json)
+    _print([report(space, exam) for exam in _chosen(exams, exam_key)], settings, [], as_json)
     warn(exams.faults)
 
 
@@ -287,19 +287,21 @@ def export(
     """Export an exam's bank to formats of other programs."""
     chosen = _chosen(load_exams(settings.corpora), exam_key)
     if len(chosen) > 1:
-        raise ConfigError(f"name one exam with --exam ({', '.join(one.key for one in chosen)})")
-    (one,) = chosen
-    bank = gather(Workspace(settings), one.key).bank
+        raise ConfigError(f"name one exam with --exam ({', '.join(exam.key for exam in chosen)})")
+    (exam,) = chosen
+    bank = gather(Workspace(settings), exam.key).bank
     if not bank.items:
-        raise StoreError(f"exam {one.key} has no items yet; make them with: qagen exam run --exam {one.key}")
+        raise StoreError(
+            f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
+        )
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
-    for exporter in (one for one in BANK_EXPORTERS if one.name in (formats or _FORMATS)):
+    for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
         for path, data in exporter.export(bank).items():
             write_output(output / path, data)
             written[exporter.name] = str(output / path)
     if as_json:
-        print_json({"exam": one.key, "items": len(bank.items), "files": written})
+        print_json({"exam": exam.key, "items": len(bank.items), "files": written})
         return
     for name, path in written.items():
         echo(f"{name}: {path}")
@@ -314,7 +316,9 @@ def _chosen(exams: Exams, key: str | None) -> list[Exam]:
 
 
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
-    weights = {one: wished[f"w_{one.value}"] for one in Difficulty if wished[f"w_{one.value}"] is not None}
+    weights = {
+        level: wished[f"w_{level.value}"] for level in Difficulty if wished[f"w_{level.value}"] is not None
+    }
     prefixes = tuple(part.strip() for part in ",".join(wished["schema"]).split(",") if part.strip())
     return ExamOptions(
         profile=profile,
@@ -331,7 +335,7 @@ def _options(profile: str | None, budget: Allowance | None, wished: dict[str, An
 
 
 def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
-    schemas = sorted({part.schema_id for one in chosen for part in one.parts()})
+    schemas = sorted({part.schema_id for exam in chosen for part in exam.parts()})
     for prefix in prefixes:
         if not any(schema.startswith(prefix) for schema in schemas):
             raise ConfigError(f"--schema: no schema begins with {prefix!r} (schemas: {', '.join(schemas)})")
@@ -349,7 +353,7 @@ def _materialize(
     """Make what is out of date: the schemas, parts and banks of the exams, and the catalog. Returns a line for each failure."""
     due: dict[str, list[PartPlan]] = {}
     for key, parts in plans.items():
-        due[key] = [one for one in parts if (force and one.slots > 0) or not is_part_current(space, one)]
+        due[key] = [plan for plan in parts if (force and plan.slots > 0) or not is_part_current(space, plan)]
         others = sum(plan.others for plan in parts)
         if others:
             progress.note(
@@ -357,12 +361,12 @@ def _materialize(
             )
     unread: list[str] = []
     stale: list[str] = []
-    for one in chosen:
-        if space.store.get(ItemBank.file_key(one.key, "schemas.json")) != schema_library(one):
-            unread.append(one.key)
-        gone = replaces_all(options) and former_parts(space, one)
-        if due[one.key] or not is_bank_current(space, one.key) or gone:
-            stale.append(one.key)
+    for exam in chosen:
+        if space.store.get(ItemBank.file_key(exam.key, "schemas.json")) != schema_library(exam):
+            unread.append(exam.key)
+        gone = replaces_all(options) and former_parts(space, exam)
+        if due[exam.key] or not is_bank_current(space, exam.key) or gone:
+            stale.append(exam.key)
     if not unread and not stale:
         progress.note("everything is up to date")
         return []
@@ -400,8 +404,8 @@ def _make_bank(
 
 def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:
     if as_json:
-        rows = [one.model_dump(mode="json") for one in reports]
+        rows = [exam_report.model_dump(mode="json") for exam_report in reports]
         print_json({"ok": not failures, "failures": failures, "exams": rows})
         return
-    for one in reports:
-        show(Terminal(), one, settings.assets)
+    for exam_report in reports:
+        show(Terminal(), exam_report, settings.assets)

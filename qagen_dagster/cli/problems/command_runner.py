@@ -41,7 +41,7 @@ from qagen_dagster.records.problems.result import ProblemRecord, Stage
 from qagen_dagster.settings import Settings
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path)  # of references: a missing one is a warning, not an error
+FOLDER = click.Path(path_type=Path)  # with references; a missing folder is a warning, not an error
 FORMATS = OneOf(Format)
 
 image_option = click.option(
@@ -156,7 +156,7 @@ def _spread(words: list[str], option: str) -> list[str]:
             open_ = False
             found.append(word)
         elif open_:
-            found += [part for one in word.split(",") if one for part in (option, one)]
+            found += [part for value in word.split(",") if value for part in (option, value)]
         else:
             found.append(word)
     return found
@@ -195,10 +195,10 @@ def carry_out(
         compiler=engine_compiler(),
         references=references,
     )
-    blind = next((fault for one in problems if (fault := vision_fault(plan, one))), "")
+    blind = next((fault for problem in problems if (fault := vision_fault(plan, problem))), "")
     if blind:
         raise ConfigError(blind)
-    ids = [one.id for one in problems]
+    ids = [problem.id for problem in problems]
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
         progress.begin(len(ids))
         progress.say(f"{len(ids)} problems")
@@ -208,7 +208,7 @@ def carry_out(
             progress.done()
 
         outcome = run_stages(space, plan, ids, wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
-    records = tuple(gather_record(space, plan, one) for one in problems)
+    records = tuple(gather_record(space, plan, problem) for problem in problems)
     stops = [f"{name}: {why}" for name, why in outcome.failed.items()]
     stops += [f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped]
     errors, warnings = sorted_out(records, everything=everything)
@@ -217,23 +217,23 @@ def carry_out(
 
 def name_of(problems: tuple[Problem, ...]) -> str:
     """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
-    files = sorted({one.source_path.partition("#")[0] for one in problems})
-    return f"files-{fingerprint([str(Path(one).resolve()) for one in files])[:16]}"
+    files = sorted({problem.source_path.partition("#")[0] for problem in problems})
+    return f"files-{fingerprint([str(Path(file).resolve()) for file in files])[:16]}"
 
 
 def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[list[str], list[str]]:
     """The lines of errors and of warnings. With `everything`, a task that does not suit its problem is only a warning."""
-    refused = {line for one in records for line in refusals(one)} if everything else set[str]()
-    failed = [line for one in records for line in failures(one)]
-    warned = [f"{one.id}: {line}" for one in records for task in one.tasks for line in task.warnings]
+    refused = {line for record in records for line in refusals(record)} if everything else set[str]()
+    failed = [line for record in records for line in failures(record)]
+    warned = [f"{record.id}: {line}" for record in records for task in record.tasks for line in task.warnings]
     warned += [line for line in failed if line in refused]
     return [line for line in failed if line not in refused], warned
 
 
 def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
     """Print each line once on stderr; a message that many problems share names only the first. Returns the exit code."""
-    warn(_gathered(" ".join(one.split()) for one in warnings))
-    return fail(_gathered(" ".join(one.split()) for one in errors))
+    warn(_gathered(" ".join(line.split()) for line in warnings))
+    return fail(_gathered(" ".join(line.split()) for line in errors))
 
 
 def _gathered(lines: Iterable[str]) -> Iterator[str]:
@@ -279,7 +279,7 @@ def json_record(
     records: Sequence[ProblemRecord], errors: Sequence[str], warnings: Sequence[str]
 ) -> dict[str, object]:
     """What --json prints."""
-    rows = [one.model_dump(mode="json") for one in records]
+    rows = [record.model_dump(mode="json") for record in records]
     return {"ok": not errors, "failures": list(errors), "warnings": list(warnings), "problems": rows}
 
 

@@ -62,7 +62,7 @@ from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
 @click.option(
     "--variants",
     multiple=True,
-    type=OneOf([one for one in VariantKind if one is not VariantKind.MULTI]),
+    type=OneOf([kind for kind in VariantKind if kind is not VariantKind.MULTI]),
     help="Kinds of variants to make, separated by spaces. Default: none.",
 )
 @count_option("variants of each kind")
@@ -122,11 +122,11 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     if request.as_json:
         print_json(json_record(done.records, done.errors, done.warnings))
     else:
-        for one in done.records:
-            made = one.detail
-            if one.end is ProblemEnd.ACCEPTED:
-                made = ", ".join(item.made for item in items_of(one))
-            echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}")
+        for record in done.records:
+            made = record.detail
+            if record.end is ProblemEnd.ACCEPTED:
+                made = ", ".join(item.made for item in items_of(record))
+            echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}")
         echo(f"{request.output}: {told_bank(bank)}")
     return tell(done.warnings, done.errors)
 

@@ -132,7 +132,7 @@ def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
     asking = _combinations(found.of(Product.QUESTIONS))
     to_read = found.of(Product.DOCUMENTS)
     probe = in_background(lambda: refused(space, asking, options, work.spending_id))
-    work.announce(one.partition for one in to_read)
+    work.announce(task.partition for task in to_read)
     begun = in_background(lambda: _begin(work, scope, (found, kept), probe))
     failures: list[str] = []
     with open_quietly(space, progress, work) as graph:
@@ -145,8 +145,8 @@ def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
         found, kept = begun.result()
         progress.begin(len(to_read) + len(found.tasks))
         progress.watch(work.document_counts)
-        for one in _combinations(found.due(Product.QUESTIONS)):
-            failures += graph.questions(one, options)
+        for combination in _combinations(found.due(Product.QUESTIONS)):
+            failures += graph.questions(combination, options)
         failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
     return failures + kept
@@ -172,16 +172,18 @@ def _to_run(space: Workspace, scope: Scope) -> tuple[OutOfDate, list[str]]:
     if scope.options.replace:
         return found, []
     kept: dict[str, str] = {}
-    for one in _combinations(found.of(Product.QUESTIONS)):
-        why = why_kept(space, one, scope.options)
+    for combination in _combinations(found.of(Product.QUESTIONS)):
+        why = why_kept(space, combination, scope.options)
         if why is not None:
-            kept[one.key] = why
-    rest = (one for one in found.tasks if one.product is not Product.QUESTIONS or one.partition not in kept)
+            kept[combination.key] = why
+    rest = (
+        task for task in found.tasks if task.product is not Product.QUESTIONS or task.partition not in kept
+    )
     return replace(found, tasks=tuple(rest)), [f"{key}: {why}" for key, why in kept.items()]
 
 
 def _combinations(tasks: Iterable[Task]) -> tuple[Combination, ...]:
-    return tuple(Combination.from_key(one.partition) for one in tasks)
+    return tuple(Combination.from_key(task.partition) for task in tasks)
 
 
 def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
@@ -204,13 +206,13 @@ def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> l
 def _print(space: Workspace, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
     settings, distinct = space.settings, distinct_questions(space, reports)
     if as_json:
-        rows = [one.model_dump(mode="json") for one in reports]
+        rows = [state.model_dump(mode="json") for state in reports]
         totals = {"distinct_questions": distinct}
         print_json({"ok": not failures, "failures": failures, "combinations": rows} | totals)
         return
     console = Terminal()
     console.print(as_table(reports))
-    accepted = sum(one.accepted for one in reports)
+    accepted = sum(state.accepted for state in reports)
     console.print(
         f"{accepted} accepted questions, {distinct} of them distinct, in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
@@ -222,15 +224,15 @@ def _print(space: Workspace, reports: list[CombinationReport], failures: list[st
 def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator[str]:
     """A line for each of the first files of a corpus that none of its modes can use, and one for the number of the others."""
     modes: dict[str, set[Mode]] = {}
-    for one in combinations:
-        modes.setdefault(one.corpus, set()).add(one.mode)
+    for combination in combinations:
+        modes.setdefault(combination.corpus, set()).add(combination.mode)
     for corpus, asked in modes.items():
         usable = USABLE if Mode.VISUAL in asked else (Outcome.PARSED,)
         known = space.store.exists(CorpusIndex.key(corpus))
-        bad = [one for one in space.entries(corpus) if one.outcome not in usable] if known else []
-        for one in bad[:_NAMED]:
-            yield f"{corpus}/documents/{one.source}: {one.outcome}" + (
-                f", {one.detail}" if one.detail else ""
+        bad = [entry for entry in space.entries(corpus) if entry.outcome not in usable] if known else []
+        for entry in bad[:_NAMED]:
+            yield f"{corpus}/documents/{entry.source}: {entry.outcome}" + (
+                f", {entry.detail}" if entry.detail else ""
             )
         if bad[_NAMED:]:
             yield f"{corpus}: {len(bad) - _NAMED} more documents cannot be used; see: qagen documents --corpus {corpus}"
@@ -258,7 +260,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
     validated = store.find_head(questions, ValidatedSet, QAPair)
     removed = validated.removed if validated else ()
     asked = asked_questions(space, combination) if validated else []
-    rejected = Counter(one.rejection_reason.value for one in removed)
+    rejected = Counter(question.rejection_reason.value for question in removed)
     outcomes: Counter[str] = Counter()
 
     def read() -> Iterator[CallSummary]:
@@ -266,7 +268,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
             outcomes[document.end.value] += 1
             if document.result_key is not None:
                 result = store.read(document.result_key, GenerationResult)
-                rejected.update(one.rejection_reason.value for one in result.rejected)
+                rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
                 yield from result.calls
 
     prices = unique_prices(chain(read(), validated.calls if validated else ()))
@@ -289,13 +291,13 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
 def asked_questions(space: Workspace, combination: Combination) -> list[str]:
     """The normalised texts of the accepted questions."""
     rows = space.store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair)
-    return [normalise(one.question) for one in rows]
+    return [normalise(row.question) for row in rows]
 
 
 def distinct_questions(space: Workspace, reports: Sequence[CombinationReport]) -> int:
     """The number of different questions in all sets together: the textual and the visual set may have a question in common."""
-    combinations = (Combination.from_key(one.combination) for one in reports if one.accepted)
-    return len({text for one in combinations for text in asked_questions(space, one)})
+    combinations = (Combination.from_key(state.combination) for state in reports if state.accepted)
+    return len({text for combination in combinations for text in asked_questions(space, combination)})
 
 
 def as_table(reports: Sequence[CombinationReport]) -> Table:
@@ -304,27 +306,27 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
     table.add_column("combination", overflow="fold", ratio=1)
     for name in ("documents", "accepted", "rejected", "calls", "cost"):
         table.add_column(name, justify="right", no_wrap=True)
-    for one in reports:
+    for state in reports:
         details = (
-            f"documents by outcome: {_counts(one.outcomes)}\nrejected by reason: {_counts(one.rejected)}"
+            f"documents by outcome: {_counts(state.outcomes)}\nrejected by reason: {_counts(state.rejected)}"
         )
         table.add_row(
-            f"[bold]{one.combination}[/bold]\n[dim]{details}[/dim]",
-            str(one.documents),
-            str(one.accepted),
-            str(sum(one.rejected.values())),
-            str(one.model_calls),
-            _cost(one),
+            f"[bold]{state.combination}[/bold]\n[dim]{details}[/dim]",
+            str(state.documents),
+            str(state.accepted),
+            str(sum(state.rejected.values())),
+            str(state.model_calls),
+            _cost(state),
         )
     return table
 
 
-def _cost(one: CombinationReport) -> str:
+def _cost(state: CombinationReport) -> str:
     """The cost. It is a minimum if a budget ended a candidate, because the results lack the calls for that candidate."""
-    if one.usd is None:
+    if state.usd is None:
         return "unknown"
-    least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in one.outcomes else ""
-    return f"{least}${one.usd:.4f}"
+    least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in state.outcomes else ""
+    return f"{least}${state.usd:.4f}"
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -50,7 +50,7 @@ class OpenAIClient(SdkClient[openai.OpenAI]):
 
 
 def usage_of(body: dict[str, Any], read: str, written: str) -> Usage:
-    """The token counts of `body`, whose server calls its input `read` and its output `written`."""
+    """The token counts of `body`. Its server names the input `{read}_tokens` and the output `{written}_tokens`."""
     return Usage(
         input_tokens=sdk_client.count(body, "usage", f"{read}_tokens"),
         output_tokens=sdk_client.count(body, "usage", f"{written}_tokens"),

@@ -112,7 +112,7 @@ def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> Mo
     if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
         return from_error_body(name, body.get("error"), secret)
     lists = (body.get(key) for key in ("choices", "output", "content"))
-    parts = [one for found in lists if isinstance(found, list) for one in cast("list[object]", found)]
+    parts = [part for found in lists if isinstance(found, list) for part in cast("list[object]", found)]
     for part in (body, body.get("incomplete_details"), *parts):
         fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
         ends = {key: str(fields.get(key)) for key in ("finish_reason", "stop_reason", "status", "reason")}
@@ -230,7 +230,7 @@ def _codes(body: object) -> str:
     return " ".join(str(fields[key]) for key in ("code", "type", "status") if fields.get(key)) + " " + inner
 
 
-MAX_BYTES = 256_000_000  # of a model's response, an embedding response or a batch file
+MAX_BYTES = 256_000_000  # the largest response of a model or an embedder, and the largest batch file
 _PIECE = 65_536  # decoded bytes between two looks at the clock
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 
@@ -244,7 +244,7 @@ def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
     http: Any = getattr(client, "_client", None)
     if http is not None:
         http._transport = LimitedTransport(http._transport, limit)
-        http._mounts = {key: one and LimitedTransport(one, limit) for key, one in http._mounts.items()}
+        http._mounts = {key: inner and LimitedTransport(inner, limit) for key, inner in http._mounts.items()}
 
 
 class LimitedTransport(httpx.BaseTransport):
@@ -396,12 +396,12 @@ class SdkClient(Generic[C]):
             text = f"connection failed ({type(cause).__name__})"
             if isinstance(cause, TimeoutError):  # our deadline; an SDK may report it like this
                 text = f"no response within {round(seconds, 1):g} s"
-            elif type(cause).__name__ == "DecodingError":  # of the limit for bodies
+            elif type(cause).__name__ == "DecodingError":  # the body is too large, or has another encoding
                 text = str(cause)
             elif "CERTIFICATE_VERIFY_FAILED" in str(cause):
                 text = "its certificate is not trusted (SSL_CERT_FILE names a file of further authorities)"
             failure = TransientModelError(self.scrub(f"{name}: {text}"))
-        except UnicodeEncodeError:  # of a header: the SDKs make some from variables of the environment
+        except UnicodeEncodeError:  # in a header: the SDKs make some from variables of the environment
             failure = PermanentModelError(
                 f"{name}: a header has characters outside ASCII: see the variables of its SDK"
             )
@@ -428,7 +428,7 @@ class SdkClient(Generic[C]):
         return shaped(shape, body)
 
     def scrub(self, text: str) -> str:
-        """As `faults.scrub`, without the key of this client."""
+        """`text` as the function `scrub` returns it, without the key of this client."""
         return scrub(text, self._key)
 
 

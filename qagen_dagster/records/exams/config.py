@@ -87,17 +87,17 @@ class ExamConfig(Record):
         """Replaces a number such as in `easy: 0.3` by a weight with the default meaning."""
         if not isinstance(value, dict):
             return value
-        return {key: _full(key, one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {key: _full(key, setting) for key, setting in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
     @model_validator(mode="after")
     def _some_weight(self) -> ExamConfig:
-        if not any(one.weight for one in self.difficulties.values()):
+        if not any(difficulty.weight for difficulty in self.difficulties.values()):
             raise ValueError("difficulties: every weight is 0")
         return self
 
 
 def _full(key: object, value: object) -> object:
-    known = next((one for name, one in DEFAULT_DIFFICULTIES.items() if name == key), None)
+    known = next((default for name, default in DEFAULT_DIFFICULTIES.items() if name == key), None)
     if known is None or isinstance(value, DifficultyConfig):
         return value
     if isinstance(value, dict):

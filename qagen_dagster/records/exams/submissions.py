@@ -68,7 +68,7 @@ def as_severity(value: object) -> object:
     word = "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
     if word in ("", "none", "null", "n/a"):
         return None
-    return word if word in {one.value for one in Severity} else Severity.UNKNOWN.value
+    return word if word in {severity.value for severity in Severity} else Severity.UNKNOWN.value
 
 
 _SaidVerdict = Annotated[

@@ -11,7 +11,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Name
 from qagen_dagster.records.problems.item import Format, QuestionKind, VariantKind
 
-MOST_VARIANTS = 20  # of one kind, and alternates
+MOST_VARIANTS = 20  # variants of one kind of one problem; also the most alternate solutions
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 SUFFIXES = (*IMAGES, ".pdf", ".tex")
 
@@ -86,7 +86,7 @@ class ProblemSetConfig(Record):
         for name, values in (("variants", self.variants), ("conversions", self.conversions)):
             if len(set(values)) != len(values):
                 raise ValueError(f"{name} holds something twice")
-        files = [(one.file, one.pages, one.range) for one in self.sources]
+        files = [(source.file, source.pages, source.range) for source in self.sources]
         if len(set(files)) != len(files):
             raise ValueError("sources holds something twice")
         return self

@@ -132,17 +132,17 @@ def _as_diagram(value: object) -> object:
 _SaidKind = Annotated[
     QuestionKind,
     BeforeValidator(_as_word),
-    WithJsonSchema({"type": "string", "enum": [one.value for one in QuestionKind]}),
+    WithJsonSchema({"type": "string", "enum": [kind.value for kind in QuestionKind]}),
 ]
 _SaidDifficulty = Annotated[
     Difficulty,
     BeforeValidator(_as_word),
-    WithJsonSchema({"type": "string", "enum": [one.value for one in Difficulty]}),
+    WithJsonSchema({"type": "string", "enum": [difficulty.value for difficulty in Difficulty]}),
 ]
 _SaidDiagram = Annotated[
     DiagramKind,
     BeforeValidator(_as_diagram),
-    WithJsonSchema({"type": "string", "enum": [one.value for one in DiagramKind]}),
+    WithJsonSchema({"type": "string", "enum": [kind.value for kind in DiagramKind]}),
 ]
 
 

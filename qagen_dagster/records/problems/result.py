@@ -230,7 +230,7 @@ class ProblemRecord(Record):
     def flagged(self) -> bool:
         """Whether a person should look at it: the classification is unsure, or something is missing."""
         unsure = self.classification is not None and self.classification.flagged
-        return unsure or any(one.warnings for one in self.tasks)
+        return unsure or any(task.warnings for task in self.tasks)
 
 
 class ProblemBank(Record):
@@ -248,12 +248,12 @@ class ProblemBank(Record):
 
     @property
     def accepted(self) -> tuple[ProblemRecord, ...]:
-        return tuple(one for one in self.finished if ORIGINAL not in one.withdrawn)
+        return tuple(problem for problem in self.finished if ORIGINAL not in problem.withdrawn)
 
     @property
     def finished(self) -> tuple[ProblemRecord, ...]:
         """The accepted problems, also those that reviewers rejected."""
-        return tuple(one for one in self.problems if one.end is ProblemEnd.ACCEPTED)
+        return tuple(problem for problem in self.problems if problem.end is ProblemEnd.ACCEPTED)
 
     @staticmethod
     def file_key(problem_set: str, path: str) -> str:

@@ -83,7 +83,7 @@ class RunDocument(Record):
     accepted: int = 0
     rejected: int = 0
     validated: int | None = None  # candidates with a verdict
-    passed: int | None = None  # of those
+    passed: int | None = None  # candidates whose verdict is positive
     rejected_by_reason: dict[str, int] | None = None
     accepted_by_type: dict[str, int] | None = None
     reused: bool | None = None  # whether an earlier run made the result and paid for it
@@ -107,7 +107,7 @@ class RunDocument(Record):
     def made(cls, run_id: str, result: GenerationResult) -> Self:
         """The numbers of `result` in the run `run_id`, which made or reused it."""
         reused = result.run_id != run_id
-        controlled = {one.attempt_number for one in result.rejected if one.rejection_reason in CONTROLLED}
+        controlled = {pair.attempt_number for pair in result.rejected if pair.rejection_reason in CONTROLLED}
         return cls(
             document_id=result.document_id,
             document_version=result.document_version,
@@ -116,9 +116,9 @@ class RunDocument(Record):
             accepted=len(result.accepted),
             rejected=len(result.rejected),
             validated=len(result.verdicts),
-            passed=sum(one.passed and one.attempt not in controlled for one in result.verdicts),
-            rejected_by_reason=Counter(one.rejection_reason.value for one in result.rejected),
-            accepted_by_type=Counter(one.question_type for one in result.accepted),
+            passed=sum(verdict.passed and verdict.attempt not in controlled for verdict in result.verdicts),
+            rejected_by_reason=Counter(pair.rejection_reason.value for pair in result.rejected),
+            accepted_by_type=Counter(accepted.question_type for accepted in result.accepted),
             reused=reused,
             spent=None if reused else Spent.on(result.calls),
         )

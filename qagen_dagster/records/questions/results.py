@@ -82,7 +82,7 @@ class QAPair(Record):
     def labels(self) -> tuple[str, ...]:
         """The labels of the visuals that the question or its evidence names."""
         return tuple(
-            dict.fromkeys((*self.content_refs, *(one.visual for one in self.evidence if one.visual)))
+            dict.fromkeys((*self.content_refs, *(quote.visual for quote in self.evidence if quote.visual)))
         )
 
 
@@ -296,7 +296,9 @@ class ValidatedSet(Record):
     run_id: str
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
-    undecided: int = 0  # of the removed questions: those that were not compared because the budget ended; the next run compares them
+    undecided: int = (
+        0  # removed questions that were not compared because the budget ended; the next run compares them
+    )
     calls: tuple[CallSummary, ...] = ()
     review: AppliedReview | None = None  # None: there were no decisions
 

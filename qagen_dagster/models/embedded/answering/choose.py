@@ -48,7 +48,7 @@ MISMATCHES = (
     *(f"elsewhere_{kind}" for kind in _KINDS),  # words that are not in the sentence, but in another one
     *(f"absent_{kind}" for kind in _KINDS),  # words that are nowhere in the text
     *(f"far_{kind}" for kind in _FAR),  # words that are neither in the sentence nor in the two before it
-    *(f"least_{kind}" for kind in _SOFT), "least", "mean",  # of the words' largest cosines in the sentence
+    *(f"least_{kind}" for kind in _SOFT), "least", "mean",  # the least and the mean of the words' best cosines in the sentence
     "denial_added", "denial", "opposite", "other_modifier", "other_party", "exchanged", "better_sentence", "length",
 )  # fmt: skip
 _DENIAL = word_set("not no never none without n't neither nor nobody nothing hardly")
@@ -106,13 +106,13 @@ def _kind(word: Token) -> str:
     return {"VERB": "verb", "ADJ": "quality", "ADV": "quality"}.get(word.pos_, "noun")
 
 
-def _covered(words: Sequence[Token], one: Sentence) -> float:
+def _covered(words: Sequence[Token], sentence: Sentence) -> float:
     """The share of the words that the sentence has, too."""
-    return sum(bool(one.said.intersection(keys(word))) for word in words) / max(1, len(words))
+    return sum(bool(sentence.said.intersection(keys(word))) for word in words) / max(1, len(words))
 
 
 def _structure(
-    words: Sequence[Token], one: Sentence, here: frozenset[str], near: frozenset[str], answer: range
+    words: Sequence[Token], sentence: Sentence, here: frozenset[str], near: frozenset[str], answer: range
 ) -> Counter[str]:
     """Counts words of the question that stand in another relation in the sentence.
 
@@ -124,8 +124,8 @@ def _structure(
         if not word_keys & near:
             head = word.head.head if word.dep_ == "pobj" else word.head
             found["other_party"] += word.dep_ in _PARTIES and bool(here.intersection(keys(head)))
-            found["other_modifier"] += word.dep_ in _MODIFIERS and _modified(word.head, one, answer)
-        same = next((token for token in one.doc if word_keys & one.words[token.i]), None)
+            found["other_modifier"] += word.dep_ in _MODIFIERS and _modified(word.head, sentence, answer)
+        same = next((token for token in sentence.doc if word_keys & sentence.words[token.i]), None)
         roles = {
             token.dep_ == "nsubj" for token in (word, same) if token is not None and token.dep_ in _PARTIES
         }
@@ -133,11 +133,12 @@ def _structure(
     return found
 
 
-def _modified(head: Token, one: Sentence, answer: range) -> bool:
+def _modified(head: Token, sentence: Sentence, answer: range) -> bool:
     """Whether the sentence has the word `head` outside the answer, with any modifier."""
     head_keys = frozenset(keys(head))
     same = next(
-        (token for token in one.doc if token.i not in answer and head_keys & one.words[token.i]), None
+        (token for token in sentence.doc if token.i not in answer and head_keys & sentence.words[token.i]),
+        None,
     )
     return same is not None and any(child.dep_ in _MODIFIERS for child in same.children)
 
@@ -261,8 +262,8 @@ class Measured:
     parsed: Mapping[int, Sentence]
 
     def text(self, row: int) -> str:
-        one = self.table.candidates[row]
-        return self.sentences[one.sentence].spans.text(one.row)
+        candidate = self.table.candidates[row]
+        return self.sentences[candidate.sentence].spans.text(candidate.row)
 
 
 def choose(question: str, sentences: Sequence[str], fitted: Weights | None = None) -> Short | None:
@@ -272,11 +273,11 @@ def choose(question: str, sentences: Sequence[str], fitted: Weights | None = Non
     if not found.table.candidates:
         return None
     row, agreed = agreeing(found, model.scores(found.table))
-    one = found.table.candidates[row]
-    spans = found.sentences[one.sentence].spans
-    span = spans.doc[int(spans.start[one.row]) : int(spans.end[one.row])]
+    candidate = found.table.candidates[row]
+    spans = found.sentences[candidate.sentence].spans
+    span = spans.doc[int(spans.start[candidate.row]) : int(spans.end[candidate.row])]
     return Short(
-        span.text, found.numbers[one.sentence], span.start_char, span.end_char, model.chance(signs(found, row, agreed)),
+        span.text, found.numbers[candidate.sentence], span.start_char, span.end_char, model.chance(signs(found, row, agreed)),
         found.question.wants,
     )  # fmt: skip
 
@@ -294,7 +295,7 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
     made = {number: ready(sentences[number]) for number in near}
     wanted = wanted_of(asked, vectors, list(made.values()))
-    met = {number: match(one, wanted) for number, one in made.items()}
+    met = {number: match(sentence, wanted) for number, sentence in made.items()}
     fit = {
         number: 0.4 * met[number].share + 0.3 * cosines[number] + 0.3 * met[number].late for number in near
     }
@@ -327,10 +328,10 @@ def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
 
 def signs(found: Measured, row: int, agreed: float) -> tuple[float, ...]:
     """The values of SIGNS for the candidate `row`."""
-    one = found.table.candidates[row]
-    spans = found.sentences[one.sentence].spans
-    start, end = int(spans.start[one.row]), int(spans.end[one.row])
-    place = list(found.parsed).index(found.numbers[one.sentence])
+    candidate = found.table.candidates[row]
+    spans = found.sentences[candidate.sentence].spans
+    start, end = int(spans.start[candidate.row]), int(spans.end[candidate.row])
+    place = list(found.parsed).index(found.numbers[candidate.sentence])
     amiss = mismatches(found.question, found.vectors, list(found.parsed.values()), place, start, end)
     return (agreed, *(float(found.table.numbers[row, column]) for column in _SIGN_COLUMNS), *amiss)
 

@@ -53,7 +53,9 @@ class Match:
 def wanted_of(question: Question, vectors: Vectors, sentences: Sequence[Sentence]) -> Wanted:
     """The question's words; a word weighs more the fewer `sentences` contain it."""
     words = tuple(frozenset(keys(question.doc[index])) for index in question.content)
-    counts = Counter(index for one in sentences for index, word in enumerate(words) if word & one.said)
+    counts = Counter(
+        index for sentence in sentences for index, word in enumerate(words) if word & sentence.said
+    )
     weights = [math.log(1 + len(sentences) / (0.5 + counts[index])) for index in range(len(words))]
     return Wanted(words, vectors[list(question.content)], np.array(weights, dtype=np.float32))
 
@@ -151,11 +153,11 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
     candidates: list[Candidate] = []
     numbers: list[Numbers] = []
     categories: list[tuple[str, ...]] = []
-    for number, (sentence, one) in enumerate(zip(context.sentences, met, strict=True)):
+    for number, (sentence, matched) in enumerate(zip(context.sentences, met, strict=True)):
         spans = sentence.spans
         if not len(spans):
             continue
-        work = _work(question, vectors, sentence, one, wanted)
+        work = _work(question, vectors, sentence, matched, wanted)
         same = np.repeat(about[number][None, :], len(spans), axis=0)
         columns = [*_matches(work), *_nearness(work), *_tree(work), *_meaning(work)]
         own = np.stack([column.astype(np.float32).reshape(len(spans)) for column in columns], axis=1)
@@ -167,22 +169,22 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
 
 
 def _sentence_numbers(context: Context, met: Sequence[Match], wanted: Wanted) -> Numbers:
-    shares = np.array([one.share for one in met], dtype=np.float32)
+    shares = np.array([matched.share for matched in met], dtype=np.float32)
     cosines = np.array(context.cosines, dtype=np.float32)
-    lates = np.array([one.late for one in met], dtype=np.float32)
+    lates = np.array([matched.late for matched in met], dtype=np.float32)
     sums = 0.4 * shares + 0.3 * cosines + 0.3 * lates
     ranks = np.empty(len(sums), dtype=np.float32)
     ranks[np.argsort(-sums, kind="stable")] = np.arange(len(sums))
     lead = float(sums.max() - np.sort(sums)[-2]) if len(sums) > 1 else float(sums.max(initial=0.0))
     rows: list[list[float]] = []
-    for at, (one, sentence) in enumerate(zip(met, context.sentences, strict=True)):
+    for at, (matched, sentence) in enumerate(zip(met, context.sentences, strict=True)):
         earlier, later = context.before[at], context.after[at]
         before = match(earlier, wanted) if earlier else None
         after = match(later, wanted) if later else None
         said = sentence.said | (earlier.said if earlier else frozenset[str]())
         rows.append([
-            one.share, float(cosines[at]), one.late, one.share - float(shares.max()), float(cosines[at] - cosines.max()),
-            one.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
+            matched.share, float(cosines[at]), matched.late, matched.share - float(shares.max()), float(cosines[at] - cosines.max()),
+            matched.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
             share_of(said, wanted), before.late if before else 0.0, float(len(sentence.doc)), float(context.first[at]),
             float(sums[at]), float(sums[at] - sums.max()), lead,
         ])  # fmt: skip

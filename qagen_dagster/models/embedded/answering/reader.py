@@ -145,8 +145,8 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
     if formed is not None and formed[1]:
         return _submit(formed[0], shown)
     spoken = _from_prose(asked, pieces, fitted)
-    likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
-    best = next((one for one in likely if one.answerable), likely[0] if likely else None)
+    likely = [answer for answer in (spoken, formed[0] if formed else None) if answer is not None]
+    best = next((answer for answer in likely if answer.answerable), likely[0] if likely else None)
     return _submit(best, shown)
 
 
@@ -162,7 +162,7 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
     """
     known: dict[int, Line] = {}
     parts: list[dict[int, Line]] = []
-    for _, lines in sorted(shown, key=lambda one: one[0]):
+    for _, lines in sorted(shown, key=lambda excerpt: excerpt[0]):
         parts.append({})
         for line in lines:
             there = known.setdefault(line.number, line)
@@ -306,7 +306,9 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
         and bool(best.unit.label) == bool(hit.unit.label)
         and bool(best.unit.cells) == bool(hit.unit.cells)
     ]
-    other = next((one for one in rivals if not (_compared(text, one)[0] or _compared(one, text)[0])), None)
+    other = next(
+        (rival for rival in rivals if not (_compared(text, rival)[0] or _compared(rival, text)[0])), None
+    )
     note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f})"
     if other is not None:
         note += f"; also possible: {other[:120]}"

@@ -94,9 +94,9 @@ def _labelled(block: Block, passage: Passage) -> tuple[str, str]:
 _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
 )
-LEXICAL_WEIGHT = 0.65  # of the share of words in a score; the cosine has the rest
+LEXICAL_WEIGHT = 0.65  # how much the share of words counts in a score; the rest is the cosine
 TITLE_WEIGHT = (
-    0.2  # of a word of the title: most pieces are about the title's subject, whether they name it or not
+    0.2  # how much a word of the title counts: most pieces are about its subject, whether they name it or not
 )
 CANDIDATES = 8  # pieces with the largest share of words, whose cosines are computed
 CACHED_VECTORS = 20_000

@@ -14,7 +14,7 @@ from qagen_dagster.models.embedded.answering.question import is_content, keys
 from qagen_dagster.models.embedded.text.grammar import parse
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors, shared
 
-MOST_TOKENS = 22  # of a candidate
+MOST_TOKENS = 22  # tokens of the longest candidate
 _LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")
 _TRAILING = ("CCONJ", "ADP", "DET")
 _CUT_BEFORE = ("conj", "cc", "relcl", "acl", "appos", "punct", "prep", "advcl", "npadvmod", "agent")

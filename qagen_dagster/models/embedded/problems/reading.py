@@ -65,9 +65,9 @@ def numerals_of(latex: str) -> tuple[Numeral, ...]:
     if _GLUED.search(code) or re.search(r"\d\{?,\}?\d{3}(?!\d)", code):
         raise UnableError("numbers are written in a way that cannot be replaced safely")
     return tuple(
-        Numeral(one.start(), one.end(), one.group(), numeral_value(one.group()))
-        for one in _TOKEN.finditer(code)
-        if one.group("number")
+        Numeral(token.start(), token.end(), token.group(), numeral_value(token.group()))
+        for token in _TOKEN.finditer(code)
+        if token.group("number")
     )
 
 
@@ -134,9 +134,9 @@ def chains_of(item: str, start: int, end: int) -> tuple[Chain, ...]:
     for formula in _FORMULA.finditer(code_of(item), start, end):
         name = formula.lastgroup or "dollar"
         for sides in _cut(item, *formula.span(name)):
-            numeric = tuple(one for one in sides if one.value is not None)
+            numeric = tuple(side for side in sides if side.value is not None)
             if numeric and len(sides) > 1:
-                found.append(Chain(tuple(one for one in sides if one.value is None), numeric))
+                found.append(Chain(tuple(side for side in sides if side.value is None), numeric))
     return tuple(found)
 
 

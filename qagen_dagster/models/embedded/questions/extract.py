@@ -141,7 +141,7 @@ def candidates(lines: tuple[Line, ...], context: Context) -> tuple[Candidate, ..
     """Candidates of consecutive lines, the best ones first and of all families in turn."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(context, plain=plain_words(lines), names=name_words(lines))
-    found = (replace(one, frame=one.frame or context.frame()) for one in proposals(blocks, context))
+    found = (replace(draft, frame=draft.frame or context.frame()) for draft in proposals(blocks, context))
     good = [candidate for candidate in found if refusal(candidate, context) is None]
     return tuple(interleave(one_per_sentence(without_rivals(good))))
 

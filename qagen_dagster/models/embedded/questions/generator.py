@@ -95,7 +95,7 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
     """Candidates for all visuals whose lines are known."""
     found: list[Candidate] = []
     named: list[Table] = []
-    labels: dict[int, str] = {}  # of the visual to which a line belongs
+    labels: dict[int, str] = {}  # by line: the label of the visual that contains it
     for visual in visuals:
         if visual.start_line is None or visual.end_line is None:
             continue
@@ -128,7 +128,7 @@ _NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")
 _LABEL = re.compile(r"^\W{0,3}(?:Figure|Fig\.?|FIGURE|Scheme|Chart|Plate)\s+[\dIVX]+[.:]?\s+")
 
 
-WINDOW_LINES = 240  # of the document that are searched for candidates at a time
+WINDOW_LINES = 240  # lines that are searched for candidates at a time
 HEAD_LINES = 40  # first lines of the document, which name it
 MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3

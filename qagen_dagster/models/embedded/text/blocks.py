@@ -32,7 +32,7 @@ class Block:
     kind: Kind
     lines: tuple[Line, ...]
     section: tuple[str, ...] = ()
-    marker: str = ""  # of a list item: "-", "1.", "Step 1."
+    marker: str = ""  # what a list item begins with: "-", "1.", "Step 1."
     body_column: int = 0
     known: frozenset[str] = field(
         default=frozenset(), compare=False, repr=False

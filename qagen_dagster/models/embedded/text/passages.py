@@ -167,7 +167,7 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
-MAX_WORDS = 42  # of a sentence; the parses of longer sentences are often wrong
+MAX_WORDS = 42  # words of the longest sentence that is used; the parses of longer ones are often wrong
 
 
 @dataclass(frozen=True)
