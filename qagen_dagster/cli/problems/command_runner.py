@@ -26,7 +26,6 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
 from qagen_dagster.loop.problems.properties import output_breaches
