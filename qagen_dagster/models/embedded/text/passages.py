@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from qagen_dagster.english import sentences
 from qagen_dagster.models.embedded.conversation import Line
@@ -191,11 +192,10 @@ def split(passage: Passage) -> Iterator[Sentence]:
 
 
 def _depths(text: str) -> list[int]:
-    depth, depths = 0, list[int]()
-    for char in text:
-        depth += (char in "([") - (char in ")]" and depth > 0)
-        depths.append(depth)
-    return depths
+    """How many brackets are open before each character."""
+    return list(
+        accumulate(text, lambda depth, char: max(0, depth + (char in "([") - (char in ")]")), initial=0)
+    )
 
 
 def is_prose(sentence: Sentence) -> bool:
