@@ -258,6 +258,11 @@ class SearchIndex(Record):
     def key(corpus: str) -> str:
         return store_key("search", corpus, "index.json")
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The hash of the text of each document that is in the index, by document id."""
+        return {one.id: one.text_sha256 for one in self.documents if one.failure is None}
+
     @staticmethod
     def shard_key(corpus: str, fingerprint: str, shard: int) -> str:
         return store_key("search", corpus, fingerprint, f"shard-{shard:02d}.parquet")
