@@ -60,10 +60,9 @@ class Passage:
         """The passage of `text[start:end]`."""
         return Passage(self.text[start:end], self.places[start:end], self.lines)
 
-    def quote(self, start: int = 0, end: int | None = None) -> Quote:
-        """The document's own characters from `text[start]` to `text[end - 1]`, with markup."""
-        places = self.places[start:end]
-        (first, left), (last, right) = places[0], places[-1]
+    def quote(self) -> Quote:
+        """The document's own characters from the first to the last of `text`, with markup."""
+        (first, left), (last, right) = self.places[0], self.places[-1]
         right += 1
         while left > 0 and self.lines[first][left - 1] in _MARKS:
             left -= 1
