@@ -246,6 +246,7 @@ class DocumentOptions(Record):
         ocr: recognise text on pages that have none, when tesseract is installed.
         ocr_languages: tesseract's language codes, joined by `+`.
         passwords: file path under documents/ (or `*`) -> environment variable that holds its password.
+        encoding: file path under documents/ (or `*`) -> encoding of its text; one name alone is that of all files. Else it is detected.
         max_megabytes: larger files end as `too_large`.
         max_pages: longer documents end as `too_large`.
     """
@@ -253,8 +254,24 @@ class DocumentOptions(Record):
     ocr: bool = True
     ocr_languages: Annotated[str, Field(pattern=r"^[A-Za-z_]+(\+[A-Za-z_]+)*$")] = "eng"
     passwords: dict[str, Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")]] = Field(default_factory=dict)
+    encoding: dict[str, str] = Field(default_factory=dict)
     max_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 200.0
     max_pages: Annotated[int, Field(ge=1)] = 5000
+
+    @field_validator("encoding", mode="before")
+    @classmethod
+    def _of_all_files(cls, value: object) -> object:
+        return {"*": value} if isinstance(value, str) else value
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value.values():
+            try:
+                "".encode(name)
+            except LookupError:
+                raise ValueError(f"{name!r} is no encoding of text") from None
+        return value
 
 
 class IndexOptions(Record):

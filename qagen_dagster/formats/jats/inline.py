@@ -17,6 +17,7 @@ from typing import TypeAlias, cast
 from lxml import etree
 
 from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.decoding import without_unseen
 from qagen_dagster.formats.jats.entities import with_characters
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
@@ -124,6 +125,8 @@ def read_tree(data: bytes) -> tuple[Element, list[str]]:
         raise DocumentError("corrupt", f"not well-formed XML: {error.msg}") from error
     if root is None:
         raise DocumentError("corrupt", "no element in the file")
+    for element in root.iter():
+        element.text, element.tail = without_unseen(element.text or ""), without_unseen(element.tail or "")
     return root, unknown
 
 

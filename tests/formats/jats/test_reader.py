@@ -155,6 +155,7 @@ def test_sections_nest_and_stand_on_their_lines() -> None:
         ("of 10,<sup>2</sup> in", "of 10,^2 in"),
         ("2<sup>1</sup>/<sub>2</sub> mg", "2 1/2 mg"),
         ("101<sub>2</sub> and H<sub>2</sub>O", "101_2 and H2O"),
+        ("soft\u00adhyphen <italic>zero\u200bwidth</italic>", "softhyphen zerowidth"),
         ("thin\u2009space and\u00a0hard", "thin space and hard"),
     ],
 )
