@@ -23,10 +23,10 @@ from qagen_dagster.formats.pdf.cells import (
     unbroken,
     with_empty_cells,
 )
+from qagen_dagster.formats.pdf.font_tables import has_symbols
 from qagen_dagster.formats.pdf.fragments import (
     Fragments,
     fragments_of,
-    has_symbols,
     mark_checkboxes,
     mark_scripts,
     split,
