@@ -15,6 +15,7 @@ _ENOUGH = 200  # minimum letters that show a language
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
+_HEAD = 400  # characters of a page in which a few words show that its text is meaningful
 _MAX_UNKNOWN = 0.1  # share of characters that could not be read
 _NO_LETTERS = bytes(code for code in range(256) if not (0x61 <= code <= 0x7A))
 _VOWELS = b"aeiouy"
@@ -82,6 +83,9 @@ def _is_noise(texts: Sequence[str]) -> bool:
     """Whether most characters are signs."""
     middle = len(texts) // 2
     if _WORDS.search("\n".join(texts[middle : middle + _SAMPLED_LINES])):
+        return False
+    words = " ".join(texts[:12])[:_HEAD].split()
+    if sum(map(str.isalpha, words)) * 4 > len(words):
         return False
     shown = _FILLING.sub("", "".join(texts))
     return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
