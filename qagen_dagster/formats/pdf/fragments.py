@@ -92,6 +92,7 @@ class Fragments:
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
     raw: bool = False  # some characters are codes that the file does not explain
+    hidden: int = 0  # number of fragments that nobody sees and that were left out
 
     def gap(self, a: int, b: int) -> int:
         """The horizontal distance between two fragments of a line, whichever stands first."""

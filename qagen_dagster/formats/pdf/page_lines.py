@@ -31,6 +31,7 @@ from qagen_dagster.formats.pdf.fragments import (
     mark_scripts,
     split,
 )
+from qagen_dagster.formats.pdf.hidden import without_hidden
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
 from qagen_dagster.formats.pdf.ruled_tables import Box, Ruled, ruled_tables
@@ -189,7 +190,7 @@ def _joined(f: Fragments, run: Sequence[Line]) -> list[Line]:
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
-    fragments = fragments_of(printed.json)
+    fragments = without_hidden(pdf, printed, fragments_of(printed.json))
     mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
     mark_checkboxes(fragments, printed.checkboxes)
     return fragments

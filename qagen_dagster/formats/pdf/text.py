@@ -109,6 +109,7 @@ class PdfText:
     garbled: list[int] = field(
         default_factory=list[int]
     )  # the text is not what the page shows, and it was not recognised
+    hidden: list[int] = field(default_factory=list[int])  # some of the text cannot be seen and is left out
     note: str = ""  # why these pages were not recognised
 
     @cached_property
@@ -203,6 +204,8 @@ def _read(
         return [], []
     fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
     texts = [line for line, _ in lines]
+    if fragments.hidden:
+        text.hidden.append(number + 1)
     if texts and not is_garbled(texts):
         font = fragments.font
         return marked(texts), [font[row[0]] if row else _NO_FONT for _, row in lines]

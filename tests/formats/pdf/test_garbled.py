@@ -51,7 +51,11 @@ def test_text_of_a_language_is_not(text: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["1 | 23,456 | 0.78 | 91 | 4,503 | 2.6", "ACGTTGCA GGTCCATA TTGGACCT ACGTACGT", "for i in range(n): x = f(a[i] + b[j]);"],
+    [
+        "1 | 23,456 | 0.78 | 91 | 4,503 | 2.6",
+        "ACGTTGCA GGTCCATA TTGGACCT ACGTACGT",
+        "for i in range(n): x = f(a[i] + b[j]);",
+    ],
 )
 def test_numbers_sequences_and_listings_are_not(line: str) -> None:
     assert not is_garbled([line] * 20)
