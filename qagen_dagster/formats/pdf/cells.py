@@ -183,9 +183,10 @@ def _label_weight(text: str, after: str) -> int:
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
-    """Whether a cell of a line, other than its first, begins at the left edge of fragment `n`."""
+    """Whether a cell of a line, other than its first, begins at the edge at which fragment `n` begins to be read."""
+    edges = f.x1 if f.rtl else f.x0
     return any(
-        abs(f.x0[m] - f.x0[n]) < _EXACT and (f.x0[m] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
+        abs(edges[m] - edges[n]) < _EXACT and f.gap(last, m) * 10 >= _CLOSE * f.size[last]
         for last, m in pairwise(row)
     )
 

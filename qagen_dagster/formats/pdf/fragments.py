@@ -33,7 +33,8 @@ _ODD = re.compile(
 )
 _RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff]")  # codes without a character
 _BULLET = re.compile("^[\ue000-\uf8ea](?=\\s|$)", re.MULTILINE)
-_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+_WESTERN = re.compile("[A-Za-z\xc0-\u052f]")
+RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 # Accents that TeX prints as signs of their own before a letter. A tilde counts only within a word, since it may be part of an address.
 _ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
 _COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
@@ -88,10 +89,11 @@ class Fragments:
     base: list[int]  # baselines of the first letters; empty if everything is upright
     text: list[str]
     ascii: bool  # all letters are ASCII
-    rtl: bool  # most letters are of a script written from right to left
+    rtl: bool  # more letters than Western ones are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
     raw: bool = False  # some characters are codes that the file does not explain
+    has_rtl: bool = False  # some letters are of such a script
     hidden: int = 0  # number of fragments that nobody sees and that were left out
 
     def gap(self, a: int, b: int) -> int:
@@ -169,10 +171,11 @@ def fragments_of(printed: bytes) -> Fragments:
         [] if upright else [line.y for line in lines],
         texts,
         ascii,
-        len(_RTL.findall(sample)) * 2 > len(sample),
+        bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample)),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
         raw,
+        odd and RTL.search(joined) is not None,
     )
 
 

@@ -267,6 +267,12 @@ class Printed:
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0)
         return printed.decode("utf-8", "replace")
 
+    def letters(self) -> str:
+        """The page as XML, with each letter and its box."""
+        flags = _mupdf.FZ_STEXT_XML_FLAGS_CHARS
+        printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
+        return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
+
     def rules(self) -> list[tuple[int, int, int, int]]:
         """The boxes of thin paths, in tenths of a point; empty for a page with fewer or more paths than a table has."""
         if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from qagen_dagster.formats.pdf.bidi import in_reading_order
 from qagen_dagster.formats.pdf.cells import (
     BAR,
     Cells,
@@ -192,6 +193,7 @@ def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
     fragments = without_hidden(pdf, printed, fragments_of(printed.json))
     mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
+    fragments = in_reading_order(printed, fragments)
     mark_checkboxes(fragments, printed.checkboxes)
     return fragments
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.ocr import ocr_image, tesseract_available
+from qagen_dagster.formats.pdf.bidi import with_brackets
 from qagen_dagster.formats.pdf.cells import BAR
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.garbled import is_garbled, marked
@@ -203,7 +204,7 @@ def _read(
         text.broken.append(number + 1)
         return [], []
     fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
-    texts = [line for line, _ in lines]
+    texts = [with_brackets(line) if fragments.rtl else line for line, _ in lines]
     if fragments.hidden:
         text.hidden.append(number + 1)
     if texts and not is_garbled(texts):
