@@ -159,3 +159,14 @@ def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
         "It is \ufffd0.5 m",
         "Sfi0.5 m",
     ]
+
+
+def test_small_numbers_above_each_other_are_a_fraction() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "Pay 3 or (", fontsize=11)
+        page.insert_text((108, 95), "1", fontsize=7)
+        page.insert_text((60, 200), "Another line of the page stands here.", fontsize=11)
+        page.insert_text((108, 104), "2", fontsize=7)
+        page.insert_text((113, 100), ", 10) to each", fontsize=11)
+
+    assert lines(pdf(draw))[0] == "Pay 3 or (1/2 , 10) to each"
