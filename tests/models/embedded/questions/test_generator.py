@@ -315,12 +315,8 @@ def test_words_are_set_as_the_document_sets_them() -> None:
 
 
 def test_nothing_is_asked_from_a_line_with_an_unreadable_sign() -> None:
-    damaged = (
-        MANUAL.replace("March 1987", "March 19\ufffd7")
-        .replace("400 V", "4\ufffd0 V")
-        .replace("`45`", "`4\ufffd`")
-    )
+    damaged = MANUAL.replace("412 kg", "\ufffd412 kg").replace("`false`", "`false\ufffd`")
     asked = all_questions(Paper(damaged))
-    assert not [question for question in asked if "design the pump" in question or "voltage" in question]
     assert not [question for question, found in asked.items() if "\ufffd" in question + found["answer"]]
-    assert any("weight" in question for question in asked)
+    assert not [question for question in asked if "the weight" in question or "--quiet" in question]
+    assert any("voltage" in question for question in asked)
