@@ -81,11 +81,6 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     return candidate.family not in _STRUCTURED and bool(broken)
 
 
-def _unreadable(candidate: Candidate, context: Context) -> bool:
-    """Whether a sign of the quoted lines could not be read: it may be a digit, a minus or a unit."""
-    return any("\ufffd" in quote.text for quote in candidate.quotes)
-
-
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document.
 
@@ -104,7 +99,7 @@ def _opinion(candidate: Candidate, context: Context) -> bool:
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pointing, _answer_shown, _bad_form, _unreadable, _anywhere, _opinion,
+    _pointing, _answer_shown, _bad_form, _anywhere, _opinion,
 )  # fmt: skip
 
 

@@ -312,11 +312,3 @@ def test_words_are_set_as_the_document_sets_them() -> None:
         found
     )
     assert any('the table in the "Costs" section of' in question for question in found), found
-
-
-def test_nothing_is_asked_from_a_line_with_an_unreadable_sign() -> None:
-    damaged = MANUAL.replace("412 kg", "\ufffd412 kg").replace("`false`", "`false\ufffd`")
-    asked = all_questions(Paper(damaged))
-    assert not [question for question, found in asked.items() if "\ufffd" in question + found["answer"]]
-    assert not [question for question in asked if "the weight" in question or "--quiet" in question]
-    assert any("voltage" in question for question in asked)
