@@ -282,3 +282,12 @@ def test_a_table_of_words_keeps_its_cells() -> None:
             put(page, 80 + 12 * n, *[(60 + 90 * column, word) for column, word in enumerate(row)])
 
     assert lines(pdf(draw)) == [" | ".join(row) for row in rows]
+
+
+def test_numbers_that_touch_stay_two_numbers() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "Pins 33", fontsize=9)
+        page.insert_text((60, 300), "Another line of this page.", fontsize=9)
+        page.insert_text((91, 100), "34 are free", fontsize=9)
+
+    assert lines(pdf(draw))[0] == "Pins 33 34 are free"
