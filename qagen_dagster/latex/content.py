@@ -315,7 +315,7 @@ def final_answer(latex: str) -> str | None:
     text = without_pictures(latex)
     boxes = list(_BOXED.finditer(text))
     if boxes:
-        return _group(text, boxes[-1].end())
+        return group_of(text, boxes[-1].end())
     said = [found for one in _SAID.findall(text) if (found := _clean(one)) and not _LETTER.fullmatch(found)]
     if said:
         return said[-1]
@@ -326,7 +326,7 @@ def final_answer(latex: str) -> str | None:
 def boxed_answers(latex: str) -> tuple[str, ...]:
     """The content of each box: the answers of a problem with several questions."""
     text = without_pictures(latex)
-    return tuple(_group(text, one.end()) for one in _BOXED.finditer(text))
+    return tuple(group_of(text, one.end()) for one in _BOXED.finditer(text))
 
 
 def named_options(solution: str) -> tuple[frozenset[str], ...]:
@@ -349,11 +349,11 @@ def bare_answer(answer: str) -> str:
     text = " ".join(answer.split())
     boxed = _BOXED.match(text.lstrip("$ "))
     if boxed:
-        text = _group(text.lstrip("$ "), boxed.end())
+        text = group_of(text.lstrip("$ "), boxed.end())
     return _clean(text) or text
 
 
-def _group(text: str, start: int) -> str:
+def group_of(text: str, start: int) -> str:
     """The content of the braces that open before `start`."""
     depth, place = 1, start
     while place < len(text):
