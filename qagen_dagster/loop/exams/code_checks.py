@@ -56,7 +56,7 @@ MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle withou
 MOST_DECIMAL_DIGITS = 4
 _LEAST_PATH_WORDS = 3
 _ROUNDED = re.compile(
-    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest)",
+    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest|estimate)|\\(?:approx|sim)(?![A-Za-z])|\u2248",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
@@ -301,7 +301,8 @@ def _numbers(case: _Case) -> Iterator[_Found]:
             digits = re.sub(r"\D", "", whole + decimals).strip("0")
             if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):
                 yield _fixable(CALCULATOR, f"{place} has the number {whole}{decimals}; choose clean numbers")
-    if case.proving.rounded and not _ROUNDED.search(question.stem):
+    key = question.options[question.correct_option]
+    if case.proving.rounded and not _ROUNDED.search(f"{question.stem} {key}"):
         yield _fixable(
             CALCULATOR,
             f"the exact value is {case.proving.proof.value}, but the key is a rounded decimal; give exact options",
