@@ -24,11 +24,11 @@ _MICRO = re.compile(r"\s*\\mu\s*\$\s*(?=[A-Za-z])")
 
 @dataclass(frozen=True)
 class Amount:
-    """A number of a text. `unit` is None if what follows it is not read as a unit; `behind` is the text after the number."""
+    """A number of a text. `unit` is None if what follows it is not read as a unit; `before` is the text before the number."""
 
     value: Fraction
     unit: Unit | None
-    behind: str
+    before: str = ""
 
     @property
     def base(self) -> Fraction:
@@ -49,8 +49,8 @@ class Amount:
 
 def amounts(latex: str) -> Iterator[Amount]:
     """The numbers in order, each with its unit. In a formula a unit must be upright, because an italic m is a symbol."""
-    for value, behind, inside in amounts_of(latex):
-        yield Amount(value, unit_at_start(behind, inside=inside), behind)
+    for value, before, behind, inside in amounts_of(latex):
+        yield Amount(value, unit_at_start(behind, inside=inside), before)
 
 
 def unit_at_start(behind: str, *, inside: bool) -> Unit | None:

@@ -65,7 +65,7 @@ _SIGNS = str.maketrans(
     }
 )
 _MOST_DIGITS = 60  # a longer row of digits is a word
-_BEHIND = 80  # characters after a number that may hold its unit
+_BEHIND = 80  # characters after a number that may hold its unit, and before it
 _MOST_POWER = 1_000  # also the maximum digits of a power when written out
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
@@ -188,7 +188,7 @@ class _Content:
     """The state of the pass; `counted`: the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
-    follows: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    around: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])
     words: list[str] = field(default_factory=list[str])
     counted: bool = False
     at: int = 0
@@ -199,10 +199,10 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
     return tuple(sorted(_read(latex).numbers))
 
 
-def amounts_of(latex: str) -> tuple[tuple[Fraction, str, bool], ...]:
-    """The numbers in order, each with the text after it (without layout), and whether it stands in a formula."""
+def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
+    """The numbers in order, each with the text before and after it (without layout), and whether it stands in a formula."""
     found = _read(latex)
-    return tuple((one, *behind) for one, behind in zip(found.numbers, found.follows, strict=True))
+    return tuple((one, *around) for one, around in zip(found.numbers, found.around, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
@@ -227,7 +227,11 @@ def _read(latex: str) -> _Content:
             sign = -1 if _negative(text, token.start(), inside) else 1
             values = list(_values(token))
             found.numbers += [sign * values[0], *values[1:]]
-            found.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
+            before, behind = (
+                text[max(0, token.start() - _BEHIND) : token.start()],
+                text[token.end() : token.end() + _BEHIND],
+            )
+            found.around += [(before, behind, inside)] * len(values)
             found.counted, found.at = True, token.end()
             if found.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
                 found.words[-1] = "a"

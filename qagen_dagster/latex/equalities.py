@@ -105,27 +105,39 @@ def _shown(one: Value) -> str:
     return f"{one.plain:.6g}"
 
 
+def assigned(text: str) -> Iterator[tuple[str, Value]]:
+    """The symbols, or the terms with symbols, that begin a chain of equalities, each with the values of the chain."""
+    for head, sides in _headed(text):
+        if head:
+            yield from ((head, side) for side, _ in sides)
+
+
 def _chains(text: str, least: int = 2) -> Iterator[list[tuple[Value, bool]]]:
     """The sides with a value that equality signs join; each with whether one of the signs before it is an approximation."""
+    yield from (sides for _, sides in _headed(text) if len(sides) >= least)
+
+
+def _headed(text: str) -> Iterator[tuple[str, list[tuple[Value, bool]]]]:
+    """The chains of equalities, each with its first side if that has symbols."""
     count = 0
     shown = _TABLE.sub(r" \\table ", without_pictures(text))
     displayed = _DISPLAY.sub(lambda one: r"\[" if one.group(1) == "begin" else r"\]", shown)
     for statement in _statements(without_layout(_NEW_ROW.sub(" ; ", displayed))):
         chain: list[tuple[Value, bool]] = []
-        about = False
-        for relation, side in _sides(statement):
+        head, about = "", False
+        for place, (relation, side) in enumerate(_sides(statement)):
             if relation == "other":
-                if len(chain) >= least:
-                    yield chain
-                chain, about = [], False
+                yield head, chain
+                chain, head, about = [], "", False
             about = about or relation == "about"
             count += 1
             value = value_of_side(side) if count <= _MOST_SIDES else None
             if value is not None:
                 chain.append((value, about))
                 about = False
-        if len(chain) >= least:
-            yield chain
+            elif place == 0 or relation == "other":
+                head = side.strip()
+        yield head, chain
 
 
 def _sides(statement: str) -> Iterator[tuple[str, str]]:
