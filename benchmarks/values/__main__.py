@@ -71,7 +71,9 @@ def _judged(row: dict[str, Any]) -> _Judged:
 
 
 def _report(half: str, found: Sequence[_Judged]) -> None:
-    print(f"\n{half}\n| product | faults refused by code | with an honest solver | good ones kept |\n|---|---|---|---|")
+    print(
+        f"\n{half}\n| product | faults refused by code | with an honest solver | good ones kept |\n|---|---|---|---|"
+    )
     for product in (*sorted({one.product for one in found}), "all"):
         mine = [one for one in found if product in (one.product, "all")]
         faults, good = [one for one in mine if not one.good], [one for one in mine if one.good]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks as gates
-from qagen_dagster.loop.exams.code_checks import Proving, latex_fault, option_values, prove
+from qagen_dagster.loop.exams.code_checks import latex_fault
+from qagen_dagster.loop.exams.proof import Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.records.exams.bank import Examination, ProofStatus
 from qagen_dagster.records.exams.submissions import (
