@@ -96,6 +96,18 @@ def reached(text: str) -> list[Value]:
     ]
 
 
+def ends_at(text: str) -> Value | None:
+    """The value at which a solution ends: in its last box, after its last equality sign, or after the last "is"."""
+    boxes = boxed_answers(text)
+    if boxes:
+        return value_of_side(_written_out(without_layout(boxes[-1])))
+    said = _SAID.search(without_layout(text).strip())
+    if said:
+        return next(iter(reached(said.group(1))), None)
+    joined = [sides for head, sides in _headed(text) if sides and (head or len(sides) > 1)]
+    return joined[-1][-1][0] if joined else None
+
+
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
     """Whether two values are equal, or roundings of one value. Without a unit on both sides only the numbers are compared."""
     return _agree(one, other, about=about)
@@ -205,6 +217,9 @@ def value_of_side(side: str) -> Value | None:
 
 
 _SYMBOL = re.compile(r"U_\{[A-Za-z]+\}\^\{-?\d+\}")
+_SAID = re.compile(
+    r"\b(?:is|are|be|gives|equals|get|obtain|becomes)\s*(\$[^$]{1,60}\$[^.$]{0,20}(?:\$[^$]{1,20}\$)?)\s*\.?\Z"
+)
 _SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
 
 

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 
 from qagen_dagster.latex.choices import option_faults, without_figure
 from qagen_dagster.latex.content import boxed_answers, named_options
-from qagen_dagster.latex.equalities import Value, false_equalities, reached, same_value, value_of_side
+from qagen_dagster.latex.equalities import (
+    Value,
+    ends_at,
+    false_equalities,
+    reached,
+    same_value,
+    value_of_side,
+)
 from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.loop.exams.proof import (
     FORM_STATES,
+    SEVERAL_RIGHT,
     OptionValues,
     Proving,
     form_faults,
@@ -48,7 +56,6 @@ NOT_REACHED = "solution_without_the_key"
 IMPOSSIBLE = "impossible_value"
 POOR_OPTION = "poor_option"
 NO_FIGURE = "figure_missing"
-SEVERAL_RIGHT = "several_options_have_the_value"
 NONE_RIGHT = "no_option_has_the_value"
 FORM_HOSTILE = "form_hostile"
 FORM_FAILED = "form_without_value"
@@ -245,19 +252,14 @@ def _steps(case: _Case) -> Iterator[_Found]:
     values = {
         letter: value for letter, text in question.options.items() if (value := _value(text)) is not None
     }
-    key, found = values.pop(question.correct_option, None), reached(text)
-    if key is None or not found:
+    key, last = values.pop(question.correct_option, None), ends_at(text)
+    if key is None or last is None or any(same_value(one, key, about=True) for one in reached(text)):
         return
-    last = reached(f"$={boxed_answers(text)[-1]}$") if boxed_answers(text) else found[-1:]
-    other = [letter for letter, one in values.items() if last and same_value(last[-1], one)]
-    if last and not same_value(last[-1], key, about=True) and other:
-        yield _fixable(
-            ELSEWHERE, f"the solution ends at {last[-1].text}, which is option {other[0]}, not the key"
-        )
-    elif not any(same_value(one, key, about=True) for one in found):
-        yield _fixable(
-            NOT_REACHED, f"no step of the solution has the value of the key {question.correct_option}"
-        )
+    other = next((letter for letter, one in values.items() if same_value(last, one)), None)
+    if other is not None:
+        yield _fixable(ELSEWHERE, f"the solution ends at {last.text}, which is option {other}, not the key")
+    elif boxed_answers(text):
+        yield _fixable(NOT_REACHED, f"the solution ends at {last.text}, which is not the key")
 
 
 def _value(option: str) -> Value | None:

@@ -5,6 +5,7 @@ A form proves a key if its givens are those of the stem and decide its value. Wh
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from qagen_dagster.mathematics.values import Quantity, close, equal, quantity, r
 from qagen_dagster.records.exams.bank import Proof, ProofStatus
 from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, Letter, QuestionPackage
 
+SEVERAL_RIGHT = "several_options_have_the_value"
 FORM_STATES = "form_states_the_answer"
 FORM_GIVEN = "given_not_in_the_stem"
 FORM_IDLE = "given_without_influence"
@@ -34,7 +36,7 @@ _WORDS = {
     "eleven": "11", "twelve": "12", "dozen": "12", "half": "1/2", "halve": "2", "twice": "2", "double": "2", "pair": "2", "triple": "3",
     "third": "1/3", "quarter": "1/4", "fifth": "1/5", "rest": "0", "triangle": "3", "square": "2", "cube": "3", "hexagon": "6", "pentagon": "5",
     "octagon": "8", "die": "6", "dice": "6", "coin": "2", "right angle": "90", "right-angled": "90", "perpendicular": "90", "week": "7",
-    "equilateral": "60", "semicircle": "2", "boil": "100", "fair coin": "1/2", "quadrilateral": "4", "rectangle": "4",
+    "equilateral": "60", "semicircle": "2", "boil": "100", "rectang": "2", "fair coin": "1/2", "quadrilateral": "4", "rectangle": "4",
 }  # fmt: skip
 _CONSTANTS = frozenset(
     Fraction(one) for one in (
@@ -45,8 +47,9 @@ _CONSTANTS = frozenset(
 _SCALES = tuple(
     Fraction(10) ** power for power in (-12, -9, -6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 9, 12)
 ) + tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
+_ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
+_POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
 _CONVERTS = re.compile(r"(?<![\w.])(?:10+|60|3600|3\.6|18|24|1440|180)(?![\w.])|\d[eE]")
-_NOT_A_FORM = 3  # changes of a given that are tried
 
 
 @dataclass(frozen=True)
@@ -148,25 +151,42 @@ def form_faults(
     check, stem = package.check, package.question.stem
     if check is None:
         return
-    given = [Amount(Fraction(0), None)] if not stem else list(amounts(stem))
+    given = list(amounts(stem))
     stated = _stated(stem, given)
     values = _numeric(check.givens, sandbox)
     for name, value in values.items():
         if value not in stated and not _scaled(value, given):
             yield FORM_GIVEN, f"the given {name} = {check.givens[name]} of the form is not in the stem"
     idle = _idle(check, values, sandbox)
-    yield from (
-        (FORM_IDLE, f"changing {name} does not change the value of the form")
-        for name in idle
-        if name != FORM_STATES
-    )
-    if FORM_STATES in idle or (not check.givens and not _literals(check.expression) <= stated):
+    if idle and set(idle) == set(check.givens):
+        yield FORM_IDLE, f"changing {', '.join(idle)} does not change the value of the form"
+    others = [
+        name for name in check.givens if name not in idle and not _is_given(check, name, values, sandbox)
+    ]
+    copied = len(idle) < len(check.givens) and not others
+    if copied or (not check.givens and not _literals(check.expression) <= stated):
         yield (
             FORM_STATES,
             "the form only states the answer, it does not derive it from the givens of the stem",
         )
+    for letter in other_roots(package, found, sandbox):
+        yield SEVERAL_RIGHT, f"option {letter} is another root, and the stem asks for a possible value"
     if proving.proof.status is ProofStatus.PROVEN:
         yield from _scale_faults(package, values, given, found, sandbox)
+
+
+def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox) -> Iterator[str]:
+    """The options that another root of the form's equation has, if the stem asks for a possible value."""
+    check, key = package.check, package.question.correct_option
+    root = _ROOT.search(check.expression) if check is not None else None
+    if check is None or root is None or not _POSSIBLE.search(package.question.stem):
+        return
+    head, tail = check.expression[: root.start(1)], check.expression[root.end(1) :]
+    places = [str(place) for place in range(4) if str(place) != root.group(1)]
+    for outcome in sandbox.compute([Task(f"{head}{place}{tail}", check.givens) for place in places]):
+        if isinstance(outcome, Computed):
+            value = Quantity(outcome.exact, outcome.numbers)
+            yield from (one for one, other in found.values.items() if one != key and equal(value, other))
 
 
 def unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[str]:
@@ -187,10 +207,19 @@ def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
         for one in given
         for value in (one.value, one.base, one.value / 100, 1 - one.value, 1 - one.value / 100)
     }
-    found |= {
+    literals = {
         Fraction(one) for one in _LITERAL.findall(re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem))
-    } | _CONSTANTS
+    }
+    bare = literals - {abs(one.value) for one in given if one.unit is not None}
+    found |= literals | _CONSTANTS | _derived(bare)
     return found | {-one for one in found}
+
+
+def _derived(bare: set[Fraction]) -> set[Fraction]:
+    """What a form may take from numbers without units at once: reciprocals, squares, roots, differences, the number of gaps."""
+    found = {value for one in bare for value in (one**2, one + 1, one - 1, *((1 / one,) if one else ()))}
+    found |= {Fraction(math.isqrt(int(one))) for one in bare if one == math.isqrt(int(one)) ** 2}
+    return found | {one - other for one in bare for other in bare}
 
 
 def _scaled(value: Fraction, given: list[Amount]) -> bool:
@@ -221,32 +250,34 @@ def _numeric(givens: Mapping[str, str], sandbox: Sandbox) -> dict[str, Fraction]
     return found
 
 
+def _changed(check: CheckableForm, name: str, value: Fraction, sandbox: Sandbox) -> list[tuple[str, str]]:
+    """The given at its value and at other values, each with the value of the form; empty if the form has no value at one of them."""
+    points = [value, value + 1, value * 2 + 3, value + 2]
+    texts = [f"Rational({one.numerator},{one.denominator})" for one in points]
+    outcomes = sandbox.compute([Task(check.expression, {**check.givens, name: text}) for text in texts])
+    exact = [one.exact for one in outcomes if isinstance(one, Computed)]
+    return list(zip(map(str, points), exact, strict=True)) if len(exact) == len(points) else []
+
+
 def _idle(check: CheckableForm, values: Mapping[str, Fraction], sandbox: Sandbox) -> list[str]:
-    """The givens that decide nothing, and FORM_STATES if the form is one of its givens."""
-    unused = [name for name in check.givens if not re.search(rf"\b{re.escape(name)}\b", check.expression)]
-    used = [name for name in values if name not in unused]
-    changes = {name: (values[name] + 1, values[name] * 2, values[name] + 2) for name in used}
-    tasks = [
-        Task(check.expression, {**check.givens, name: f"Rational({one.numerator},{one.denominator})"})
-        for name in used
-        for one in changes[name]
-    ]
-    first, *outcomes = sandbox.compute([Task(check.expression, check.givens), *tasks])
-    if not isinstance(first, Computed):
-        return []
-    found = list(unused)
-    for place, name in enumerate(used):
-        mine = outcomes[place * _NOT_A_FORM : (place + 1) * _NOT_A_FORM]
-        exact = [one.exact for one in mine if isinstance(one, Computed)]
-        if len(exact) == _NOT_A_FORM and set(exact) == {first.exact}:
+    """The givens that do not change the value of the form."""
+    found: list[str] = []
+    for name in check.givens:
+        if not re.search(rf"\b{re.escape(name)}\b", check.expression):
             found.append(name)
-        if (
-            len(exact) == _NOT_A_FORM
-            and exact == [str(one) for one in changes[name]]
-            and first.exact == str(values[name])
-        ):
-            found.append(FORM_STATES)
+        elif name in values:
+            changed = _changed(check, name, values[name], sandbox)
+            if changed and len({exact for _, exact in changed}) == 1:
+                found.append(name)
     return found
+
+
+def _is_given(check: CheckableForm, name: str, values: Mapping[str, Fraction], sandbox: Sandbox) -> bool:
+    """Whether the form has the value of this given, whatever it is."""
+    if name not in values:
+        return False
+    changed = _changed(check, name, values[name], sandbox)
+    return bool(changed) and all(value == exact for value, exact in changed)
 
 
 def _scale_faults(
