@@ -155,6 +155,7 @@ _STOP = re.compile(
 _AFTER = re.compile(
     r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
 )
+_ROUNDED = 0.05  # relative difference up to which one answer may be the other one rounded
 CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
@@ -414,9 +415,8 @@ def same_answer(left: str, right: str) -> bool | None:
         return _same_text(one, other)
     return (
         equal(mine, theirs)
-        or rounds_to(mine, theirs)
-        or rounds_to(theirs, mine)
         or close(mine, theirs, CLOSE)
+        or (close(mine, theirs, _ROUNDED) and (rounds_to(mine, theirs) or rounds_to(theirs, mine)))
     )
 
 

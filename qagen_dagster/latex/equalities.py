@@ -96,6 +96,11 @@ def reached(text: str) -> list[Value]:
     ]
 
 
+def sides_of(text: str) -> list[Value]:
+    """The sides with a value of all formulas, without the boxes."""
+    return [side for _, sides in _headed(text) for side, _ in sides]
+
+
 def ends_at(text: str) -> Value | None:
     """The value at which a solution ends: in its last box, after its last equality sign, or after the last "is"."""
     boxes = boxed_answers(text)

@@ -9,7 +9,7 @@ from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_p
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import trimmed
-from qagen_dagster.latex.content import final_answer
+from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.engine import (
     USUAL_LIBRARIES,
     compile_item,
@@ -387,7 +387,7 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
         statement=question_of(latex),
         options=options,
         solution=solution,
-        answer=final_answer(solution) if solution else None,
+        answer=stated_answer(latex),
         source_path=record.problem.source_path,
         classification=record.classification,
         ideas=record.ideas,
