@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.values.submitted import honest_fault, refusals
-from qagen_dagster.loop.review import wilson
+from qagen_dagster.loop.statistics import wilson
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qagen_dagster.latex.content import amounts_of
+from qagen_dagster.latex.comparison import amounts_of
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import ONE, Unit
 

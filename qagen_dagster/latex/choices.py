@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from qagen_dagster.latex.amounts import Amount, amounts
-from qagen_dagster.latex.content import without_layout, without_pictures
+from qagen_dagster.latex.comparison import without_layout, without_pictures
 from qagen_dagster.latex.possible import KINDS, asked_quantity, impossible_answer
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import Quantity, equal, value_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from qagen_dagster.latex.content import boxed_answers, group_of, without_layout, without_pictures
+from qagen_dagster.latex.comparison import boxed_answers, group_of, without_layout, without_pictures
 from qagen_dagster.mathematics.evaluator import evaluate, parse_form
 from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit, named_unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from qagen_dagster.latex.content import (
+from qagen_dagster.latex.comparison import (
     bare_answer,
     boxed_answers,
     final_answer,

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import inf
 
 from qagen_dagster.latex.amounts import Amount, amounts
-from qagen_dagster.latex.content import without_layout, without_pictures
+from qagen_dagster.latex.comparison import without_layout, without_pictures
 from qagen_dagster.latex.equalities import Value, assigned
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import BASES, ONE, Unit

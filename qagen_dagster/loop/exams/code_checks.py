@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from qagen_dagster.latex.choices import option_faults, without_figure
-from qagen_dagster.latex.content import boxed_answers, named_options
+from qagen_dagster.latex.comparison import boxed_answers, named_options
 from qagen_dagster.latex.equalities import (
     Value,
     ends_at,

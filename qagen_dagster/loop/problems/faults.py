@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from qagen_dagster.latex.amounts import ROMAN, amounts
-from qagen_dagster.latex.content import (
+from qagen_dagster.latex.comparison import (
     CLOSE,
     bare_answer,
     final_answer,

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from qagen_dagster.latex.amounts import Amount, amounts
 from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
-from qagen_dagster.latex.content import (
+from qagen_dagster.latex.comparison import (
     boxed_answers,
     numbers_of,
     same_answer,
