@@ -111,7 +111,7 @@ _HEADS = (
     (re.compile(r"\\eta"), "an efficiency", 0.0, 1.0),
 )
 _UNIT_WORDS = re.compile(r"\\(?:mathrm|text|textrm|rm|unit|si)\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\\[A-Za-z]+")
-_SYMBOL = re.compile(r"[a-z]\s+([B-Zb-z])(?=[\s,.;)]|$)")  # "a mass m", not "2 m"
+_SYMBOL = re.compile(r"[a-z]\s+([B-Zb-z])(?=[\s,.;)?]|$)")  # "a mass m", not "2 m"
 _SPEED = read_unit("m/s")
 
 

@@ -18,7 +18,7 @@ from qagen_dagster.mathematics.evaluator import FormError
 from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
 from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
-from qagen_dagster.mathematics.units import ONE
+from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.values import Quantity, close, equal, quantity, rounds_to
 from qagen_dagster.records.exams.bank import Proof, ProofStatus
 from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, Letter, QuestionPackage
@@ -40,13 +40,21 @@ _WORDS = {
 }  # fmt: skip
 _CONSTANTS = frozenset(
     Fraction(one) for one in (
-        "0", "1", "-1", "9.8", "9.81", "10", "3e8", "1.6e-19", "1.602e-19", "6.63e-34", "6.6e-34", "6.02e23", "6e23", "8.31", "8.314", "1.38e-23", "6.67e-11",
+        "0", "1", "-1", "3e8", "1.6e-19", "1.602e-19", "6.63e-34", "6.6e-34", "6.02e23", "6e23", "8.31", "8.314", "1.38e-23", "6.67e-11",
         "9e9", "8.99e9", "8.85e-12", "9.11e-31", "9.1e-31", "1.67e-27", "273", "273.15", "100", "1000", "60", "3600", "24", "180", "360", "90", "22.4", "4200", "1e5", "1.01e5",
     )
 )  # fmt: skip
-_SCALES = tuple(
-    Fraction(10) ** power for power in (-12, -9, -6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 9, 12)
-) + tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
+_FREE_FALL = frozenset(Fraction(one) for one in ("9.8", "9.81", "10"))
+_GRAVITY = re.compile(
+    r"\b(?:fall|drop|gravit|weigh|height|thrown|throw|slope|incline|pendulum|vertical|lift|raise|kg|tonne|hang|float|g\b)",
+    re.IGNORECASE,
+)
+_PREFIXES = tuple(Fraction(10) ** power for power in (-12, -9, -6, -3, 3, 6, 9, 12))
+_METRIC = tuple(
+    Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6)
+)  # of lengths, areas and volumes
+_TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
+_METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
 _CONVERTS = re.compile(r"(?<![\w.])(?:10+|60|3600|3\.6|18|24|1440|180)(?![\w.])|\d[eE]")
@@ -114,7 +122,14 @@ def prove(
     except Unreadable:
         unit = ONE  # then options are compared without units
     value = Quantity(outcome.exact, outcome.numbers, unit)
-    return _compared(question, value, found)
+    proving = _compared(question, value, found)
+    unused = _unused_amounts(question.stem, check, sandbox)
+    if proving.proof.status is not ProofStatus.PROVEN or (check.givens and not unused):
+        return proving
+    told = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
+    return replace(
+        proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": told})
+    )
 
 
 def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> Proving:
@@ -189,7 +204,7 @@ def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox)
             yield from (one for one, other in found.values.items() if one != key and equal(value, other))
 
 
-def unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[str]:
+def _unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[str]:
     """The amounts with units in the stem that neither a given nor a number of the form has."""
     values = set(_numeric(check.givens, sandbox).values()) | _literals(check.expression)
     return [
@@ -211,7 +226,7 @@ def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
         Fraction(one) for one in _LITERAL.findall(re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem))
     }
     bare = literals - {abs(one.value) for one in given if one.unit is not None}
-    found |= literals | _CONSTANTS | _derived(bare)
+    found |= literals | _CONSTANTS | _derived(bare) | (_FREE_FALL if _GRAVITY.search(stem) else frozenset())
     return found | {-one for one in found}
 
 
@@ -227,9 +242,16 @@ def _scaled(value: Fraction, given: list[Amount]) -> bool:
     for one in given:
         if abs(value) in (abs(one.value), abs(one.base)):
             return True
-        if one.unit is not None and any(abs(value) == abs(one.value) * scale for scale in _SCALES):
+        if one.unit is not None and any(abs(value) == abs(one.value) * scale for scale in _scales(one.unit)):
             return True
     return False
+
+
+def _scales(unit: Unit) -> tuple[Fraction, ...]:
+    """The factors between this unit and others in which the same given may be computed."""
+    plain = [name for place, name in enumerate(BASES) if unit.dimensions[place]]
+    lengths = _METRIC if plain == ["m"] or unit.dimensions[_METRE] < 0 else ()
+    return (*_PREFIXES, *lengths, *(_TIMES if unit.dimensions[_SECOND] and set(plain) <= {"m", "s"} else ()))
 
 
 def _literals(expression: str) -> set[Fraction]:

@@ -172,6 +172,15 @@ class ExamItem(Record):
         return self.question_package.question
 
     @property
+    def key_by(self) -> str:
+        """What showed that the key is right: `form`, `solver`, `both` or `neither`."""
+        form = self.proof.status is ProofStatus.PROVEN
+        solver = self.blind_solution.right == (self.question.correct_option,)
+        return {(True, True): "both", (True, False): "form", (False, True): "solver"}.get(
+            (form, solver), "neither"
+        )
+
+    @property
     def letters(self) -> list[Letter]:
         """The letters of the options, in order."""
         return sorted(self.question.options)
@@ -307,6 +316,7 @@ class BankStats(Record):
         failure_types: of rejected items.
         caught_by: attempts that failed, by who caught them; one item may have several.
         proofs: accepted items by what the checkable form said of the key.
+        keys_by: accepted items by what showed that the key is right: the form, the solver (the verifier's blind answer), both, or neither.
         first_time: items that were accepted at their first implementation.
         usd: None when a price is unknown.
     """
@@ -322,6 +332,7 @@ class BankStats(Record):
     failure_types: dict[str, int]
     caught_by: dict[str, int]
     proofs: dict[str, int]
+    keys_by: dict[str, int] = Field(default_factory=dict)
     first_time: int
     attempts: int
     calls: int
