@@ -73,9 +73,15 @@ def _value_faults(item: str) -> Iterator[str]:
     right = frozenset(chr(ord("a") + place) for place, one in enumerate(options_of(item)) if one.right)
     yield from option_faults(question, options, right)
     yield from equal_options(options)
-    answer = answer_of(item) if not options else None
-    if answer is not None:
+    answer = _answer(item) if not options else ""
+    if answer:
         yield from impossible_answer(question, answer)
+
+
+def _answer(item: str) -> str:
+    """The final answer as a formula, or as the text of an option; empty if there is none."""
+    answer = answer_of(item) or ""
+    return f"${answer}$" if "\\" in answer and "$" not in answer else answer
 
 
 def _missing_figure(item: str, source: str) -> Iterator[str]:
@@ -155,8 +161,7 @@ def text_kept(source: str, scan: str) -> Iterator[str]:
 
 def leaked_answer(source: str, result: str) -> Iterator[str]:
     """Faults: the question states the answer as an amount that the question of the source does not state."""
-    answer = answer_of(result)
-    found = list(amounts(answer)) if answer is not None else []
+    found = list(amounts(_answer(result)))
     if len(found) == 1 and found[0].unit is not None:
         before = [one.base for one in amounts(question_of(source)) if one.unit is not None]
         for one in amounts(question_of(result)):
