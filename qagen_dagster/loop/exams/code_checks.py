@@ -30,6 +30,7 @@ from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
+from qagen_dagster.publishing.markup import mathml, split
 from qagen_dagster.records.exams.bank import Examination, Fault, ProofStatus
 from qagen_dagster.records.exams.submissions import QuestionPackage, Severity
 
@@ -50,6 +51,7 @@ KEY_IN_MAP = "key_in_distractor_map"
 PATH_OF_NOTHING = "path_of_no_option"
 CALCULATOR = "calculator_only_numbers"
 WRONG_KEY = "key_is_not_the_value"
+UNKNOWN_LATEX = "unknown_latex"
 FALSE_STEP = "false_step"
 ELSEWHERE = "solution_of_another_option"
 NOT_REACHED = "solution_without_the_key"
@@ -160,6 +162,9 @@ def _latex(case: _Case) -> Iterator[_Found]:
     for place, text in texts.items():
         if fault := latex_fault(text):
             yield _fixable(UNBALANCED_LATEX, f"{place}: {fault}")
+        elif place == "the stem" or place.startswith("option"):
+            unset = [one.text for one in split(text) if one.kind != "prose" and mathml(one.text) is None]
+            yield from (_fixable(UNKNOWN_LATEX, f"{place}: {one} cannot be typeset") for one in unset)
 
 
 def _texts(case: _Case) -> Iterator[_Found]:
@@ -253,13 +258,20 @@ def _steps(case: _Case) -> Iterator[_Found]:
         letter: value for letter, text in question.options.items() if (value := _value(text)) is not None
     }
     key, last = values.pop(question.correct_option, None), ends_at(text)
-    if key is None or last is None or any(same_value(one, key, about=True) for one in reached(text)):
+    steps = reached(text)
+    if key is None or last is None or any(_reaches(one, key) for one in steps):
         return
     other = next((letter for letter, one in values.items() if same_value(last, one)), None)
     if other is not None:
         yield _fixable(ELSEWHERE, f"the solution ends at {last.text}, which is option {other}, not the key")
     elif boxed_answers(text):
         yield _fixable(NOT_REACHED, f"the solution ends at {last.text}, which is not the key")
+
+
+def _reaches(one: Value, key: Value) -> bool:
+    """Whether a step has the value of the key. A factor such as 1.44 reaches the change of 44 %."""
+    growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < 1e-6
+    return growth or same_value(one, key, about=True)
 
 
 def _value(option: str) -> Value | None:

@@ -73,9 +73,36 @@ def _value_faults(item: str) -> Iterator[str]:
     right = frozenset(chr(ord("a") + place) for place, one in enumerate(options_of(item)) if one.right)
     yield from option_faults(question, options, right)
     yield from equal_options(options)
+    yield from _misread(item)
     answer = _answer(item) if not options else ""
     if answer:
         yield from impossible_answer(question, answer)
+
+
+def _misread(item: str) -> Iterator[str]:
+    """Faults: the solution computes with a number that has nearly the digits of a given that it does not use, such as 8.0 for 80."""
+    solution = solution_of(item)
+    sides, stated = sides_of(solution), list(amounts(question_of(item)))
+    results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
+    used = {number for side in sides if not side.lone for number in numbers_of(f"${side.text}$")}
+    known = (
+        {value for one in stated for value in (one.value, one.base)}
+        | results
+        | set(numbers_of(statement_of(item)))
+    )
+    for one in stated:
+        plain = one.unit is not None and one.base == one.value and one.value not in numbers_of(solution)
+        alike = [number for number in used - known if plain and _alike(number, one.value)]
+        if alike:
+            yield f"the statement gives {one.text}, but the solution computes with {float(alike[0]):.12g}"
+            return
+
+
+def _alike(one: Fraction, other: Fraction) -> bool:
+    """Whether two numbers have the same digits at other places, or in another order."""
+    mine, theirs = (f"{float(each):.12g}".replace(".", "").strip("0") for each in (one, other))
+    moved = mine == theirs and one > 2
+    return moved or (len(mine) > 1 and mine != theirs and sorted(mine) == sorted(theirs))
 
 
 def _answer(item: str) -> str:
@@ -161,13 +188,14 @@ def text_kept(source: str, scan: str) -> Iterator[str]:
 
 def leaked_answer(source: str, result: str) -> Iterator[str]:
     """Faults: the question states the answer as an amount that the question of the source does not state."""
-    found = list(amounts(_answer(result)))
-    if len(found) == 1 and found[0].unit is not None:
-        before = [one.base for one in amounts(question_of(source)) if one.unit is not None]
-        for one in amounts(question_of(result)):
-            if one.unit is not None and one.same(found[0]) and one.base not in before:
-                yield f"the question gives the answer: {one.text}"
-                return
+    found, asked = list(amounts(_answer(result))), question_of(result)
+    if len(found) != 1 or not _is_given(found[0]):
+        return
+    before = list(amounts(question_of(source)))
+    for one in amounts(asked):
+        if one.same(found[0]) and not any(one.same(other) for other in before):
+            yield f"the question gives the answer: {one.text}"
+            return
 
 
 def which_of_nothing(converted: str) -> Iterator[str]:
