@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from qagen_dagster.latex.comparison import boxed_answers, group_of, without_layout, without_pictures
-from qagen_dagster.mathematics.evaluator import evaluate, parse_form
+from qagen_dagster.mathematics.floats import float_of
 from qagen_dagster.mathematics.reading import read_unit, read_value
-from qagen_dagster.mathematics.units import BASES, ONE, Unit, named_unit
+from qagen_dagster.mathematics.units import ONE, Unit, named_unit
 
 _ROUNDED = 0.006  # relative difference that a rounded operand may cause
 _ABOUT = 0.05  # relative difference that an approximation sign allows
@@ -29,7 +29,7 @@ _FORMULA = re.compile(
 _DISPLAY = re.compile(r"\\(begin|end)\s*\{(?:equation|align|gather|multline|displaymath)\*?\}")
 _NEW_ROW = re.compile(r"\\\\(?:\[[^\]]{0,9}\])?(?!\s*&?\s*=)")
 _TABLE = re.compile(
-    r"\\begin\s*\{([a-zA-Z]*matrix|array|d?cases|tabular)\*?\}.*?\\end\s*\{\1\*?\}", re.DOTALL
+    r"\\begin\s*\{([a-zA-Z]*matrix|array|d?cases|tabular)\*?\}.{0,3000}?\\end\s*\{\1\*?\}", re.DOTALL
 )
 _STATEMENT = re.compile(
     r",(?!\d)|;|\n\s*\n|\\(?:q?quad|implies|Longrightarrow|Rightarrow|Leftrightarrow|iff|therefore|because|to|rightarrow"
@@ -54,26 +54,26 @@ _UNITED = re.compile(
 _TAIL = re.compile(r"\s*([A-Za-z\u03a9\u00b5%]{1,4})(?![A-Za-z])")
 _LONE = re.compile(rf"\s*[-+]?\s*({_NUMBER})\s*")
 _TRIGONOMETRY = re.compile(r"\\?(?:sin|cos|tan|sec|csc|cot)(?![a-z])")
-_PROSE_SUM = re.compile(
-    r"(?:(?:\d+(?:\.\d+)?|[-+*/()\u00d7\u00f7\u00b7^])\s*)+(?:=\s*(?:(?:\d+(?:\.\d+)?|[-+*/()\u00d7\u00f7\u00b7^])\s*)+)+(?![A-Za-z\\$_{])"
-)
+_TERM = r"[-\d.+*/()\u00d7\u00f7\u00b7^ ]{1,80}"
+_PROSE_SUM = re.compile(rf"(?<![\w.\\])(?=[\d(]){_TERM}(?:={_TERM}){{1,5}}(?![A-Za-z\\$_{{])")
 
 
 @dataclass(frozen=True)
 class Value:
-    """One side. `plain` is its number as written, `scaled` its numbers in base units (one per point of the units as symbols).
+    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units.
 
-    `step` is the value of the last digit shown and `digits` the count of digits, both of a side that is only a number; else 0.
+    `unit`, `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number with or
+    without a unit. `united` says whether the side has units, and `exact` that it has no decimals.
     """
 
     text: str
     plain: float
-    scaled: tuple[float, ...]
+    factor: float
+    unit: Unit | None
     united: bool
-    step: float = 0.0
-    digits: int = 0
-    factor: float = 1.0
-    exact: bool = True  # it has no decimals
+    step: float
+    digits: int
+    exact: bool
 
     @property
     def lone(self) -> bool:
@@ -201,44 +201,28 @@ def value_of_side(side: str) -> Value | None:
         return None  # degrees or radians
     units: list[Unit] = []
     try:
-        scaled = _UNITED.sub(lambda one: _factor_text(one, units), text)
-        bare = _UNITED.sub(lambda one: _degrees_kept(one), text)
-        plain, numbers = _number(bare)[0], _number(scaled)
-        base = _number(_SYMBOL.sub("", scaled))[0] if units else plain
-    except (ValueError, ArithmeticError):
+        base = _number(_UNITED.sub(lambda one: _factor_text(one, units), text))
+        plain = _number(_UNITED.sub(_degrees_kept, text)) if units else base
+    except ValueError:
         return None
     lone = _LONE.fullmatch(_UNITED.sub(lambda one: one.group("number") or "", text, count=1))
     number = lone.group(1) if lone else ""
-    return Value(
-        text,
-        plain,
-        numbers,
-        bool(units),
-        _step(number),
-        _digits(number),
-        base / plain if plain else 1.0,
-        "." not in text,
-    )
+    factor = base / plain if plain else 1.0
+    unit = units[0] if number and units else None
+    return Value(text, plain, factor, unit, bool(units), _step(number), _digits(number), "." not in text)
 
 
-_SYMBOL = re.compile(r"U_\{[A-Za-z]+\}\^\{-?\d+\}")
 _SAID = re.compile(
     r"\b(?:is|are|be|gives|equals|get|obtain|becomes)\s*(\$[^$]{1,60}\$[^.$]{0,20}(?:\$[^$]{1,20}\$)?)\s*\.?\Z"
 )
 _SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
 
 
-def _number(text: str) -> tuple[float, ...]:
+def _number(text: str) -> float:
     reading = read_value(text)
-    if reading.unit is not ONE and reading.unit != ONE:
-        raise ValueError("a unit that is not read")
-    if not all(one.startswith("U_") for one in reading.symbols):
-        raise ValueError("symbols")
-    _, numbers = evaluate(parse_form(reading.expression, free=reading.symbols))
-    found = tuple(float(one) for one in numbers if one is not None)
-    if not found or not all(abs(one) < 1e300 for one in found):
-        raise ValueError("no value")
-    return found
+    if reading.unit != ONE or reading.symbols:
+        raise ValueError("not a number")
+    return float_of(reading.expression)
 
 
 def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
@@ -249,8 +233,6 @@ def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
     number = one.group("number") or ""
     factor = rf"\frac{{{unit.factor.numerator}}}{{{unit.factor.denominator}}}"
     factor += r"\pi " * (unit.pis == 1)
-    for base, power in zip(BASES, unit.dimensions, strict=True):
-        factor += f"U_{{{base}}}^{{{power}}}" if power else ""
     return f"({number}\\cdot {factor})" if number else rf"\cdot({factor})"
 
 
@@ -315,18 +297,12 @@ def _parts(number: str) -> tuple[str, int]:
 
 
 def _agree(one: Value, other: Value, *, about: bool) -> bool:
-    if one.united and other.united and one.lone and other.lone:
-        return not comparable(one, other) or _near(one, other, _size(one), _size(other), about=about)
+    if one.unit is not None and other.unit is not None:
+        return not one.unit.comparable(other.unit) or _near(one, other, _size(one), _size(other), about=about)
     return any(
         _near(one, other, left, right, about=about)
         for left, right in ((one.plain, other.plain), (_size(one), _size(other)))
     )
-
-
-def comparable(one: Value, other: Value) -> bool:
-    """Whether both have units of the same dimensions."""
-    ratio = [left / right for left, right in zip(one.scaled, other.scaled, strict=True) if right]
-    return bool(ratio) and all(abs(each / ratio[0] - 1) < 1e-9 for each in ratio)
 
 
 def _size(one: Value) -> float:

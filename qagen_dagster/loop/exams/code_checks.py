@@ -25,6 +25,7 @@ from qagen_dagster.loop.exams.proof import (
     form_faults,
     option_values,
     prove,
+    weakened,
 )
 from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
@@ -139,7 +140,8 @@ def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examina
     """All faults of a question, and the proof of its key. No content of a question raises."""
     box = sandbox or sandboxes.shared()
     values = option_values(package.question.options, box)
-    case = _Case(package, values, prove(package.question, package.check, values, box), box)
+    proving = weakened(prove(package.question, package.check, values, box), package, box)
+    case = _Case(package, values, proving, box)
     faults = tuple(
         Fault(name=name, severity=severity, detail=detail)
         for check in _CHECKS

@@ -122,9 +122,16 @@ def prove(
     except Unreadable:
         unit = ONE  # then options are compared without units
     value = Quantity(outcome.exact, outcome.numbers, unit)
-    proving = _compared(question, value, found)
-    unused = _unused_amounts(question.stem, check, sandbox)
-    if proving.proof.status is not ProofStatus.PROVEN or (check.givens and not unused):
+    return _compared(question, value, found)
+
+
+def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Proving:
+    """The proof, unproven if its form has no given, or does not use an amount of the stem."""
+    check = package.check
+    if proving.proof.status is not ProofStatus.PROVEN or check is None:
+        return proving
+    unused = _unused_amounts(package.question.stem, check, sandbox)
+    if check.givens and not unused:
         return proving
     told = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
     return replace(
@@ -186,7 +193,7 @@ def form_faults(
         )
     for letter in other_roots(package, found, sandbox):
         yield SEVERAL_RIGHT, f"option {letter} is another root, and the stem asks for a possible value"
-    if proving.proof.status is ProofStatus.PROVEN:
+    if proving.proof.matching == (package.question.correct_option,):
         yield from _scale_faults(package, values, given, found, sandbox)
 
 

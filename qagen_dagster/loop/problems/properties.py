@@ -211,7 +211,8 @@ def alternate_breaches(
     if same_words(text, solution_of(item)) and same_numbers(text, solution_of(item)):
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
-    faults += same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
+    if not faults:
+        faults += same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
     known = set(solution_faults(solution_of(item)))
     faults += [one for one in solution_faults(solution_of(text)) if one not in known]
     faults += _other_letters(solution_of(item), text)
