@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from qagen_dagster.latex.comparison import amounts_of
 from qagen_dagster.mathematics.reading import read_unit
@@ -53,6 +54,7 @@ def amounts(latex: str) -> Iterator[Amount]:
         yield Amount(value, unit_at_start(behind, inside=inside), before)
 
 
+@lru_cache(maxsize=1024)
 def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
     """The unit at the beginning of the text after a number; `inside` says whether the number stands in a formula."""
     text = behind.replace(r"\per ", "/")

@@ -55,7 +55,7 @@ def option_faults(question: str, options: Mapping[str, str], right: frozenset[st
 
 
 def equal_options(options: Mapping[str, str]) -> Iterator[str]:
-    """Faults: two options are the same value, also in other forms or units."""
+    """Faults: two options are the same value in other forms or units. Options of the same text are not compared."""
     values: dict[str, Quantity] = {}
     for letter, text in options.items():
         try:
@@ -63,7 +63,7 @@ def equal_options(options: Mapping[str, str]) -> Iterator[str]:
         except ValueError:
             continue
     for one, other in combinations(values, 2):
-        if equal(values[one], values[other]):
+        if options[one] != options[other] and equal(values[one], values[other]):
             yield f"options {one} and {other} are the same value: {options[one]} and {options[other]}"
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import read_unit
@@ -215,6 +216,7 @@ def words_of(latex: str) -> tuple[str, ...]:
     return tuple(_read(latex).words)
 
 
+@lru_cache(maxsize=256)
 def _read(latex: str) -> _Content:
     text = _UNIT.sub(_spelled, without_layout(latex))
     found, inside = _Content(), False

@@ -34,6 +34,8 @@ from qagen_dagster.latex.structure import (
 from qagen_dagster.loop.problems.faults import answer_of, named_constants
 
 _SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
+_LEAST_FORMULAS = 10  # signs of formulas below which a method cannot be told
+_OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
 _SAME_SCENE = 0.9  # share of the words that two statements have in common
 _STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))
 _MOST_LABEL = 12  # a whole number up to this may be the label of a part
@@ -137,7 +139,11 @@ def givens_kept(source: str, converted: str) -> Iterator[str]:
     old = [one for one in amounts(question_of(source)) if _is_given(one)]
     new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
     lost = [one for one in old if not any(one.same(other) for other in new)]
-    asked = [one for one in amounts(question_of(converted)) if one.unit is not None]
+    asked = [
+        one
+        for one in amounts(question_of(converted))
+        if one.unit is not None and not _is_power_of_ten(one.value)
+    ]
     allowed = [*old, *amounts(solution_of(source))]
     constants = set(named_constants(question_of(source), solution_of(source), question_of(converted)))
     added = [
@@ -147,6 +153,10 @@ def givens_kept(source: str, converted: str) -> Iterator[str]:
         yield f"the given {lost[0].text} of the source is not there"
     if added:
         yield f"{added[0].text} is not a given of the source"
+
+
+def _is_power_of_ten(value: Fraction) -> bool:
+    return {*str(value.numerator), *str(value.denominator)} == {"0", "1"}
 
 
 def _is_given(one: Amount) -> bool:
@@ -212,6 +222,8 @@ def which_of_nothing(converted: str) -> Iterator[str]:
 def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
     """Faults: the formulas of a solution are those of another one, so that only its words differ."""
     mine = _formulas(solution)
+    if not _OPERATIONS & {*mine}:
+        return
     for other in others:
         theirs = _formulas(other)
         if (

@@ -153,6 +153,7 @@ def scan_breaches(
 
 def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
     yield from value_faults(latex, source or _figure_there(latex))
+    yield from unlike_options(latex)
     if source:
         yield from text_kept(source, latex)
     if kind is QuestionKind.ASSERTION_REASON:
