@@ -180,20 +180,17 @@ def stale_givens(source: str, result: str) -> Iterator[str]:
 def text_kept(source: str, scan: str) -> Iterator[str]:
     """Faults of a scan of TeX: an amount of the source is not in the scan, or the statement has one that the source does not have."""
     there, scanned = list(amounts(source)), list(amounts(scan))
-    lost = [
-        one
-        for one in amounts(statement_of(source))
-        if _is_given(one) and not any(one.same(other) for other in scanned)
-    ]
-    added = [
-        one
-        for one in amounts(statement_of(scan))
-        if _is_given(one) and not any(one.same(other) for other in there)
-    ]
+    lost = [one for one in amounts(statement_of(source)) if _is_given(one) and not _is_there(one, scanned)]
+    added = [one for one in amounts(statement_of(scan)) if _is_given(one) and not _is_there(one, there)]
     if lost:
         yield f"{lost[0].text} of the source is not in the scan"
     if added:
         yield f"{added[0].text} of the scan is not in the source"
+
+
+def _is_there(one: Amount, others: Sequence[Amount]) -> bool:
+    """Whether a text has the amount or its number; units that are written in words are not compared."""
+    return any(one.same(other) or one.value == other.value for other in others)
 
 
 def leaked_answer(source: str, result: str) -> Iterator[str]:
