@@ -21,7 +21,7 @@ from qagen_dagster.latex.comparison import (
     without_pictures,
     words_of,
 )
-from qagen_dagster.latex.equalities import false_equalities, sides_of
+from qagen_dagster.latex.equalities import Value, false_equalities, sides_of
 from qagen_dagster.latex.possible import impossible_answer, impossible_values
 from qagen_dagster.latex.structure import (
     has_environment,
@@ -43,6 +43,7 @@ _WHICH = re.compile(
     r"\bwhich\s+(?:one\s+)?of\s+(?:the\s+following|these|the\s+(?:options|statements)|the\s+\w+\s+below)",
     re.IGNORECASE,
 )
+_POWER = re.compile(r"(?:[\d.]+\s*(?:\\times|\\cdot)\s*10\s*)?\^\s*(?:\{[^{}]*\}|\d)")
 _CALCULUS = re.compile(
     r"\\(?:int|iint|oint|dot|ddot|partial|lim|dv|odv|nabla)(?![A-Za-z])|\\[dt]?frac\s*\{\s*(?:\\mathrm\s*\{\s*)?d|\b(?:differentiat|integra|derivative)|"
     r"\\mathrm\s*\{\s*d\s*\}|(?<![A-Za-z])d[a-z]\s*/\s*d[a-z]|[A-Za-z]'\s*\(",
@@ -86,7 +87,7 @@ def _misread(item: str) -> Iterator[str]:
     solution = solution_of(item)
     sides, stated = sides_of(solution), list(amounts(question_of(item)))
     results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
-    used = {number for side in sides if not side.lone for number in numbers_of(f"${side.text}$")}
+    used = _operands(sides)
     known = (
         {value for one in stated for value in (one.value, one.base)}
         | results
@@ -98,6 +99,12 @@ def _misread(item: str) -> Iterator[str]:
         if alike:
             yield f"the statement gives {one.text}, but the solution computes with {float(alike[0]):.12g}"
             return
+
+
+def _operands(sides: Sequence[Value]) -> set[Fraction]:
+    """The numbers of the sides that compute something, as they are written; no exponents, and no powers of ten."""
+    texts = (_POWER.sub(" ", side.text) for side in sides if not side.lone)
+    return {Fraction(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
 
 
 def _alike(one: Fraction, other: Fraction) -> bool:
@@ -167,7 +174,7 @@ def stale_givens(source: str, result: str) -> Iterator[str]:
     """Faults: the solution computes with a given of the source that the statement no longer has."""
     stated, sides = set(numbers_of(statement_of(result))), sides_of(solution_of(result))
     results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
-    used = Counter(number for side in sides if not side.lone for number in numbers_of(f"${side.text}$"))
+    used = _operands(sides)
     before = Counter(numbers_of(solution_of(source)))
     asked = Counter(numbers_of(question_of(source)))
     for one in dict.fromkeys(one.value for one in amounts(question_of(source))):
