@@ -177,9 +177,11 @@ def stale_givens(source: str, result: str) -> Iterator[str]:
     used = _operands(sides)
     before = Counter(numbers_of(solution_of(source)))
     asked = Counter(numbers_of(question_of(source)))
-    for one in dict.fromkeys(one.value for one in amounts(question_of(source))):
+    there = list(amounts(statement_of(result)))
+    for given in amounts(question_of(source)):
+        one, kept = given.value, any(given.same(other) for other in there)
         structural = one in _STRUCTURAL or before[one] > asked[one] + 1
-        if one in used and one not in stated | results and not structural:
+        if one in used and not kept and one not in stated | results and not structural:
             yield f"the solution computes with {float(one):.12g}, a given of the source that the statement does not have"
             return
 
