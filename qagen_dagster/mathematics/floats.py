@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+    ast.Add: lambda one, other: one + other,
+    ast.Sub: lambda one, other: one - other,
+    ast.Mult: lambda one, other: one * other,
+    ast.Div: lambda one, other: one / other,
     ast.Pow: math.pow,
 }
-_FUNCTIONS: dict[str, Callable[..., float]] = {
+_OF_ONE: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt,
     "sin": math.sin,
     "cos": math.cos,
@@ -30,8 +29,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "atan": math.atan,
     "log": math.log,
     "exp": math.exp,
-    "Abs": abs,
-    "Rational": operator.truediv,
+    "Abs": math.fabs,
     "factorial": lambda one: math.gamma(one + 1),
 }
 
@@ -56,6 +54,14 @@ def _value(node: ast.expr) -> float:
         return -_value(node.operand) if isinstance(node.op, ast.USub) else _value(node.operand)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-        return _FUNCTIONS[node.func.id](*map(_value, node.args))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _called(node.func.id, [_value(one) for one in node.args])
     raise ValueError("symbols")
+
+
+def _called(name: str, values: list[float]) -> float:
+    if name == "Rational" and len(values) == 2:
+        return values[0] / values[1]
+    if name in _OF_ONE and len(values) == 1:
+        return _OF_ONE[name](values[0])
+    raise ValueError(f"the function {name}")

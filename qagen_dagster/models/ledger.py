@@ -45,9 +45,9 @@ def fault_of(request: Request, response: Response) -> str | None:
 
     A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
     """
-    said = response.message
-    if response.stop is Stop.END and (said.in_reasoning or not said.content):
-        return said.in_reasoning or "the reply is empty"
+    message = response.message
+    if response.stop is Stop.END and (message.in_reasoning or not message.content):
+        return message.in_reasoning or "the reply is empty"
     names = {tool.name for tool in request.tools}
     calls = response.message.tool_calls
     faults = [
@@ -264,10 +264,10 @@ class LedgeredModel:
         ledger: Ledger,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        meter: Meter | None = None,
         breaker: Breaker | None = None,
     ) -> None:
-        self._provider, self._ledger, self._sleep, self._meter = provider, ledger, sleep, meter
+        self._provider, self._ledger, self._sleep = provider, ledger, sleep
+        self._meter: Meter | None = None
         self._breaker = breaker or Breaker()
 
     def metered(self, meter: Meter) -> LedgeredModel:

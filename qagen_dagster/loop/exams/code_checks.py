@@ -287,7 +287,7 @@ def _content(case: _Case) -> Iterator[_Found]:
     question = case.package.question
     for place, text in (("the stem", question.stem), ("the solution", case.package.solution.reasoning)):
         yield from (_fixable(IMPOSSIBLE, f"{place}: {fault}") for fault in impossible_values(text))
-    for fault in option_faults(question.stem, question.options, frozenset((question.correct_option,))):
+    for fault in option_faults(question.stem, {**question.options}, frozenset((question.correct_option,))):
         yield _fixable(POOR_OPTION, fault)
     for fault in without_figure(question.stem):
         yield _fixable(NO_FIGURE, fault)

@@ -14,7 +14,8 @@ from qagen_dagster.models.embedded.answering.question import is_content, keys
 from qagen_dagster.models.embedded.text.grammar import parse
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors, shared
 
-MOST_TOKENS = 22
+MOST_TOKENS = 22  # tokens of the longest candidate
+_DEEPEST = 30  # largest depth of a word in the parse tree that is told apart
 _LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")
 _TRAILING = ("CCONJ", "ADP", "DET")
 _CUT_BEFORE = ("conj", "cc", "relcl", "acl", "appos", "punct", "prep", "advcl", "npadvmod", "agent")
@@ -64,7 +65,7 @@ def spans_of(doc: Doc) -> Spans:
     pairs = sorted(set(_pairs(doc)))
     entities = {(entity.start, entity.end): entity.label_ for entity in doc.ents}
     roots = [doc[start:end].root for start, end in pairs]
-    governors = [_governor(root) for root in roots]
+    governors = [root.head.head if root.dep_ == "pobj" else root.head for root in roots]
     labels = tuple(_labels(doc, *pair, root, entities) for pair, root in zip(pairs, roots, strict=True))
     own = [_own(doc, *pair, root, entities) for pair, root in zip(pairs, roots, strict=True)]
     return Spans(
@@ -131,10 +132,6 @@ def _trimmed(doc: Doc, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _governor(root: Token) -> Token:
-    return root.head.head if root.dep_ == "pobj" else root.head
-
-
 def _labels(
     doc: Doc, start: int, end: int, root: Token, entities: dict[tuple[int, int], str]
 ) -> tuple[str, ...]:
@@ -145,17 +142,14 @@ def _labels(
     elif root.dep_ in ("prep", "agent"):
         preposition = root.lemma_.lower()
     shaped = first.pos_ in ("ADP", "SCONJ", "PART")
+    # The number of words, rounded up to a few steps.
+    words = sum(not token.is_punct for token in doc[start:end])
+    length = str(next((most for most in (1, 2, 4, 7, 12) if words <= most), MOST_TOKENS))
     return (
         _entity(start, end, first, entities), root.pos_, root.tag_, root.dep_, first.pos_, first.tag_, last.pos_,
         _beside(doc[start - 1]) if start else "edge", _beside(doc[end]) if end < len(doc) else "edge",
-        root.head.pos_, preposition, first.lower_ if shaped else "", _length(doc, start, end),
+        root.head.pos_, preposition, first.lower_ if shaped else "", length,
     )  # fmt: skip
-
-
-def _length(doc: Doc, start: int, end: int) -> str:
-    """The length class of a span: the number of its words, rounded up to a few steps."""
-    words = sum(not token.is_punct for token in doc[start:end])
-    return str(next((most for most in (1, 2, 4, 7, 12) if words <= most), 22))
 
 
 def _beside(token: Token) -> str:
@@ -190,17 +184,10 @@ def _own(
         start == root.left_edge.i and end == root.right_edge.i + 1, start == root.left_edge.i, end == root.right_edge.i + 1,
         root.i == end - 1, first.text[:1].isupper() and start > 0, last.text[:1].isupper() and end > 1,
         any(char.isdigit() for char in tokens.text), numbers, start > 0 and doc[start - 1].text in '"“',
-        start > 0 and doc[start - 1].text == "(", start == 0, end >= len(doc) - 1, _depth(root),
+        start > 0 and doc[start - 1].text == "(", start == 0, end >= len(doc) - 1, min(sum(1 for _ in root.ancestors), _DEEPEST),
         any(token.pos_ in ("VERB", "AUX") for token in words), sum(token.text == "," for token in tokens), cuts,
         not is_content(first), any(token.pos_ == "CCONJ" for token in words), first.pos_ == "DET",
     )  # fmt: skip
-
-
-def _depth(token: Token) -> int:
-    depth = 0
-    while token.head.i != token.i and depth < 30:
-        token, depth = token.head, depth + 1
-    return depth
 
 
 CACHED_SENTENCES = 2_000
@@ -209,7 +196,11 @@ FAR = 20  # maximum distance in the tree; larger ones are cut to it
 
 @dataclass(frozen=True)
 class Sentence:
-    """`vectors`: one unit row per token (zero beyond the encoder's limit). `words`: keys of each content token."""
+    """A parsed sentence.
+
+    `vectors` has a row of unit length for each token; the rows of tokens beyond the encoder's limit are zero. `words` has the
+    keys of each token that carries meaning, and an empty set for the others.
+    """
 
     doc: Doc
     spans: Spans
@@ -218,7 +209,7 @@ class Sentence:
     said: frozenset[str]  # all keys
     content: NDArray[np.bool_]
     heads: NDArray[np.int64]
-    steps: NDArray[np.float32]  # between two tokens in the tree
+    steps: NDArray[np.float32]  # distances between any two tokens in the tree
     left: NDArray[np.int64]  # first token of each token's subtree
     right: NDArray[np.int64]  # end (exclusive) of each token's subtree
 
@@ -264,15 +255,8 @@ def _steps(doc: Doc) -> NDArray[np.float32]:
     size = len(doc)
     steps = np.full((size, size), FAR, dtype=np.float32)
     for token in doc:
-        above: list[tuple[int, int]] = []
-        at, up = token, 0
-        while up < FAR:
-            above.append((at.i, up))
-            if at.head.i == at.i:
-                break
-            at, up = at.head, up + 1
-        for ancestor, distance in above:
-            steps[token.i, ancestor] = distance
+        for distance, ancestor in zip(range(FAR), (token, *token.ancestors), strict=False):
+            steps[token.i, ancestor.i] = distance
     # The path runs through the nearest common ancestor, where the sum of both ways up is least.
     ups = steps.copy()
     for ancestor in range(size):
