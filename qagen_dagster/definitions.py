@@ -19,6 +19,7 @@ from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
 from qagen_dagster.defs.observed import build_observed, build_observer, build_reload_check
+from qagen_dagster.defs.outdated import CHECKS, build_refresh_job, build_up_to_date_checks
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
 from qagen_dagster.defs.presentation import JOBS, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
@@ -67,13 +68,17 @@ def build_definitions(
         *build_problem_assets(sets),
         build_catalog(),
     ]
+    named = dg.AssetSelection.checks(*CHECKS)
     return dg.Definitions(
         assets=[*build_observed(known), *dg.map_asset_specs(presented, assets)],
         jobs=[
-            dg.define_asset_job(name, dg.AssetSelection.assets(*assets), description=description)  # pyright: ignore[reportUnknownMemberType]
-            for name, (assets, description) in JOBS.items()
+            build_refresh_job(open_graph),
+            *(
+                dg.define_asset_job(name, dg.AssetSelection.assets(*assets) - named, description=description)  # pyright: ignore[reportUnknownMemberType]
+                for name, (assets, description) in JOBS.items()
+            ),
         ],
-        asset_checks=[build_reload_check(known)],
+        asset_checks=[build_reload_check(known), *build_up_to_date_checks()],
         schedules=[build_nightly_refresh(known)],
         sensors=[build_observer(known), build_refresher(known), build_continuer(known)],
         resources={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import time
@@ -39,8 +40,9 @@ class Installed:
         shutil.copytree(
             PROJECT_ROOT / "qagen_dagster", copy.package, ignore=shutil.ignore_patterns("__pycache__")
         )
-        sensors = copy.package / "defs" / "sensors.py"
-        sensors.write_text(sensors.read_text().replace("interval_seconds=60", "interval_seconds=5"))
+        for name in ("automation", "observed"):
+            sensors = copy.package / "defs" / f"{name}.py"
+            sensors.write_text(re.sub(r"interval_seconds=\d+", "interval_seconds=5", sensors.read_text()))
         (copy.package.parent / "workspace.yaml").write_text(_WORKSPACE)
         return copy
 

@@ -97,12 +97,14 @@ class Scope:
     """Which products to look at.
 
     `everything`: exams and problem sets, too; and a product that cannot be examined does not keep the others from being examined.
+    `running`: the partition of a run that asks when its work is done. It does not count as unfinished.
     """
 
     combinations: tuple[Combination, ...] = ()
     options: RunOptions = field(default_factory=RunOptions)
     force: bool = False
     everything: bool = False
+    running: str = ""
 
 
 @dataclass(frozen=True)

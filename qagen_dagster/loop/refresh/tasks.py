@@ -81,10 +81,12 @@ def refresh_fields(task: Task, options: RunOptions) -> Fields:
     return {**chosen, **TABLE[task.product].anew}
 
 
-def whole_project(space: Workspace) -> Scope:
-    """Everything that can be out of date."""
+def whole_project(space: Workspace, running: str = "") -> Scope:
+    """Everything that can be out of date. `running` is the partition of the run that asks."""
     corpora = space.corpora.corpora.values()
-    return Scope(tuple(one for corpus in corpora for one in corpus.combinations()), everything=True)
+    return Scope(
+        tuple(one for corpus in corpora for one in corpus.combinations()), everything=True, running=running
+    )
 
 
 def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
@@ -179,7 +181,7 @@ class _Search:
         """Why to make again what is as configured. After a failure this pays nothing, and its success replaces the failure in the UI."""
         if not row.always:
             return ()
-        if is_unfinished(self._space.store, key, row.assets):
+        if key != self._scope.running and is_unfinished(self._space.store, key, row.assets):
             return ("its last run did not succeed",)
         return ("--force",) if self._scope.force else ()
 
