@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 
 import dagster as dg
 
+from qagen_dagster.defs.executor import INTERRUPTED
 from qagen_dagster.defs.held import held_line, patient, says_locked, wait_for_instance
 from qagen_dagster.defs.presentation import JOBS
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
@@ -30,7 +31,6 @@ from qagen_dagster.settings import apply
 KILLED = "the process of this run was killed; start it again to resume"
 # Tags of a run: the machine and the process it runs in. The UI hides tags that begin with `.dagster/`.
 HOST, PROCESS = ".dagster/qagen_host", ".dagster/qagen_process"
-INTERRUPTED = "this run was interrupted; start it again to resume"
 # Dagster would copy the output of a run to a file by four processes of its own, which a Ctrl-C of a terminal also
 # reaches: they print their tracebacks. Logs of ops are events, so the file has nothing to show.
 _NO_STREAMS = {

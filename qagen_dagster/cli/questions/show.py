@@ -61,7 +61,7 @@ def questions(
         for combination in space.corpora.combinations(corpus, scenario, mode)
         for one in listed(space, combination, wanted)
     ]
-    shown = _spread(found, limit)
+    shown = spread(found, limit)
     if as_json:
         print_json([one.model_dump(mode="json") for one in shown])
         return
@@ -72,7 +72,7 @@ def questions(
     console.print(f"{len(found)} questions" + (f", {more} not listed (--limit)" if more else ""))
 
 
-def _spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
+def spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
     """At most `limit` questions in their order: the first of each document and with words of their own, then the second, ..."""
     turns, words = Counter[str](), set[str]()
     ranked: list[tuple[bool, int, int]] = []
