@@ -4,10 +4,10 @@ Observing them costs nothing. When a configuration changes, exactly the partitio
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.defs.check_results import check_event
 from qagen_dagster.defs.observations import OBSERVED, changed_configurations, project_state
 from qagen_dagster.defs.outdated import up_to_date_events
 from qagen_dagster.defs.partitions import missing_partitions
@@ -67,18 +67,6 @@ def reload_result(missing: list[str]) -> dg.AssetCheckResult:
     )
 
 
-def reload_event(missing: list[str]) -> dg.AssetCheckEvaluation:
-    """The same outcome as an event that a sensor records."""
-    found: Any = reload_result(missing)
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(CORPUS_FILES),
-        check_name=RELOADED,
-        passed=found.passed,
-        severity=found.severity,
-        metadata=found.metadata,
-    )
-
-
 def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
     """The sensor that records changed configurations, and what is out of date. It is on by default."""
     keys_of = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
@@ -104,7 +92,7 @@ def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
             events += changed_configurations(row, entry, space, context.instance, keys, context.log)
         for one in missing:
             context.log.warning(f"reload definitions to see {one}")
-        events += [reload_event(missing), *up_to_date_events(space)]
+        events += [check_event(CORPUS_FILES, RELOADED, reload_result(missing)), *up_to_date_events(space)]
         return dg.SensorResult(asset_events=events, cursor=state)
 
     return observe_model_config

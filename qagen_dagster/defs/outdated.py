@@ -5,13 +5,12 @@ Both use `find_out_of_date`, as `qagen stale` does.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN
+from qagen_dagster.defs.check_results import WARN, check_event
 from qagen_dagster.defs.in_process import Graph, Progress
-from qagen_dagster.defs.metadata import Metadata, fault_list, markdown_table
+from qagen_dagster.defs.metadata import Metadata
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
@@ -31,6 +30,7 @@ RESULTS = {  # asset that people look at first: the groups whose partitions its 
     "problem_bank": (Group.PROBLEMS,),
 }
 CHECKS = [dg.AssetCheckKey(dg.AssetKey(asset), UP_TO_DATE) for asset in RESULTS]
+_SHOWN = 30  # partitions that a check names
 OpenGraph = Callable[[Settings, Progress, Work], Graph]
 _REMEDY = f"To run exactly these: Jobs, {JOB}, Launchpad, Launch Run."
 
@@ -51,8 +51,7 @@ def _check(asset: str) -> dg.AssetChecksDefinition:
         context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
     ) -> dg.AssetCheckResult:
         space, running = workspace.open(), context.op_execution_context.run.tags.get(PARTITION_TAG, "")
-        passed, shown = _result(asset, find_out_of_date(space, whole_project(space, running)))
-        return dg.AssetCheckResult(passed=passed, severity=WARN, metadata=shown)
+        return _result(asset, find_out_of_date(space, whole_project(space, running)))
 
     return up_to_date
 
@@ -60,39 +59,29 @@ def _check(asset: str) -> dg.AssetChecksDefinition:
 def up_to_date_events(space: Workspace) -> Iterator[dg.AssetCheckEvaluation]:
     """The results of all checks as events that a sensor or a job records."""
     found = find_out_of_date(space, whole_project(space))
-    for asset in RESULTS:
-        passed, shown = _result(asset, found)
-        values: Any = {
-            name: dg.MetadataValue.int(one) if isinstance(one, int) else one for name, one in shown.items()
-        }
-        yield dg.AssetCheckEvaluation(
-            asset_key=dg.AssetKey(asset), check_name=UP_TO_DATE, passed=passed, severity=WARN, metadata=values
-        )  # fmt: skip
+    return (check_event(asset, UP_TO_DATE, _result(asset, found)) for asset in RESULTS)
 
 
-def _result(asset: str, found: OutOfDate) -> tuple[bool, Metadata]:
+def _result(asset: str, found: OutOfDate) -> dg.AssetCheckResult:
     tasks = [one for one in found.tasks if TABLE[one.product].group in RESULTS[asset]]
     faults = found.faults if asset == next(iter(RESULTS)) else ()
-    rows = [(one.product.value, one.partition, "; ".join(one.reasons)) for one in tasks]
-    shown: Metadata = {
-        "out_of_date": len(tasks),
-        "partitions": markdown_table(("product", "partition", "why"), rows),
-    }
+    shown: Metadata = {"out_of_date": len(tasks)}
     if tasks:
-        shown["what_to_do"] = dg.MetadataValue.text(_REMEDY)
+        shown["what_to_do"] = _REMEDY
+    for number, one in enumerate(tasks[:_SHOWN], 1):  # text: of a table the UI shows only a link
+        shown[f"{number}. {one.name}"] = "; ".join(one.reasons)
+    if len(tasks) > _SHOWN:
+        shown["more"] = f"{len(tasks) - _SHOWN} more: see `qagen stale`"
     if faults:
-        shown["not_examined"] = fault_list(faults)
-    return not tasks and not faults, shown
+        shown["not_examined"] = "; ".join(faults[:_SHOWN])
+    return dg.AssetCheckResult(passed=not tasks and not faults, severity=WARN, metadata=shown)
 
 
-class _Log:
-    """Writes the progress of runs to the log of the job."""
-
-    def __init__(self, log: dg.DagsterLogManager) -> None:
-        self._log = log
+class _Silent:
+    """The progress of runs, which nobody watches: the job logs what it runs and why."""
 
     def step(self, title: str) -> None:
-        self._log.info(title)
+        pass
 
     def say(self, note: str) -> None:
         pass
@@ -113,7 +102,7 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
         with Work(space) as work:
             work.spending_id = spending_id(context.run)
             apply({"DAGSTER_HOME": str(Path(context.instance.root_directory))})
-            with open_graph(space.settings, _Log(context.log), work) as graph:
+            with open_graph(space.settings, _Silent(), work) as graph:
                 try:
                     failures = _refresh(context, graph, limits)
                 except KeyboardInterrupt:

@@ -15,7 +15,6 @@ from tests.support.project import Project
 
 pytestmark = list(DAGSTER_WARNINGS)
 WATER, RAIL = "water/facts/textual", "rail/facts/textual"
-HEAD = "| product | partition | why |"
 
 
 @pytest.fixture
@@ -46,10 +45,11 @@ def named(graph: GraphRun, asset: str = "corpus_json") -> list[str]:
     graph.seen()
     found = graph.checked[asset, "up_to_date"]
     shown = {name: one.value for name, one in found.metadata.items()}
-    rows = [] if shown["partitions"] == "none" else str(shown["partitions"]).splitlines()[2:]
-    assert (found.passed, shown["out_of_date"]) == (not rows, len(rows))
-    assert ("refresh_stale" in str(shown.get("what_to_do"))) is not found.passed
-    return [row.strip("| ").replace("\\", "") for row in rows]
+    count = shown.pop("out_of_date")
+    assert ("refresh_stale" in str(shown.pop("what_to_do", ""))) is not found.passed
+    assert (found.passed, len(shown)) == (not count, count)
+    assert [name.partition(". ")[0] for name in shown] == [str(number + 1) for number in range(len(shown))]
+    return [f"{name.partition('. ')[2]}: {why}" for name, why in shown.items()]
 
 
 def ran(graph: GraphRun) -> list[tuple[str, str | None]]:
@@ -65,8 +65,8 @@ def test_the_check_names_what_is_out_of_date_and_the_job_runs_exactly_that(
 ) -> None:
     never = "its documents were never parsed"
     assert named(graph) == [
-        *(f"documents | {corpus} | {never}" for corpus in ("rail", "water")),
-        *(f"questions | {key} | {never}" for key in (RAIL, WATER)),
+        *(f"documents {corpus}: {never}" for corpus in ("rail", "water")),
+        *(f"questions {key}: {never}" for key in (RAIL, WATER)),
     ]
     assert refresh(graph).success
     assert named(graph) == named(graph, "problem_bank") == []
@@ -76,7 +76,7 @@ def test_the_check_names_what_is_out_of_date_and_the_job_runs_exactly_that(
         ("question_set", RAIL), ("question_set", WATER), ("__ASSET_JOB", None),
     ]  # fmt: skip
     project.corpus("rail", waterworks.corpus(2), {})
-    assert named(graph) == [f"questions | {RAIL} | target_count: 1 → 2"]
+    assert named(graph) == [f"questions {RAIL}: target_count: 1 → 2"]
     assert refresh(graph).success
     assert ran(graph)[len(made) :] == [("question_set", RAIL), ("__ASSET_JOB", None)]
     assert len(project.published(RAIL)["questions"]) == 2
