@@ -40,7 +40,7 @@ class Installed:
         shutil.copytree(
             PROJECT_ROOT / "qagen_dagster", copy.package, ignore=shutil.ignore_patterns("__pycache__")
         )
-        for name in ("automation", "observed"):
+        for name in ("automation", "observed_assets"):
             sensors = copy.package / "defs" / f"{name}.py"
             sensors.write_text(re.sub(r"interval_seconds=\d+", "interval_seconds=5", sensors.read_text()))
         (copy.package.parent / "workspace.yaml").write_text(_WORKSPACE)
