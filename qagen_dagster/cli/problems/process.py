@@ -35,6 +35,7 @@ from qagen_dagster.loop.problems.bank import (
     export_files,
     export_of,
     items_of,
+    not_usable,
     told_bank,
 )
 from qagen_dagster.loop.problems.state_machine import Wishes
@@ -131,9 +132,11 @@ def _say(done: Done, bank: ProblemBank, output: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(json_record(done))
         return
+    unusable = not_usable(bank)
     for one in done.records:
         made = (
             ", ".join(item.made for item in items_of(one)) if one.end is ProblemEnd.ACCEPTED else one.detail
         )
-        echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}")
+        but = f", but it {unusable[one.id]}" if one.id in unusable else ""
+        echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}{but}")
     echo(f"{output}: {told_bank(bank)}")
