@@ -113,9 +113,9 @@ def test_criteria_that_nobody_judged_are_shown_so(tmp_path: Path) -> None:
     with chromium(tmp_path / "browser") as tab, page(space) as address:
         for opened in (address, file.as_uri()):
             tab.open(opened)
-            tab.wait("document.querySelector('.chip')")
+            tab.wait("document.querySelector('.criteria .chip')")
             chips = tab.run(
-                "[...document.querySelectorAll('.chip')].map((one) => [one.className, one.textContent])"
+                "[...document.querySelectorAll('.criteria .chip')].map((one) => [one.className, one.textContent])"
             )
             assert {text: kind for kind, text in chips} == {
                 **dict.fromkeys(("✓ answerable", "✓ matches"), "chip yes"),

@@ -48,8 +48,8 @@ def named(graph: GraphRun, asset: str = "corpus_json") -> list[str]:
     count = shown.pop("out_of_date")
     assert ("refresh_stale" in str(shown.pop("what_to_do", ""))) is not found.passed
     assert (found.passed, len(shown)) == (not count, count)
-    assert [name.partition(". ")[0] for name in shown] == [str(number + 1) for number in range(len(shown))]
-    return [f"{name.partition('. ')[2]}: {why}" for name, why in shown.items()]
+    assert [name.partition(" ")[0] for name in shown] == [f"{number + 1:02}" for number in range(len(shown))]
+    return [f"{name.partition(' ')[2]}: {why}" for name, why in shown.items()]
 
 
 def ran(graph: GraphRun) -> list[tuple[str, str | None]]:
