@@ -14,7 +14,7 @@ from functools import cached_property
 import dagster as dg
 
 from qagen_dagster.configuration.profiles import is_free
-from qagen_dagster.defs.observations import project_state
+from qagen_dagster.defs.observations import all_versions
 from qagen_dagster.defs.observed_assets import KnownPartitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
@@ -177,7 +177,8 @@ def build_refresher(partitions: KnownPartitions) -> dg.SensorDefinition:
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         space, now = workspace.open(), datetime.now(UTC)
-        state = fingerprint([str(now.date()), project_state(space, keys)])
+        runs = {key.split("/")[1] for key in space.store.list("runs")}
+        state = fingerprint([str(now.date()), all_versions(space, keys), *sorted(runs)])
         if state == context.cursor:
             yield dg.SkipReason("nothing changed since the last tick")
             return

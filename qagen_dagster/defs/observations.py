@@ -55,11 +55,8 @@ def changed_configurations(
         yield observation(entry, key, wanted, changes)
 
 
-def project_state(space: Workspace, partitions: Mapping[str, Iterable[str]]) -> str:
-    """Changes when any configuration or file does, and when a run of a partition begins or succeeds.
-
-    `partitions` has the keys of each kind.
-    """
+def all_versions(space: Workspace, partitions: Mapping[str, Iterable[str]]) -> str:
+    """Changes when any configuration or any file does. `partitions` has the keys of each kind."""
     found: list[str] = []
     for _, entry in OBSERVED:
         for key in partitions[entry.partitions]:
@@ -67,8 +64,7 @@ def project_state(space: Workspace, partitions: Mapping[str, Iterable[str]]) -> 
                 found.append(entry.wanted(space, key, RunOptions()).version)
             except (QagenError, KeyError) as error:
                 found.append(str(error))
-    runs = {key.split("/")[1] for key in space.store.list("runs")}
-    return fingerprint([*found, *sorted(runs), *sorted(space.store.list("unfinished"))])
+    return fingerprint(found)
 
 
 def _explained(

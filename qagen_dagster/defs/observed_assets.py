@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import dagster as dg
 
 from qagen_dagster.defs.check_results import check_event
-from qagen_dagster.defs.observations import OBSERVED, changed_configurations, project_state
+from qagen_dagster.defs.observations import OBSERVED, all_versions, changed_configurations
 from qagen_dagster.defs.outdated import up_to_date_events
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -22,6 +22,7 @@ from qagen_dagster.records.ids import fingerprint
 CORPUS_FILES = "corpus_files"  # the asset that has the check
 KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
 RELOADED = "definitions_loaded"
+_LATEST = 50  # runs; when one of them begins or ends, partitions may have become up to date
 
 
 def build_observed(partitions: KnownPartitions) -> list[dg.SourceAsset]:
@@ -85,7 +86,8 @@ def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
     ) -> dg.SensorResult | dg.SkipReason:
         space = workspace.open()
         missing = missing_partitions(space, partitions)
-        state = fingerprint([project_state(space, keys_of), *missing])
+        runs = (f"{run.run_id} {run.status.value}" for run in context.instance.get_runs(limit=_LATEST))
+        state = fingerprint([all_versions(space, keys_of), *missing, *runs])
         if state == context.cursor:
             return dg.SkipReason("no configuration and no document changed")
         events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
