@@ -58,7 +58,6 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
 
     @dg.job(
         name=JOB,
-        executor_def=dg.in_process_executor,
         description="Run exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists. Limits of the "
         "launch hold for all of it together; without them those of the profile hold.",
     )
