@@ -71,7 +71,7 @@ def test_the_check_names_what_is_out_of_date_and_the_job_runs_exactly_that(
     before = graph.requests("observe_model_config").cursor
     assert "changed" in graph.requests("observe_model_config", before).skipped
     assert refresh(graph).success
-    assert graph.requests("observe_model_config", before).skipped == "", "runs have ended"
+    assert graph.requests("observe_model_config", before).cursor not in (before, None), "runs have ended"
     assert named(graph) == named(graph, "problem_bank") == []
     made = ran(graph)
     assert made == [

@@ -220,11 +220,11 @@ def test_nobody_listens(make_provider: ProviderMaker, monkeypatch: pytest.Monkey
 
 def test_a_server_that_answered_once_is_waited_for(make_provider: ProviderMaker) -> None:
     with WireServer([Fault(503, {"error": {"message": "loading"}})]) as server:
-        provider = make_provider(server)
+        another = make_provider(server)
         with pytest.raises(TransientModelError, match="loading"):
-            provider.send(ask())
+            make_provider(server).send(ask())
     with pytest.raises(TransientModelError, match="connection failed") as gone:
-        provider.send(ask())
+        another.send(ask())
     assert not isinstance(gone.value, UnreachableError)
 
 
