@@ -1,6 +1,6 @@
-"""The configurations of the table of products as observed assets, the sensor that observes them, and the check for unknown partitions.
+"""The observed assets, one for each configuration of the table of products, their sensor, and the check for unknown partitions.
 
-Observing them costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
+Observing costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Observed, Row
 from qagen_dagster.records.ids import fingerprint
 
-CORPUS_FILES = "corpus_files"  # the asset that has the check
+CORPUS_FILES = "corpus_files"  # the asset with the check RELOADED
 KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
 RELOADED = "definitions_loaded"
 _LATEST = 50  # runs; when one of them begins or ends, partitions may have become up to date
@@ -48,7 +48,7 @@ def _observed(row: Row, entry: Observed, partitions: dg.StaticPartitionsDefiniti
 
 
 def build_reload_check(partitions: KnownPartitions) -> dg.AssetChecksDefinition:
-    """The check that the code location knows all corpora and scenarios."""
+    """The check that the loaded definitions have all corpora, scenarios and exams."""
 
     @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
         asset=CORPUS_FILES,
@@ -63,7 +63,7 @@ def build_reload_check(partitions: KnownPartitions) -> dg.AssetChecksDefinition:
 
 
 def reload_result(missing: list[str]) -> dg.AssetCheckResult:
-    """The outcome of the check: what to do, for each partition that the definitions do not have."""
+    """The outcome of the check. It names each partition that the definitions do not have, and what to do."""
     said = "; ".join(f"reload definitions to see {one}" for one in missing) or "all are loaded"
     return dg.AssetCheckResult(
         passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": said}

@@ -45,9 +45,9 @@ def fault_of(request: Request, response: Response) -> str | None:
 
     A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
     """
-    said = response.message
-    if response.stop is Stop.END and (said.in_reasoning or not said.content):
-        return said.in_reasoning or "the reply is empty"
+    message = response.message
+    if response.stop is Stop.END and (message.in_reasoning or not message.content):
+        return message.in_reasoning or "the reply is empty"
     names = {tool.name for tool in request.tools}
     calls = response.message.tool_calls
     faults = [
