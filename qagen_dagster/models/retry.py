@@ -30,7 +30,7 @@ from qagen_dagster.errors import MalformedResponseError, TransientModelError, Un
 _SHORTEST = 0.001  # seconds of an attempt whose call has no time left
 _PIECE = 65_536  # bytes to write between two checks of the clock
 _CONNECT = 5.0  # seconds in which a connection must be made
-_UNREACHABLE = 6.0  # seconds for which a server is tried that has not answered yet
+_UNREACHABLE = 4.0  # seconds for which a server is tried that has not answered yet
 _call_ends: ContextVar[float] = ContextVar("call_ends", default=math.inf)
 _attempt_ends: ContextVar[float] = ContextVar("attempt_ends", default=math.inf)
 
@@ -188,7 +188,7 @@ def _give_up(state: RetryCallState) -> None:
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
     message = f"{error} (gave up after {tried})"
     if isinstance(error, UnreachableError):
-        raise UnreachableError(message, since=error.since)
+        raise error
     if isinstance(error, TransientModelError):
         raise type(error)(message, retry_after=error.retry_after)
     raise MalformedResponseError(message)
