@@ -47,9 +47,9 @@ def _execute(
 
     Dagster would record it as canceled. Then the UI would show the partition as before the run: green if it had a result.
     """
-    context.instance.handle_new_event = partial(
-        _store_plainly, type(context.instance).handle_new_event, context.instance
-    )
+    instance = context.instance
+    store: Any = dg.DagsterInstance.handle_new_event  # pyright: ignore[reportUnknownMemberType]
+    instance.handle_new_event = partial(_store_plainly, store, instance)
     try:
         yield from execute(context, plan)
     except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
@@ -63,9 +63,9 @@ def _execute(
 
 def _store_plainly(store: Callable[..., None], instance: object, entry: Any, **more: Any) -> None:
     """Store an event. An interrupt is told in words: its stack trace says where the run happened to be."""
-    event = entry.dagster_event
-    data = None if event is None else event.event_specific_data
-    error = getattr(data, "error", None)
+    event: Any = entry.dagster_event
+    data: Any = getattr(event, "event_specific_data", None)
+    error: Any = getattr(data, "error", None)
     if error is not None and error.cls_name in _INTERRUPTS:
         plain = {"error": error._replace(message=INTERRUPTED, stack=[], cause=None, context=None)}
         plain |= {"first_step_failure_event": None} if event.is_run_failure else {}

@@ -56,7 +56,7 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
         if failures:
             raise dg.Failure("; ".join(failures), allow_retries=False)
 
-    @dg.job(
+    @dg.job(  # pyright: ignore[reportUnknownMemberType]
         name=JOB,
         description="Run exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists. Limits of the "
         "launch hold for all of it together; without them those of the profile hold.",

@@ -24,6 +24,7 @@ from tenacity import (
     stop_before_delay,
     wait_random_exponential,
 )
+from tenacity.stop import stop_base
 
 from qagen_dagster.errors import MalformedResponseError, TransientModelError, UnreachableError
 
@@ -160,7 +161,7 @@ def call_with_retry(
     """
     retrying = Retrying(
         retry=retry_if_exception_type((TransientModelError, MalformedResponseError)),
-        stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds) | _is_dead,
+        stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds) | _IsDead(),
         wait=_wait,
         sleep=sleep,
         retry_error_callback=_give_up,
@@ -177,10 +178,13 @@ def _wait(state: RetryCallState) -> float:
     return _BACKOFF(state)
 
 
-def _is_dead(state: RetryCallState) -> bool:
-    error = state.outcome.exception() if state.outcome else None
-    next_attempt = time.monotonic() + state.upcoming_sleep
-    return isinstance(error, UnreachableError) and next_attempt > error.since + _UNREACHABLE
+class _IsDead(stop_base):
+    """Stops when a server that never answered has been tried for long enough."""
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        error = retry_state.outcome.exception() if retry_state.outcome else None
+        next_attempt = time.monotonic() + retry_state.upcoming_sleep
+        return isinstance(error, UnreachableError) and next_attempt > error.since + _UNREACHABLE
 
 
 def _give_up(state: RetryCallState) -> None:
