@@ -146,7 +146,7 @@ class MarkdownFormat(Format):
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """One document. Raises DocumentError `empty` or `binary`."""
-        parsed = _parse(source)
+        parsed = _parse(source, options)
         stated = parsed.front.metadata
         return [
             ParsedText(
@@ -159,7 +159,7 @@ class MarkdownFormat(Format):
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """Tables, images and diagram fences in the order of the text. Raises DocumentError."""
-        parsed = _parse(source)
+        parsed = _parse(source, options)
         labels = Labels()
         lines = parsed.lines.lines
         captions = _captions(parsed.visuals, lines)
@@ -167,8 +167,8 @@ class MarkdownFormat(Format):
         return tuple(_labelled(visual, caption, lines, labels) for visual, caption in pairs)
 
 
-def _parse(source: Source) -> _Parsed:
-    lines = read_text(source)
+def _parse(source: Source, options: ParseOptions) -> _Parsed:
+    lines = read_text(source, options)
     lines = Lines(lines.lines, (), lines.note)  # a form feed does not end a page in Markdown
     front = _front_matter(lines.lines)
     parsed = _Parsed(lines, front)
