@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -53,7 +54,9 @@ class Installed:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            "PYTHONPATH": str(self.package.parent),
+            "PYTHONPATH": os.pathsep.join(
+                [str(self.package.parent), str(PROJECT_ROOT)]
+            ),  # the scripts of the tests, too
             "QAGEN_PROFILE": self.profile,
             "DAGSTER_GRPC_TIMEOUT_SECONDS": "600",  # on a busy machine
         }
