@@ -312,8 +312,9 @@ def test_all_faults_one_after_another_are_survived(make_model: ModelMaker, naps:
 
 
 def test_an_outage_is_waited_out(make_provider: ProviderMaker) -> None:
-    """Nobody listens for the first thirty seconds of waiting."""
-    with WireServer() as before:
+    """A server that has answered is gone for the first thirty seconds of waiting."""
+    with WireServer([OK]) as before:
+        make_provider(before).send(ask("Before the outage?"))
         provider = make_provider(before, max_attempts=16)
     waited: list[float] = []
     with ExitStack() as after:
