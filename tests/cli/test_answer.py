@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-import pytest
-
 from tests.cli.conftest import Command
 from tests.support.paper_server import paper
 from tests.support.wire_server import Call, Fault, Reply, Step, WireServer
