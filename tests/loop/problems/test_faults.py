@@ -30,9 +30,7 @@ def solved(body: str) -> str:
 
 
 def told(breaches: tuple[Breach, ...]) -> list[tuple[int, str]]:
-    pairs = [
-        (one.property, one.detail) for one in breaches
-    ]  # but what a wrong box or a short question entails
+    pairs = [(one.property, one.detail) for one in breaches]
     return [pair for pair in pairs if " is false: " not in pair[1] and not pair[1].endswith("is not there")]
 
 
