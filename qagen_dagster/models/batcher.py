@@ -2,7 +2,7 @@
 
 This module decides which requests go by batch, which thread waits for what, and what happens to requests without a
 response. It also waits while a server asks for a pause. The endpoints are in `wires/`, and the stored records in
-`batch_jobs.py`.
+`batch_records.py`.
 
 There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
 and stores every response in the ledger. The other threads wait for the leader. If a request is in a batch of an
@@ -41,6 +41,7 @@ from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.rate_limits import Limits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.wires.forcing import as_accepted, refuses_forcing
 
 T = TypeVar("T")
 
@@ -189,18 +190,20 @@ class Batcher:
 
     def _sent(self, group: _Group) -> Job | None:
         """The batch after the server has accepted it; None if the batch of an earlier run never reached the server."""
-        if group.job is None:
+        job = group.job
+        if job is None:
             group.full.wait(self._spec.batch_window_seconds)
             with self._lock:
                 if self._collecting is group:
                     self._collecting = None
-            return self._submit(list(group.requests.items()))
-        if group.job.id is not None:
-            return group.job
-        found = self._retried(lambda: self._found(group.job))
+            asked = group.requests.items()
+            return self._submit([(key, as_accepted(self._spec, request)) for key, request in asked])
+        if job.id is not None:
+            return job
+        found = self._retried(lambda: self._found(job))
         if found is None:
-            self.book.close(group.job, lost=dict.fromkeys(group.job.keys, "never sent"), note="never sent")
-        return None if found is None else self.book.sent(group.job, found)
+            self.book.close(job, lost=dict.fromkeys(job.keys, "never sent"), note="never sent")
+        return None if found is None else self.book.sent(job, found)
 
     def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
         """Close a batch for which the server has too much enqueued. Its requests are sent again later, in halves."""
@@ -234,12 +237,10 @@ class Batcher:
                 raise PermanentModelError(refusal) from None
             raise
 
-    def _found(self, job: Job | None) -> str | None:
-        if job is None:
-            return None
+    def _found(self, job: Job) -> str | None:
         found = self._provider.find(job.tag, len(job.keys), job.created)
         known = self.book.ids() if found else frozenset[str]()
-        return next((one for one in found if one not in known), None)
+        return next((job_id for job_id in found if job_id not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
         """Poll until the batch has ended. After a poll with a transient failure, polling continues."""
@@ -310,7 +311,7 @@ class BatchModel(LedgeredModel):
         if self._ledger.get(key) is None or self._batcher.book.marked(key):
             with self._ledger.only_one(key), self._held(key, request):
                 if self._ledger.get(key) is None:
-                    self._batcher.ask(key, request)
+                    self._ask(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
                     spent = self._cost(request, entry)
@@ -322,6 +323,14 @@ class BatchModel(LedgeredModel):
                         return self._finish(request, self._provider.read(entry.body), entry, replayed=False)
         # The response is stored and charged already, or the batch gave no usable response.
         return super().respond(request)
+
+    def _ask(self, key: str, request: Request) -> None:
+        """As `Batcher.ask`. A server that refuses to force a tool call is asked directly, which asks once more without forcing."""
+        try:
+            self._batcher.ask(key, request)
+        except PermanentModelError as error:
+            if request.tool_choice is not ToolChoice.REQUIRED or not refuses_forcing(error):
+                raise
 
     def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
         """Reserve the cost of the request. Nothing is reserved if it is paid already, because it is stored or in a batch."""

@@ -10,7 +10,6 @@ from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import trimmed
-from qagen_dagster.latex.comparison import final_answer
 from qagen_dagster.latex.engine import (
     USUAL_LIBRARIES,
     compile_item,
@@ -18,6 +17,7 @@ from qagen_dagster.latex.engine import (
     packages_of,
     sign_declarations,
 )
+from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
@@ -153,6 +153,11 @@ class PublishedBank:
     missing: tuple[str, ...] = ()
 
 
+def published_bank(space: Workspace, key: str) -> ProblemBank | None:
+    """The published bank of a set; None if there is none, or it is damaged and must be made again."""
+    return space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+
+
 def read_sources(space: Workspace, key: str) -> ProblemSources:
     """The problems of a set as they were last read. Raises StoreError if they were never read."""
     found = space.store.find(ProblemBank.file_key(key, SOURCES), ProblemSources)
@@ -199,7 +204,7 @@ def plan_problem_set(
 
 def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) -> ProblemOptions:
     """The options of a run that brings a bank up to date: free models replace nothing that paid ones made."""
-    made = space.store.find_valid(ProblemBank.file_key(problem_set.key, FILES[0]), ProblemBank)
+    made = published_bank(space, problem_set.key)
     if made is None or not wished.refresh:
         return wished
     profile = wished.profile or made.profile
@@ -221,7 +226,7 @@ def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
 
 def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
     """The accepted problems of the published bank. If the bank is damaged, they are taken from its history."""
-    bank = space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+    bank = published_bank(space, key)
     if bank is not None:
         return {one.id: one for one in bank.finished}
     by_line = {
@@ -362,11 +367,11 @@ def broken_items(bank: ProblemBank) -> dict[str, str]:
 def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
     kind = item.made.rstrip("0123456789").rstrip("-")
     if item.made == ORIGINAL:
-        return scan_breaches(item.latex, None)
+        return scan_breaches(item.latex, None, strict=False)
     if kind in {one.value for one in Format}:
         return conversion_breaches(whole, Format(kind), item.latex)
     if kind == VariantKind.MULTI.value:
-        return scan_breaches(item.latex, None)
+        return scan_breaches(item.latex, None, strict=False)
     return variant_breaches(VariantKind(kind), whole, item.latex)
 
 
@@ -387,7 +392,7 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
         statement=question_of(latex),
         options=options,
         solution=solution,
-        answer=final_answer(solution) if solution else None,
+        answer=stated_answer(latex),
         source_path=record.problem.source_path,
         classification=record.classification,
         ideas=record.ideas,
