@@ -108,7 +108,7 @@ def _letters(line: str) -> list[_Letter]:
     for char, left, right in _CHAR.findall(line):
         text = _unescaped(char)
         text = unicodedata.normalize("NFKC", text) if "\ufb00" <= text <= "\ufefc" else text
-        one = _Letter(*sorted((float(left), float(right))), text)
+        one = _Letter(min(float(left), float(right)), max(float(left), float(right)), text)
         is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)

@@ -22,7 +22,7 @@ _SPAN = re.compile(r'<span style="([^"]*)">([^<]*)</span>')
 _COLOUR = re.compile(r"(?<!-)color:#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})")
 _PALE = re.compile("(?<=;color:#)[ef].[ef].[ef]")
 _LIGHT = 0xE0  # least part of a colour that may be that of the paper
-_SHORT = 3  # letters of a run that is looked at whole
+_SHORT = 5  # letters of a run that is looked at whole
 _CONTRAST = 24  # least difference of grey between letters that can be seen and their background
 _DARK, _MIN_INK = 110, 0.03  # grey of ink, and the least share of the pixels of a line that it covers
 _SCAN = 0.5  # least share of a scanned page that pictures cover
@@ -99,9 +99,8 @@ def _seen(page: Page, f: Fragments, printed: Printed) -> dict[int, str]:
         shown: list[str] = []
         at = 0
         for run in runs:
-            edge = (
-                len(run.text) > _SHORT
-            )  # letters of the run beside it may reach into it, since places are estimated
+            # Places are estimated, so letters of the run beside it may reach into this one.
+            edge = 2 if len(run.text) > _SHORT else 0
             place = ((at + edge) / total, (at + len(run.text) - edge) / total)
             at += len(run.text)
             looked = run.painted and (run.light or printed.hides == "any")
@@ -148,7 +147,7 @@ def _common(a: Sequence[float], b: Sequence[float]) -> float:
     return max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
 
 
-def _behind(page: Page, f: Fragments) -> Collection[int]:
+def _behind(page: Page, f: Fragments) -> set[int]:
     """The fragments over which a picture is painted later. On a scanned page these are what a program recognised.
 
     The box of a picture includes what clipping hides, so the ink of the letters must be missing in the picture of the page, too.
