@@ -145,9 +145,11 @@ def _ask(asked: Asked) -> ProxyCallback:
 
 def _show(found: SemanticSearchAnswer) -> None:
     console = Terminal()
-    console.print(f"[bold]{escape(found.answer)}[/bold]", highlight=False)
     if found.answerable is False:
-        console.print("(the document does not answer the question)")
+        console.print("[bold]No answer: the document does not answer the question.[/bold]")
+        console.print(f"What the model said is not an answer: {escape(found.answer)}", highlight=False)
+    else:
+        console.print(f"[bold]{escape(found.answer)}[/bold]", highlight=False)
     sure = "unknown" if found.confidence is None else f"{found.confidence:.2f}"
     console.print(
         f"\nconfidence: {sure}, source: {found.source.value}, model: {escape(found.model_used)}",

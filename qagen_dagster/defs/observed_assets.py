@@ -5,22 +5,24 @@ Observing costs nothing. When a configuration changes, exactly the partitions th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.observations import OBSERVED, changed_configurations
+from qagen_dagster.defs.check_results import check_event
+from qagen_dagster.defs.observations import OBSERVED, all_versions, changed_configurations
+from qagen_dagster.defs.outdated import up_to_date_events
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Observed, Row
+from qagen_dagster.records.ids import fingerprint
 
 CORPUS_FILES = "corpus_files"  # the asset with the check RELOADED
 KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
 RELOADED = "definitions_loaded"
+_LATEST = 50  # runs; when one of them begins or ends, partitions may have become up to date
 
 
 def build_observed(partitions: KnownPartitions) -> list[dg.SourceAsset]:
@@ -68,42 +70,33 @@ def reload_result(missing: list[str]) -> dg.AssetCheckResult:
     )
 
 
-def reload_event(missing: list[str]) -> dg.AssetCheckEvaluation:
-    """The outcome of `reload_result` as an event, which a sensor can record."""
-    found: Any = reload_result(missing)
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(CORPUS_FILES),
-        check_name=RELOADED,
-        passed=found.passed,
-        severity=found.severity,
-        metadata=found.metadata,
-    )
-
-
 def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
-    """The sensor that records changed configurations."""
+    """The sensor that records changed configurations, and what is out of date. It is on by default."""
+    keys_of = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
         name="observe_model_config",
-        minimum_interval_seconds=60,
-        description="Record a new version of each configuration and each folder of documents that changed. This costs "
-        "nothing and marks the partitions that depend on it as stale.",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Record a new version of each configuration and each folder of documents that changed, and the checks "
+        "that name what is out of date. This costs nothing. It marks the partitions that depend on a change as stale.",
     )
     def observe_model_config(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> dg.SensorResult | dg.SkipReason:
         space = workspace.open()
+        missing = missing_partitions(space, partitions)
+        runs = (f"{run.run_id} {run.status.value}" for run in context.instance.get_runs(limit=_LATEST))
+        state = fingerprint([all_versions(space, keys_of), *missing, *runs])
+        if state == context.cursor:
+            return dg.SkipReason("no configuration and no document changed")
         events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
         for row, entry in OBSERVED:
-            keys = partitions[entry.partitions].get_partition_keys()
+            keys = keys_of[entry.partitions]
             events += changed_configurations(row, entry, space, context.instance, keys, context.log)
-        missing = missing_partitions(space, partitions)
         for one in missing:
             context.log.warning(f"reload definitions to see {one}")
-        if context.cursor != json.dumps(missing):
-            events.append(reload_event(missing))
-        if not events:
-            return dg.SkipReason("no configuration and no document changed")
-        return dg.SensorResult(asset_events=events, cursor=json.dumps(missing))
+        events += [check_event(CORPUS_FILES, RELOADED, reload_result(missing)), *up_to_date_events(space)]
+        return dg.SensorResult(asset_events=events, cursor=state)
 
     return observe_model_config

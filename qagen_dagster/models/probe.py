@@ -305,7 +305,8 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
         advice = "the server has an internal error: see its log"
     else:
         advice = "correct temperature, options or model"
-    return Finding(what="server", good=False, detail=f"{place_of(spec)}: {text}: {advice}")
+    place = "" if text.startswith("http") else f"{place_of(spec)}: "
+    return Finding(what="server", good=False, detail=f"{place}{text}: {advice}")
 
 
 def short(spec: ModelSpec) -> ModelSpec:

@@ -81,10 +81,12 @@ def refresh_fields(task: Task, options: RunOptions) -> Fields:
     return {**chosen, **TABLE[task.product].anew}
 
 
-def whole_project(space: Workspace) -> Scope:
-    """The scope with all corpora, exams and problem sets."""
+def whole_project(space: Workspace, running: str = "") -> Scope:
+    """The scope with all corpora, exams and problem sets. `running` is the partition of the run that asks."""
     corpora = space.corpora.corpora.values()
-    return Scope(tuple(one for corpus in corpora for one in corpus.combinations()), everything=True)
+    return Scope(
+        tuple(one for corpus in corpora for one in corpus.combinations()), everything=True, running=running
+    )
 
 
 def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
@@ -184,7 +186,7 @@ class _Search:
         """
         if not row.always:
             return ()
-        if is_unfinished(self._space.store, key, row.assets):
+        if key != self._scope.running and is_unfinished(self._space.store, key, row.assets):
             return ("its last run did not succeed",)
         return ("--force",) if self._scope.force else ()
 

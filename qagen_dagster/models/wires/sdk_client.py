@@ -15,6 +15,7 @@ import math
 import re
 import ssl
 import sys
+import time
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,7 @@ from qagen_dagster.errors import (
     RateLimitedError,
     RequestRefusedError,
     TransientModelError,
+    UnreachableError,
 )
 from qagen_dagster.models import json_reply, retry
 from qagen_dagster.models.base import ModelSpec
@@ -320,6 +322,9 @@ class Closable(Protocol):
 
 
 C = TypeVar("C", bound=Closable)
+# Of this process, by address: servers that have answered; and when the first connection to the others failed.
+_ANSWERED: set[str] = set()
+_FAILED: dict[str, float] = {}
 
 
 class SdkErrors(NamedTuple):
@@ -338,7 +343,7 @@ class SdkClient(Generic[C]):
         self, spec: ModelSpec, api_key: str | None, make: Callable[..., C], url: str, errors: SdkErrors
     ) -> None:
         self._spec, self._key, self._errors = spec, api_key, errors
-        address = check_url(url if spec.base_url is None else spec.base_url)
+        self._address = address = check_url(url if spec.base_url is None else spec.base_url)
         check_network(address)
         self.client = make(
             api_key=api_key or "none",  # the SDK needs a value; servers without keys ignore it
@@ -379,34 +384,45 @@ class SdkClient(Generic[C]):
         name, seconds = self._spec.name, self._spec.timeout_seconds
         try:
             with retry.attempt_deadline(seconds) as seconds:
-                return send()
+                text = send()
+            _ANSWERED.add(self._address)
+            return text
         except self._errors.status as error:
-            answered = cast("Any", error)
-            if absent is not None and answered.status_code == 404:
+            said = cast("Any", error)
+            _ANSWERED.add(self._address)
+            if absent is not None and said.status_code == 404:
                 return absent
-            body = answered.body if answered.body is not None else answered.response.text
-            failure = from_status(
-                name, answered.status_code, body, dict(answered.response.headers), self._key
-            )
-        except (self._errors.timeout, TimeoutError):
-            failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
-        except self._errors.connection as error:
-            cause = error.__cause__
-            text = f"connection failed ({type(cause).__name__})"
-            if isinstance(cause, TimeoutError):  # our deadline; an SDK may report it like this
-                text = f"no response within {round(seconds, 1):g} s"
-            elif type(cause).__name__ == "DecodingError":  # the body is too large, or has another encoding
-                text = str(cause)
-            elif "CERTIFICATE_VERIFY_FAILED" in str(cause):
-                text = "its certificate is not trusted (SSL_CERT_FILE names a file of further authorities)"
-            failure = TransientModelError(self.scrub(f"{name}: {text}"))
-        except UnicodeEncodeError:  # in a header: the SDKs make some from variables of the environment
+            body = said.body if said.body is not None else said.response.text
+            failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
+        except (self._errors.connection, TimeoutError) as error:
+            failure = self._unanswered(error, seconds)
+        except UnicodeEncodeError:  # of a header: the SDKs make some from variables of the environment
             failure = PermanentModelError(
                 f"{name}: a header has characters outside ASCII: see the variables of its SDK"
             )
         except self._errors.every as error:
             failure = PermanentModelError(self.scrub(f"{name}: {error}"))
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context
+
+    def _unanswered(self, error: Exception, seconds: float) -> TransientModelError:
+        """The failure of a call without an answer. It names the server."""
+        cause = error.__cause__
+        kind, place = type(cause).__name__, _bare(self._address)
+        text = f"{place}: connection failed ({kind})"
+        if kind in ("ConnectError", "ConnectTimeout") and "CERTIFICATE_VERIFY_FAILED" in str(cause):
+            text = (
+                f"{place}: its certificate is not trusted (SSL_CERT_FILE names a file of further authorities)"
+            )
+        elif kind in ("ConnectError", "ConnectTimeout") and self._address not in _ANSWERED:
+            since = _FAILED.setdefault(self._address, time.monotonic())
+            return UnreachableError(self.scrub(f"{self._spec.name}: {text}"), since=since)
+        elif kind == "DecodingError":  # of the limit for bodies
+            text = str(cause)
+        elif isinstance(error, (TimeoutError, self._errors.timeout)) or isinstance(cause, TimeoutError):
+            text = (
+                f"no response within {round(seconds, 1):g} s"  # our deadline; an SDK may report it as its own
+            )
+        return TransientModelError(self.scrub(f"{self._spec.name}: {text}"))
 
     def failure(self, error: object) -> ModelError:
         """The error for a body that reports `error` under status 200."""
@@ -429,6 +445,11 @@ class SdkClient(Generic[C]):
     def scrub(self, text: str) -> str:
         """`text` as the function `scrub` returns it, without the key of this client."""
         return scrub(text, self._key)
+
+
+def _bare(address: str) -> str:
+    """An address without the name and the password of a user."""
+    return re.sub(r"(?<=//)[^/@]*@", "", address)
 
 
 def expected(shape: type[S], body: dict[str, Any]) -> S:

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from qagen_dagster.cli.questions.run import distinct_questions, report
+from qagen_dagster.cli.questions.show import spread
+from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import (
@@ -196,3 +198,28 @@ def test_a_question_of_two_sets_is_one_distinct_question(stored: Command) -> Non
     found = stored("status", "--json").value
     assert (found["questions"], found["distinct_questions"]) == (3, 1)
     assert "3 accepted questions, 1 of them distinct" in " ".join(stored("status").out.split())
+
+
+def test_few_questions_are_different_ones_of_many_documents() -> None:
+    def one(document: str, question: str) -> ListedQuestion:
+        return ListedQuestion(
+            id=f"q-{document}-{question}", combination=WHERE.key, document_id=document, outcome=Outcome.ACCEPTED,
+            question=question, answer="6:00",
+        )  # fmt: skip
+
+    listed = [
+        one("a", "Why?"),
+        one("a", "Who?"),
+        one("a", "When?"),
+        one("b", "why?"),
+        one("b", "How?"),
+        one("c", "Where?"),
+    ]
+    for limit, expected in (
+        (1, ["Why?"]),
+        (3, ["Why?", "How?", "Where?"]),
+        (4, ["Why?", "Who?", "How?", "Where?"]),
+        (5, ["Why?", "Who?", "When?", "How?", "Where?"]),
+        (9, ["Why?", "Who?", "When?", "why?", "How?", "Where?"]),
+    ):
+        assert [found.question for found in spread(listed, limit)] == expected

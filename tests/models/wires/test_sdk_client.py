@@ -23,6 +23,7 @@ from qagen_dagster.errors import (
     PermanentModelError,
     RateLimitedError,
     TransientModelError,
+    UnreachableError,
 )
 from qagen_dagster.models import retry
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
@@ -206,11 +207,25 @@ def test_a_refused_temperature_is_a_lasting_failure(make_model: ModelMaker) -> N
         make_model(server, temperature=0.5).respond(ask())
 
 
-def test_nobody_listens(make_provider: ProviderMaker) -> None:
+def test_nobody_listens(make_provider: ProviderMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk_client, "_ANSWERED", set[str]())  # another server may have had the port
     with WireServer() as server:
-        provider = make_provider(server)
-    with pytest.raises(TransientModelError, match="connection failed"):
+        provider, url = make_provider(server), f"http://127.0.0.1:{server.port}"
+    with pytest.raises(UnreachableError, match=rf"{url}\S*: connection failed") as first:
         provider.send(ask())
+    with pytest.raises(UnreachableError) as second:
+        provider.send(ask())
+    assert first.value.since == second.value.since
+
+
+def test_a_server_that_answered_once_is_waited_for(make_provider: ProviderMaker) -> None:
+    with WireServer([Fault(503, {"error": {"message": "loading"}})]) as server:
+        another = make_provider(server)
+        with pytest.raises(TransientModelError, match="loading"):
+            make_provider(server).send(ask())
+    with pytest.raises(TransientModelError, match="connection failed") as gone:
+        another.send(ask())
+    assert not isinstance(gone.value, UnreachableError)
 
 
 @pytest.mark.parametrize(
@@ -297,8 +312,9 @@ def test_all_faults_one_after_another_are_survived(make_model: ModelMaker, naps:
 
 
 def test_an_outage_is_waited_out(make_provider: ProviderMaker) -> None:
-    """Nobody listens for the first thirty seconds of waiting."""
-    with WireServer() as before:
+    """A server that has answered is gone for the first thirty seconds of waiting."""
+    with WireServer([OK]) as before:
+        make_provider(before).send(ask("Before the outage?"))
         provider = make_provider(before, max_attempts=16)
     waited: list[float] = []
     with ExitStack() as after:
