@@ -15,6 +15,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import collapse, decode, join_notes, looks_binary, split_lines
 from qagen_dagster.formats.plain_text import looks_like_text
+from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
@@ -99,13 +100,15 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     found = split_lines(text)
     if not found.lines:
         return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
-    return ParsedText(
-        text=found.text,
-        row=name,
-        detail=join_notes(note, found.note),
-        page_count=found.page_count,
-        pages=found.pages,
-        metadata=_metadata(row.fields),
+    return with_split_lines(
+        ParsedText(
+            text=found.text,
+            row=name,
+            detail=join_notes(note, found.note),
+            page_count=found.page_count,
+            pages=found.pages,
+            metadata=_metadata(row.fields),
+        )
     )
 
 
