@@ -19,7 +19,7 @@ from typing import Any
 
 from qagen_dagster.index.search import Searcher, embed_document
 from qagen_dagster.index.store import ChunkTable
-from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
+from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Ranking
 

@@ -31,8 +31,8 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.choose import Weights, bare, overlap
 from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
+from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.ledger import LocalModel
-from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.answer import ChunkContext
 from qagen_dagster.records.corpus import AnsweringOptions, IndexOptions
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from benchmarks import project
 from benchmarks.chain_model import document, draw, play
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.loop.call_totals import unique_calls
 from qagen_dagster.loop.estimate.amounts import Use, use_of
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.plan import RunOptions

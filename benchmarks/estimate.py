@@ -25,7 +25,7 @@ from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estima
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import vectors
+from qagen_dagster.models import embedders
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CallSummary, GenerationResult
 from qagen_dagster.settings import load_settings
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="so many servers of other moods, with --wire")
     words = parser.parse_args()
     usual = replace(load_settings(), profile=str(words.profile), document_workers=int(words.workers))
-    vectors.shared().encode(["loaded before anything is timed"])
+    embedders.shared().encode(["loaded before anything is timed"])
     off: dict[str, list[float]] = {}
     for key in Workspace(usual).corpora.corpora:
         for seed in range(int(words.seeds) if words.wire else 1):
@@ -138,7 +138,7 @@ def _work(
 def _end(space: Workspace, where: Combination, options: RunOptions = _USUAL) -> Sequence[CallSummary]:
     now = datetime.now(UTC).isoformat()
     collect(space, plan(space, where, options), run_id="run", started=now, ended=now)
-    validated = validate_set(space, where, vectors.shared().encode)
+    validated = validate_set(space, where, embedders.shared().encode)
     rebuild_catalog(space.store)
     return validated.calls
 

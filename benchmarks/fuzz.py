@@ -31,7 +31,7 @@ from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.markdown import MarkdownFormat
 from qagen_dagster.formats.pdf.reader import PdfFormat
 from qagen_dagster.formats.plain_text import TextFormat
-from qagen_dagster.latex import content, structure
+from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.exams.code_checks import latex_fault
 from qagen_dagster.loop.grading.answer_file import read_row
@@ -129,8 +129,8 @@ def _all_structure(text: str) -> None:
         structure.tikz_pictures,
     ):
         read(text)
-    content.same_answer(text, text[::-1])
-    content.same_numbers(text, text[1:])
+    comparison.same_answer(text, text[::-1])
+    comparison.same_numbers(text, text[1:])
 
 
 def readers() -> dict[str, tuple[str, Read]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.ingest.parsing import is_current, parse_corpus
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

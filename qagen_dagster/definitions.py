@@ -18,7 +18,7 @@ from qagen_dagster.defs.executor import build_executor, build_outputs
 from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
-from qagen_dagster.defs.observed import build_observed, build_observer, build_reload_check
+from qagen_dagster.defs.observed_assets import build_observed, build_observer, build_reload_check
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
 from qagen_dagster.defs.presentation import JOBS, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets

@@ -22,8 +22,8 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profil
 from qagen_dagster.formats.registry import suffixes
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.providers import PROVIDERS
-from qagen_dagster.models.vectors import EmbedderSpec
 from qagen_dagster.records.corpus import (
     AnsweringOptions,
     BatchOptions,

@@ -90,7 +90,7 @@ CASES = (
     Case("a FIFO, a device, 40 GB as configuration", "one line; other corpora are loaded", "configuration/test_files.py test_a_configuration_that_is_no_small_file_is_one_line test_a_problem_source_that_is_no_file_breaks_its_set_alone"),
     Case("documents/ or sources/ that are links", "they do not lead out", "configuration/test_files.py test_documents_and_sources_do_not_lead_out"),
     Case("a FIFO or a device on the command line", "one line instead of a hang", "cli/test_special_files.py test_what_is_no_regular_file_is_one_line test_an_enormous_file_is_refused_before_it_is_copied"),
-    Case("a parser that crashes, hangs or eats memory", "its document has an outcome", "formats/test_sandbox.py test_a_dead_parser_is_a_crashed_document test_memory_beyond_the_limit_is_out_of_memory test_a_hang_is_a_timeout test_what_a_hanging_parser_started_dies_with_it"),
+    Case("a parser that crashes, hangs or eats memory", "its document has an outcome", "formats/test_parser_pool.py test_a_dead_parser_is_a_crashed_document test_memory_beyond_the_limit_is_out_of_memory test_a_hang_is_a_timeout test_what_a_hanging_parser_started_dies_with_it"),
     Case("YAML with aliases, deep nesting, Python objects", "one line names the file", "configuration/test_files.py test_what_is_no_configuration_at_all test_no_file_raises_anything_else"),
     # 8: banks
     Case("`exam run --items 2` after `--items 42`", "nothing is taken from the bank", "cli/exams/test_run.py test_a_smaller_goal_takes_nothing_and_replace_does"),
@@ -100,11 +100,11 @@ CASES = (
     Case("an expression that is a program", "the item is rejected in five seconds", "loop/exams/test_planted_faults.py test_a_hostile_form_rejects_its_item_in_five_seconds_and_nothing_else_happens"),
     # 9: tools and the store
     Case("a phrase that is slow to search", "the search ends in seconds, and says where to go on", "toolkit/test_matching.py test_a_phrase_that_costs_too_much_ends_in_seconds test_a_phrase_search_out_of_time_says_where_to_go_on"),
-    Case("a regular expression that is slow", "it ends", "toolkit/test_search.py test_expensive_patterns_end"),
+    Case("a regular expression that is slow", "it ends", "toolkit/test_search_words.py test_expensive_patterns_end"),
     Case("a store root with `::` or `?`", "it is refused", "cli/test_main.py test_what_cannot_be_done_is_one_line"),
     # 11: seams
     Case("a missing API key", "it is told before any work", "loop/questions/test_plan.py test_a_profile_without_its_key_is_told_before_any_document_is_looked_at"),
-    Case("a parser whose parent dies, or that dies idle", "it ends; the next document has a new one", "formats/test_sandbox.py test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time test_a_worker_that_died_while_idle_is_replaced"),
+    Case("a parser whose parent dies, or that dies idle", "it ends; the next document has a new one", "formats/test_parser_pool.py test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time test_a_worker_that_died_while_idle_is_replaced"),
     Case("a forked child that keeps a lock", "others are served", "models/test_file_locks.py test_a_forked_child_keeps_no_place_and_no_turn"),
     Case("other processes of an exam's run", "they see what a part has paid", "loop/exams/test_run_part.py test_other_processes_of_a_run_see_what_a_part_has_paid"),
     # addresses that change

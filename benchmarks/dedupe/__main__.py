@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.dedupe.pairs import Pair, pairs, questions_of
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.loop.questions.duplicates import similarity
-from qagen_dagster.models import vectors as embedding
+from qagen_dagster.models import embedders as embedding
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.providers import build_provider

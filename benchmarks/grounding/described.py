@@ -7,7 +7,7 @@ import numpy as np
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.vectors import Vectors, shared
+from qagen_dagster.models.embedders import Vectors, shared
 
 THRESHOLD = 0.5
 EACH = 30  # windows of each size that are encoded for a long document

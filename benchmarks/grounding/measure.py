@@ -22,7 +22,7 @@ from benchmarks.grounding.figures import auroc, auroc_interval
 from benchmarks.grounding.outcomes import Outcome, described, outcomes
 from qagen_dagster.grounding import grade
 from qagen_dagster.grounding.claim_rules import Rule
-from qagen_dagster.loop.review import wilson
+from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.records.grading import ErrorRate
 
 MOST, DESCRIBED = 400, 50

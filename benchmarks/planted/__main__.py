@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.planted.documents import load
 from benchmarks.planted.judge import Outcome, outcome
 from benchmarks.planted.kinds import EVIDENCE, KINDS, WRONG, planted
-from qagen_dagster.loop.review import wilson
+from qagen_dagster.loop.statistics import wilson
 
 STAGES = ("code", "blind", "comparison")
 HEADS = ("kind", "faulty", "code", "+ blind answer", "+ comparison", "good twins kept", "reasons")

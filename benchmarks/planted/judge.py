@@ -17,7 +17,8 @@ from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.loop.questions import controls, model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state import Controlled, QALimits, Validate
+from qagen_dagster.loop.questions.limits import QALimits
+from qagen_dagster.loop.questions.state import Controlled, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolSpec
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode

@@ -16,7 +16,7 @@ from qagen_dagster.answering.chunk_source import ChunkSource, best_chunks
 from qagen_dagster.answering.full_text import ProxyCallback, Wanted, obtain, stored_text
 from qagen_dagster.answering.pdf_sources import Paper
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.answer import (
     AnswerSource,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from qagen_dagster.index.search import Searcher, search_of_text
-from qagen_dagster.models.vectors import Embedder
+from qagen_dagster.models.embedders import Embedder
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import content_hash

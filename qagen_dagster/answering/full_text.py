@@ -13,7 +13,7 @@ from typing import Literal
 from qagen_dagster.answering.pdf_sources import FulltextResolver, Paper, named_pdfs, resolvers, through_proxy
 from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, Page, Web
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions, Source
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.records.answer import FulltextRecord, ProxyCallbackResult, QAError
 from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Document, Outcome

@@ -20,10 +20,10 @@ from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop import ledger
-from qagen_dagster.loop.checkup import checkup
 from qagen_dagster.loop.instance_home import open_home
+from qagen_dagster.loop.model_checkup import checkup
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import vectors
+from qagen_dagster.models import embedders
 from qagen_dagster.settings import Settings, secret
 
 Finding = tuple[str, bool | None, str]  # what is checked, result (None: optional and missing), detail
@@ -58,7 +58,9 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield "python", sys.version_info >= (3, 11), platform.python_version()
     for package in ("dagster", "duckdb", "pymupdf", "openai", "anthropic"):
         yield package, True, metadata.version(package)
-    yield _try("embeddings", lambda: f"{vectors.shared().encode(['ready']).shape[1]} dimensions, on this CPU")
+    yield _try(
+        "embeddings", lambda: f"{embedders.shared().encode(['ready']).shape[1]} dimensions, on this CPU"
+    )
     yield _ocr()
     yield _tex()
     stored = _try("store", lambda: _write_probe(space))

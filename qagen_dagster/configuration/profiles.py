@@ -14,8 +14,8 @@ from qagen_dagster.configuration.files import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS, Budget, has_price
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.providers import why_no_batch
-from qagen_dagster.models.vectors import EmbedderSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, check_name
 

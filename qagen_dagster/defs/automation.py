@@ -15,7 +15,7 @@ import dagster as dg
 
 from qagen_dagster.configuration.profiles import is_free
 from qagen_dagster.defs.observations import all_versions
-from qagen_dagster.defs.observed import KnownPartitions
+from qagen_dagster.defs.observed_assets import KnownPartitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG

@@ -19,10 +19,10 @@ import numpy as np
 from qagen_dagster.errors import ModelError, TooLargeError
 from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.decoding import decode
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.index import ranking
 from qagen_dagster.index.ranking import WORDS_VERSION, words_of
-from qagen_dagster.models.vectors import Embedder, Vectors
+from qagen_dagster.models.embedders import Embedder, Vectors
 from qagen_dagster.records.ids import digest, fingerprint
 from qagen_dagster.untrusted_file import read_file
 

@@ -13,8 +13,8 @@ import numpy as np
 from qagen_dagster.index.chunks import CHUNKING_VERSION, chunks_of
 from qagen_dagster.index.ranking import WORDS_VERSION, words_of
 from qagen_dagster.index.store import SHARD_VERSION, ChunkTable, EmbeddedDocument
-from qagen_dagster.models import vectors as minilm
-from qagen_dagster.models.vectors import Embedder, EmbedderSpec
+from qagen_dagster.models import embedders as minilm
+from qagen_dagster.models.embedders import Embedder, EmbedderSpec
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 from qagen_dagster.records.ids import fingerprint

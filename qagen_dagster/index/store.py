@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index.ranking import Floats, Integers, bm25, both
-from qagen_dagster.models.vectors import Vectors
+from qagen_dagster.models.embedders import Vectors
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 
 SHARD_VERSION = "1"  # raise it if the columns of a shard change

@@ -17,7 +17,7 @@ from threading import Event
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError, TooLargeError
 from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.ingest.files import (
     CorpusFile,
     discover,

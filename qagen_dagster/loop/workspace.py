@@ -11,14 +11,14 @@ from pathlib import Path
 from qagen_dagster.configuration.corpora import CONFIG_NAME, Corpora, Corpus, find_corpus, load_corpora
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
-from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.models import vectors
+from qagen_dagster.formats.parser_pool import ParserPool
+from qagen_dagster.models import embedders
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
+from qagen_dagster.models.embedders import Encode
 from qagen_dagster.models.ledger import Breaker, Ledger
 from qagen_dagster.models.providers import build_model
-from qagen_dagster.models.vectors import Encode
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
@@ -85,7 +85,7 @@ class Workspace:
     @property
     def encode(self) -> Encode:
         """The function that embeds questions in order to compare them."""
-        return vectors.encode
+        return embedders.encode
 
     def parsers(self) -> ParserPool:
         """The parser workers of this process. They start at first use and end with the process."""

@@ -23,6 +23,7 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.embedders import Embedder, EmbedderSpec
 from qagen_dagster.models.json_reply import ask_for
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import (
@@ -40,7 +41,6 @@ from qagen_dagster.models.messages import (
     UserMessage,
 )
 from qagen_dagster.models.providers import PROVIDERS, build_embedder, build_provider, key_variable
-from qagen_dagster.models.vectors import Embedder, EmbedderSpec
 from qagen_dagster.models.wires.forcing import refuses_forcing
 from qagen_dagster.records.base import Record
 from qagen_dagster.settings import proxy_variable

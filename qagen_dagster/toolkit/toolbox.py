@@ -11,8 +11,8 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
 from qagen_dagster.toolkit.excerpt import CLOSE, enclose, row, single_line
-from qagen_dagster.toolkit.search import search_tool
 from qagen_dagster.toolkit.search_passages import Meaning, search_meaning_tool
+from qagen_dagster.toolkit.search_words import search_tool
 from qagen_dagster.toolkit.tool import Tool, tool
 from qagen_dagster.toolkit.visual_tools import list_visual_content_tool, view_page_tool
 

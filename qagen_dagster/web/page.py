@@ -16,7 +16,7 @@ from qagen_dagster.web.review_set import Detail, ReviewSet, Row
 from qagen_dagster.web.sets import QuestionReviews, Reviews
 
 STATIC = Path(__file__).parent / "static"
-SCRIPTS = ("text.js", "data.js", "list.js", "detail.js", "overview.js", "review.js")
+SCRIPTS = ("elements.js", "data.js", "list.js", "detail.js", "overview.js", "review.js")
 STYLE = "page.css"
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 POLICY = (

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from qagen_dagster.catalog import stats
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.loop.catalog import catalog_file
-from qagen_dagster.models.vectors import Encode, Vectors
+from qagen_dagster.models.embedders import Encode, Vectors
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.web import page

@@ -15,7 +15,7 @@ from qagen_dagster.answering.full_text import RECORD, TEXT, Search, add_fulltext
 from qagen_dagster.answering.pdf_sources import Paper, resolvers
 from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, Web
 from qagen_dagster.formats.base import ParsedText
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.records.answer import FulltextRecord
 from qagen_dagster.records.corpus import FulltextOptions
 from qagen_dagster.records.document import Document

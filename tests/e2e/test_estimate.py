@@ -16,7 +16,7 @@ from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estima
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import vectors
+from qagen_dagster.models import embedders
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.moody_server import Bill, MoodyServer
@@ -40,7 +40,7 @@ def work(space: Workspace, key: str, options: RunOptions) -> None:
     outcome = run_shard(space, planned, [one.id for one in planned.documents], "run")
     assert not outcome.failed
     collect(space, planned, run_id="run", started=NOW, ended=NOW)
-    validate_set(space, where, vectors.shared().encode)
+    validate_set(space, where, embedders.shared().encode)
     rebuild_catalog(space.store)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.vectors import Encode
+from qagen_dagster.models.embedders import Encode
 from qagen_dagster.records.document import (
     CorpusIndex,
     Document,

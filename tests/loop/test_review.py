@@ -13,11 +13,10 @@ from qagen_dagster.loop.review import (
     append,
     decisions_of,
     facts_of,
-    kappa,
     random_order,
     state_of,
-    wilson,
 )
+from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.records.review import Decision
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
 
@@ -121,32 +120,10 @@ def judged(action: str = "accept") -> QuestionReview:
     return state_of([decision(action=action, **more)])
 
 
-def test_kappa_is_that_of_scikit_learn() -> None:
-    """`sklearn.metrics.cohen_kappa_score` of the same decisions."""
-    pairs = [("a", "a")] * 20 + [("a", "r")] * 5 + [("r", "a")] * 10 + [("r", "r")] * 15
-    assert kappa(pairs) == pytest.approx(0.4)
-    pairs = [("a", "a")] * 9 + [("e", "a")] * 2 + [("r", "r")] * 3 + [("f", "r")] + [("a", "e")]
-    assert kappa(pairs) == pytest.approx(0.5151515152)
-
-
-def test_kappa_is_not_defined_if_nobody_ever_decided_anything_else() -> None:
-    assert kappa([("a", "a"), ("a", "a")]) is None
-
-
 def test_agreement_is_measured_on_questions_that_both_judged() -> None:
     actions = {"q-1": {"ida": "accept", "bo": "reject"}, "q-2": {"ida": "accept"}, "q-3": {"cy": "accept"}}
     (found,) = agreements(actions)
     assert (found.first, found.second, found.both, found.same) == ("bo", "ida", 1, 0)
-
-
-def test_the_interval_is_that_of_scipy() -> None:
-    """`scipy.stats.binomtest(k, n).proportion_ci(method="wilson")`; 81 of 263: Newcombe, Statistics in Medicine 1998."""
-    assert wilson(8, 10) == pytest.approx((0.4901624715, 0.9433178485))
-    assert wilson(45, 50) == pytest.approx((0.7863976856, 0.9565242351))
-    assert wilson(0, 5) == pytest.approx((0.0, 0.4344824648))
-    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
-    assert wilson(7.5, 10) == pytest.approx((0.4422, 0.9191), abs=1e-4)
-    assert wilson(0, 0) == (0, 1)
 
 
 def test_the_random_order_depends_on_the_seed_alone() -> None:

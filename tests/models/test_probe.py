@@ -10,8 +10,8 @@ import pymupdf
 import pytest
 
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.probe import TOKENS, Finding, probe, probe_embedder
-from qagen_dagster.models.vectors import EmbedderSpec
 from tests.models.conftest import KEY, WIRES
 from tests.support.embeddings import embeddings
 from tests.support.wire_server import Call, Fault, Hang, Reply, Seen, Step, WireServer

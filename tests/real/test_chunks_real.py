@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.records.corpus import IndexOptions
 from tests.index.chunk_rules import check

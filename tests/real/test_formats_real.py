@@ -17,7 +17,7 @@ import pytest
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.records.document import Visual, VisualType
 from tests.formats.test_registry import check_positions
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.index.references import ReferenceStore, read_references
-from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
+from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 LEAST = 17 / 20  # of the questions

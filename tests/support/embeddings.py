@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.models.vectors import EmbedderSpec, EmbeddingUse, Vectors
+from qagen_dagster.models.embedders import EmbedderSpec, EmbeddingUse, Vectors
 from tests.support.wire_server import Fault, Seen
 
 SIZE = 8

@@ -16,8 +16,8 @@ from benchmarks.attack.hostile.places import SWAPPED
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.formats.registry import ParsedFile
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import open_view
 from qagen_dagster.ingest.parsing import build_manifests, is_current, parse_corpus
 from qagen_dagster.records.document import Outcome

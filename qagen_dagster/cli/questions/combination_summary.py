@@ -9,7 +9,7 @@ from itertools import chain
 from pydantic import Field
 from rich.table import Table
 
-from qagen_dagster.loop.calls import unique_prices
+from qagen_dagster.loop.call_totals import unique_prices
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, normalise

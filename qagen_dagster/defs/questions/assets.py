@@ -29,7 +29,7 @@ from qagen_dagster.loop.questions.plan import RunOptions, collect, keep_plan
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.refresh.products import Group
-from qagen_dagster.models import vectors
+from qagen_dagster.models import embedders
 from qagen_dagster.records.ids import Combination, fingerprint
 
 
@@ -153,7 +153,7 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
     ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         money, progress = spending_id(context.run), metadata.log_comparisons(context)
-        validated = validate_set(space, combination, vectors.encode, config.allowance, money, progress)
+        validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
         return dg.MaterializeResult(
             metadata=metadata.of_validated(space, validated),
             check_results=validated_results(space, combination, validated),

@@ -20,9 +20,9 @@ from qagen_dagster.loop.index.build import open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.embedders import Embedder
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder, build_model
-from qagen_dagster.models.vectors import Embedder
 from qagen_dagster.records.corpus import AnsweringOptions, CorpusConfig, IndexOptions, ScenarioConfig
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode

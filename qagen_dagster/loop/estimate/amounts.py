@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
-from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.loop.call_totals import unique_calls
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage

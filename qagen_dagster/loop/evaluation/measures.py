@@ -21,7 +21,7 @@ from statistics import fmean
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.english.answer_types import wrong_type
 from qagen_dagster.english.answers import Match, match
-from qagen_dagster.loop.review import wilson
+from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (

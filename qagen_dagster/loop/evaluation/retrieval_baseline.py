@@ -22,7 +22,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
 )
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import run_in_parallel
-from qagen_dagster.models.vectors import EmbedderSpec
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.records.document import (
     Chunk,
     ChunkHit,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from qagen_dagster.configuration.exams import Exam, find_exam
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.loop.call_totals import unique_calls
 from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot, part_set
 from qagen_dagster.loop.exams.run_part import result_keys

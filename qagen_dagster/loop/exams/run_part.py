@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.exams.plan import ExamModels, PartPlan, finished_slot
 from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.grounding.grade import grade_document, overall, report, together
 from qagen_dagster.ingest.files import CorpusFile, files_under
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all

@@ -27,9 +27,9 @@ from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, diffe
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter
+from qagen_dagster.models.embedders import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder
-from qagen_dagster.models.vectors import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.records.document import IndexedDocument, IndexEntry, SearchIndex
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.text import counted

@@ -9,7 +9,7 @@ from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_p
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import trimmed
-from qagen_dagster.latex.content import final_answer
+from qagen_dagster.latex.comparison import final_answer
 from qagen_dagster.latex.engine import (
     USUAL_LIBRARIES,
     compile_item,

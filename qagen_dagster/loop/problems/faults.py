@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from qagen_dagster.latex.content import (
+from qagen_dagster.latex.comparison import (
     CLOSE,
     amounts_of,
     bare_answer,

@@ -21,8 +21,8 @@ from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.messages import Image
-from qagen_dagster.models.vectors import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.item import (
     DIAGRAM_MARK,

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from qagen_dagster.agents.problems.roles import FALLBACK, prompts
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.latex.content import (
+from qagen_dagster.latex.comparison import (
     boxed_answers,
     final_answer,
     numbers_of,

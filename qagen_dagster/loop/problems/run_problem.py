@@ -15,7 +15,7 @@ from typing import TypeVar
 from qagen_dagster.agents.problems import roles
 from qagen_dagster.agents.problems.task import Asking, Reply
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.latex.content import numbers_of
+from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems.inputs import (
     ROLE_OF,

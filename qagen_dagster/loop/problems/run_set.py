@@ -10,7 +10,7 @@ from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem

@@ -15,7 +15,7 @@ from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.formats.decoding import decode
-from qagen_dagster.formats.sandbox import FileSource
+from qagen_dagster.formats.parser_pool import FileSource
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.problems.plan import keep_picture
 from qagen_dagster.loop.problems.properties import select_range

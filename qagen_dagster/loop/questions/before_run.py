@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.loop.checkup import key_of
+from qagen_dagster.loop.model_checkup import key_of
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered

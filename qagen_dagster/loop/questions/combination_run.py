@@ -17,7 +17,7 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.ingest.files import open_view
-from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_pool import DocumentPool

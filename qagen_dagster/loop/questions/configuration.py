@@ -5,7 +5,8 @@ from __future__ import annotations
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
 from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_hashes, specs_of
-from qagen_dagster.loop.questions.plan import RunOptions, effective_fingerprint, wanted_limits
+from qagen_dagster.loop.questions.limits import wanted_limits
+from qagen_dagster.loop.questions.plan import RunOptions, effective_fingerprint
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import PLAN, RunPlan
@@ -29,7 +30,7 @@ def wanted_questions(
     scenario = corpus.scenario(combination.scenario)
     name = space.profile_name(combination, chosen.profile)
     specs = specs_of(space.profile(name), combination.mode, scenario.strategy)
-    limits = wanted_limits(space, combination, chosen)
+    limits = wanted_limits(space, combination, name, chosen.target_count, replace=chosen.replace)
     control = has_text_control(scenario, combination.mode, specs[Role.VALIDATOR])
     parts = {
         "profile": name,

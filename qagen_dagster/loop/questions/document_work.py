@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.loop.questions.state import QALimits
+from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import vectors
+from qagen_dagster.models import embedders
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
-from qagen_dagster.models.vectors import Encode
+from qagen_dagster.models.embedders import Encode
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import RejectedQA
@@ -31,7 +31,7 @@ class QAModels:
     deduplicator: Model
     answerer: Model | None = None
     judge: Model | None = None
-    encode: Encode = vectors.encode
+    encode: Encode = embedders.encode
     overlap: bool = True
 
     def metered(self, meter: Meter, *, overlap: bool = True) -> QAModels:

@@ -27,7 +27,7 @@ from qagen_dagster.loop.questions.plan import (
 )
 from qagen_dagster.loop.unfinished import DOCUMENTS, mark
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import vectors
+from qagen_dagster.models import embedders
 from qagen_dagster.records.document import CorpusIndex, VisualManifest
 from qagen_dagster.records.ids import Combination
 
@@ -105,7 +105,7 @@ class Work:
                 documents += run.begin()
         if self._begun and not self._ended:
             self.pool.add(documents)
-            in_background(vectors.shared)  # comparing the questions needs it when the last call has ended
+            in_background(embedders.shared)  # comparing the questions needs it when the last call has ended
 
     def document_counts(self) -> tuple[int, int]:
         """The documents of `ask` that are done, and all of them."""

@@ -12,7 +12,6 @@ from typing import Any
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.batch.state import BatchLimits, batch_limits
 from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.fingerprint import (
@@ -22,12 +21,12 @@ from qagen_dagster.loop.questions.fingerprint import (
     work_fingerprint,
 )
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
-from qagen_dagster.loop.questions.state import QALimits
+from qagen_dagster.loop.questions.limits import QALimits, mix_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus import ScenarioConfig, Strategy
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
@@ -159,7 +158,7 @@ def plan_without_documents(
         corpus=corpus,
         profile_name=name,
         profile=profile,
-        limits=wanted_limits(workspace, combination, options),
+        limits=wanted_limits(workspace, combination, name, options.target_count, replace=options.replace),
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=(),
         budget=effective_budget(profile, options.run_budget),
@@ -199,7 +198,9 @@ def effective_fingerprint(
     profile = workspace.profile(name)
     _check_writers(corpus.scenario(combination.scenario), profile, name, combination.mode)
     work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
-    return _configuration(work, wanted_limits(workspace, combination, chosen))
+    return _configuration(
+        work, wanted_limits(workspace, combination, name, chosen.target_count, replace=chosen.replace)
+    )
 
 
 def _configuration(work: str, limits: QALimits) -> str:
@@ -213,48 +214,6 @@ def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: 
             raise ConfigError(
                 f"strategy: batch needs a model that writes; profile {name} has none for {role.value}"
             )
-
-
-def limits_of(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
-    """The limits of the loop, with `target_count` in place of the scenario's if it is given."""
-    if scenario.strategy is Strategy.BATCH:
-        return batch_limits(scenario, target_count)
-    target = target_count or scenario.target_count
-    return QALimits(
-        target_count=target,
-        max_consecutive_failures=scenario.max_consecutive_failures,
-        max_attempts=scenario.max_attempts or max(10, 4 * target),
-    )
-
-
-def wanted_limits(workspace: Workspace, combination: Combination, options: RunOptions) -> QALimits:
-    """The limits of a run. Without `replace` they are at least those of the set that the same profile made: a run adds questions."""
-    scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
-    limits = limits_of(scenario, options.target_count)
-    made = workspace.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
-    mix = _mix(limits)
-    if (
-        made is None
-        or options.replace
-        or (mix is None) != (made.mix is None)
-        or made.profile != workspace.profile_name(combination, options.profile)
-    ):
-        return limits
-    if isinstance(limits, BatchLimits) and mix is not None and made.mix is not None:
-        most = {kind: max(mix.get(kind, 0), made.mix.get(kind, 0)) for kind in (*made.mix, *mix)}
-        options_of_mix = limits.options.model_copy(update={"mix": most})
-        limits = batch_limits(scenario.model_copy(update={"batch": options_of_mix}), None)
-    else:
-        limits = limits_of(scenario, max(limits.target_count, made.target_count))
-    least = {name: max(getattr(limits, name), getattr(made, name)) for name in _LEAST}
-    return limits.model_copy(update=least)
-
-
-_LEAST = ("max_attempts", "max_consecutive_failures")
-
-
-def _mix(limits: QALimits) -> dict[QuestionType, int] | None:
-    return limits.options.mix if isinstance(limits, BatchLimits) else None
 
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
@@ -309,7 +268,7 @@ def collect(
         target_count=planned.limits.target_count,
         max_attempts=planned.limits.max_attempts,
         max_consecutive_failures=planned.limits.max_consecutive_failures,
-        mix=_mix(planned.limits),
+        mix=mix_of(planned.limits),
         started=started,
         ended=ended,
         documents=tuple(line for line, _ in lines),

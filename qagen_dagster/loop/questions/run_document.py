@@ -16,10 +16,10 @@ from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.loop.questions import controls, model_checks
 from qagen_dagster.loop.questions.batch.run_document import run_batch
-from qagen_dagster.loop.questions.batch.state import BatchLimits
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
+from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
 from qagen_dagster.loop.questions.state import (
     Compared,

@@ -128,14 +128,6 @@ Event = Annotated[
 ]
 
 
-class QALimits(Record):
-    """When the loop of a document ends."""
-
-    target_count: int
-    max_consecutive_failures: int
-    max_attempts: int
-
-
 class Rejected(Record):
     """A candidate that failed, with the feedback for the generator."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.spec import GiveUpReason
 from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     MENDABLE,
     Accepted,
@@ -26,7 +27,6 @@ from qagen_dagster.loop.questions.state import (
     Mend,
     Mended,
     Proposed,
-    QALimits,
     QAState,
     Rejected,
     Step,

@@ -12,7 +12,7 @@ from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.fingerprint import work_fingerprint
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors import EmbedderSpec
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.records.corpus import CorpusConfig
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import Mode

@@ -6,7 +6,8 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state import QALimits, Validate
+from qagen_dagster.loop.questions.limits import QALimits
+from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
 from tests.support.documents import context_of, visual_context

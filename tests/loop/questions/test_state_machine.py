@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     Compared,
     Dedupe,
@@ -17,7 +18,6 @@ from qagen_dagster.loop.questions.state import (
     GenerationFailed,
     Judged,
     Proposed,
-    QALimits,
     QAState,
     Validate,
 )

@@ -16,9 +16,9 @@ from qagen_dagster.errors import (
     PermanentModelError,
 )
 from qagen_dagster.models.budget import Meter
+from qagen_dagster.models.embedders import Embedder, EmbedderSpec
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder
-from qagen_dagster.models.vectors import Embedder, EmbedderSpec
 from tests.support.blobs import MemoryBlobs
 from tests.support.embeddings import embeddings, vector
 from tests.support.meters import CallMeter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 
-from qagen_dagster.loop.questions.batch.state import BatchLimits
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import Method

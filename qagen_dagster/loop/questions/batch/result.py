@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from qagen_dagster.agents.questions.batch.shown_text import Reading
-from qagen_dagster.loop.questions.batch.state import BatchState, Wanted
+from qagen_dagster.loop.questions.batch.state import BatchState
 from qagen_dagster.loop.questions.batch.state_machine import missing_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.limits import Wanted
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Accepted, Done
 from qagen_dagster.records.corpus import QuestionType

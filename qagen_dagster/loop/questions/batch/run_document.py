@@ -30,7 +30,6 @@ from qagen_dagster.loop.questions.batch.state import (
     Ask,
     Asked,
     BatchEvent,
-    BatchLimits,
     BatchState,
     BlindAnswered,
     Current,
@@ -47,7 +46,6 @@ from qagen_dagster.loop.questions.batch.state import (
     Rewritten,
     Settle,
     Step,
-    Wanted,
     fault_of,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
@@ -55,6 +53,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.question_form import form
 from qagen_dagster.loop.questions.duplicates.similarity import Encode, vetoed
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
+from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import (
     Controlled,
     Dedupe,

@@ -1,4 +1,4 @@
-"""The batch strategy's limits, what happens while it works on a document (events), and what follows from it (state).
+"""What happens while the batch strategy works on a document (events), and what follows from it (state).
 
 All of them are values; no work is done here.
 """
@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from qagen_dagster.loop.questions.limits import Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
@@ -19,54 +20,17 @@ from qagen_dagster.loop.questions.state import (
     Mend,
     Mended,
     Proposed,
-    QALimits,
     QAState,
     Validate,
 )
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import BatchOptions, QuestionType, ScenarioConfig
-from qagen_dagster.records.grading import AnswerGrade, Method
-from qagen_dagster.records.ids import digest
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
 from qagen_dagster.records.questions.submissions import JudgingAnswer
 
 DOUBTFUL = 0.5  # score of an undecided sentence; below, the document lacks most of it
-Wanted = tuple[tuple[QuestionType, int], ...]
-
-
-class BatchLimits(QALimits):
-    """When work on a document by the batch strategy ends. `target_count` is the sum of the mix if there is one."""
-
-    options: BatchOptions
-    method: Method
-
-    def wanted(self, document_id: str) -> Wanted:
-        """The number of questions of each type, in order, without types that have 0.
-
-        Without a mix the target is spread evenly. The remainder goes to other types from document to document, so that a corpus has
-        about the same number of each.
-        """
-        if self.options.mix is not None:
-            return tuple(self.options.mix.items())
-        types = tuple(dict.fromkeys(self.options.question_types or self.options.complexity.question_types))
-        each, more = divmod(self.target_count, len(types))
-        first = int(digest(document_id)[:8], 16) % len(types)
-        counts = {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
-        return tuple((kind, count) for kind, count in counts.items() if count)
-
-
-def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLimits:
-    """The limits of a scenario. A mix replaces the target."""
-    options = scenario.batch or BatchOptions()
-    target = sum(options.mix.values()) if options.mix is not None else target_count or scenario.target_count
-    return BatchLimits(
-        target_count=target,
-        max_consecutive_failures=scenario.max_consecutive_failures,
-        max_attempts=scenario.max_attempts or max(10, 4 * target),
-        options=options,
-        method=scenario.grading.method,
-    )
 
 
 def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: bool = False) -> str | None:

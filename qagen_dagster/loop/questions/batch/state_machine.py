@@ -29,7 +29,6 @@ from qagen_dagster.loop.questions.batch.state import (
     Ask,
     Asked,
     BatchEvent,
-    BatchLimits,
     BatchState,
     BlindAnswered,
     Current,
@@ -47,10 +46,10 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
     Try,
     Version,
-    Wanted,
     fault_of,
     rank_of,
 )
+from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,

@@ -14,7 +14,7 @@ from qagen_dagster.english.answers import Match, can_be_same, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.vectors import Encode, Vectors
+from qagen_dagster.models.embedders import Encode, Vectors
 
 __all__ = ["Encode", "Known", "Link", "Progress", "compare", "decide", "links", "links_among", "vetoed"]
 

@@ -36,7 +36,7 @@ from qagen_dagster.models.embedded.answering.features import (
 from qagen_dagster.models.embedded.answering.question import Question, keys, read_question
 from qagen_dagster.models.embedded.answering.retrieval import encode
 from qagen_dagster.models.embedded.answering.spans import LABELS, Numbers, Sentence, ready, word_vectors
-from qagen_dagster.models.vectors import Vectors
+from qagen_dagster.models.embedders import Vectors
 from qagen_dagster.records.base import Record
 
 _KINDS = ("name", "number", "noun", "verb", "quality")

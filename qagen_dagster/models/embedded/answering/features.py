@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.models.embedded.answering.question import Question, keys
 from qagen_dagster.models.embedded.answering.spans import LABELS, OWN, Numbers, Sentence, unit
-from qagen_dagster.models.vectors import Vectors
+from qagen_dagster.models.embedders import Vectors
 
 
 @dataclass(frozen=True)

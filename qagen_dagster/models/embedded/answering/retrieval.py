@@ -20,7 +20,7 @@ from qagen_dagster.models.embedded.answering.question import terms
 from qagen_dagster.models.embedded.conversation import Line, split_frame
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment, tables
 from qagen_dagster.models.embedded.text.passages import Passage, Quote, plain, split
-from qagen_dagster.models.vectors import Vectors, shared
+from qagen_dagster.models.embedders import Vectors, shared
 
 _LABEL = re.compile(r"^([^:.]{2,60}):\s+(\S.*)$", re.DOTALL)
 _BOLD = re.compile(r"^\s*(?:[-*+•]\s+)?(\*\*\*|\*\*_|\*\*|__)(.{2,60}?)(\*\*\*|_\*\*|\*\*|__):?\s*(?=\S)")

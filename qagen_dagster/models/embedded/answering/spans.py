@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Token
 
 from qagen_dagster.models.embedded.answering.question import is_content, keys
 from qagen_dagster.models.embedded.text.grammar import parse
-from qagen_dagster.models.vectors import DIMENSIONS, Vectors, shared
+from qagen_dagster.models.embedders import DIMENSIONS, Vectors, shared
 
 MOST_TOKENS = 22
 _LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from qagen_dagster.latex.content import numbers_of, words_of
+from qagen_dagster.latex.comparison import numbers_of, words_of
 from qagen_dagster.latex.structure import (
     code_of,
     has_environment,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from qagen_dagster.latex.content import final_answer, numbers_of, same_answer
+from qagen_dagster.latex.comparison import final_answer, numbers_of, same_answer
 from qagen_dagster.latex.structure import (
     environments,
     options_of,

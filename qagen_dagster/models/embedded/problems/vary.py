@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
 
-from qagen_dagster.latex.content import same_numbers
+from qagen_dagster.latex.comparison import same_numbers
 from qagen_dagster.latex.structure import PICTURES, environments, options_of, solution_of, statement_of
 from qagen_dagster.mathematics.values import Quantity
 from qagen_dagster.models.embedded.draw import Draw

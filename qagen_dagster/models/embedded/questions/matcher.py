@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Action, Conversation, split_frame
-from qagen_dagster.models.vectors import shared
+from qagen_dagster.models.embedders import shared
 
 # Precision .97 on public question pairs (see docs); the checks below are stricter still.
 THRESHOLD = 0.85

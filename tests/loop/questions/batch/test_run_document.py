@@ -22,8 +22,8 @@ from qagen_dagster.errors import (
 from qagen_dagster.loop.questions.batch.run_document import DuplicateMatch, find_duplicates
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
+from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import question_id

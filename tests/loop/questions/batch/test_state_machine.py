@@ -15,7 +15,6 @@ from qagen_dagster.loop.questions.batch.state import (
     Ask,
     Asked,
     BatchEvent,
-    BatchLimits,
     BatchState,
     BlindAnswered,
     Draft,
@@ -31,7 +30,6 @@ from qagen_dagster.loop.questions.batch.state import (
     Rewritten,
     Settle,
     Step,
-    Wanted,
 )
 from qagen_dagster.loop.questions.batch.state_machine import (
     ROUNDS,
@@ -40,6 +38,7 @@ from qagen_dagster.loop.questions.batch.state_machine import (
     replay,
     transition,
 )
+from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,

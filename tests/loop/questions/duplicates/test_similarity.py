@@ -28,7 +28,7 @@ from qagen_dagster.loop.questions.duplicates.similarity import (
     vetoed,
 )
 from qagen_dagster.loop.questions.duplicates.word_rules import crossing
-from qagen_dagster.models.vectors import shared
+from qagen_dagster.models.embedders import shared
 from tests.support.models import FakeModel, Turn, call, say, told
 
 

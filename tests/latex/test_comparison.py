@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.latex.content import (
+from qagen_dagster.latex.comparison import (
     final_answer,
     numbers_of,
     same_answer,

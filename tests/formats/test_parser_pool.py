@@ -18,7 +18,7 @@ import pytest
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.sandbox import FileSource, Job, Limits, ParserPool
+from qagen_dagster.formats.parser_pool import FileSource, Job, Limits, ParserPool
 from qagen_dagster.records.document import Outcome
 from tests.formats import misbehaving
 
@@ -217,7 +217,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
         "sys.path.insert(0, sys.argv[2])\n"
         "from pathlib import Path\n"
         "from qagen_dagster.formats.base import ParseOptions, Source\n"
-        "from qagen_dagster.formats.sandbox import ParserPool\n"
+        "from qagen_dagster.formats.parser_pool import ParserPool\n"
         "from tests.formats import misbehaving\n"
         "pool = ParserPool(workers=1, formats=misbehaving.formats)\n"
         "parsed = pool.parse(Source('a.bad', b'pid'), ParseOptions())\n"
@@ -248,7 +248,7 @@ def test_a_worker_that_died_while_idle_is_replaced() -> None:
 
 def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
     ours, theirs = Pipe()
-    short = "import sys, qagen_dagster.formats.sandbox_worker as worker; worker._GRACE = 0.2; worker.main(int(sys.argv[1]))"
+    short = "import sys, qagen_dagster.formats.parser_worker as worker; worker._GRACE = 0.2; worker.main(int(sys.argv[1]))"
     worker = subprocess.Popen(
         [sys.executable, "-c", short, str(theirs.fileno())],
         cwd=Path(__file__).parents[2],

@@ -3,6 +3,8 @@
 Observing them costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.models.ledger import Ledger
-from qagen_dagster.models.providers import build_embedder
-from qagen_dagster.models.vectors import (
+from qagen_dagster.models.embedders import (
     DIMENSIONS,
     MANY_BATCHES,
     MODEL_FILE,
@@ -21,6 +19,8 @@ from qagen_dagster.models.vectors import (
     package_file,
     shared,
 )
+from qagen_dagster.models.ledger import Ledger
+from qagen_dagster.models.providers import build_embedder
 from tests.support.blobs import MemoryBlobs
 
 

@@ -5,7 +5,7 @@ started with exec: a bare fork is unsafe because the parent (a Dagster process) 
 would import the parent's main module into each worker. The memory limit works on Linux only (macOS ignores
 RLIMIT_AS): elsewhere the system ends a worker that uses too much memory, as `crashed`.
 
-What the worker does is in `sandbox_worker`, which imports every parser; the process that uses the pool needs none of them.
+What the worker does is in `parser_worker`, which imports every parser; the process that uses the pool needs none of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ALIVE = 0.01  # share of a processor that a worker has used if it was not hangi
 _SHORTEST_PAUSE = 0.05
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from qagen_dagster.formats.sandbox_worker import main; main(int(sys.argv[1]))"
+    "from qagen_dagster.formats.parser_worker import main; main(int(sys.argv[1]))"
 )
 
 

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -6,9 +8,9 @@ from typing import Any
 import pytest
 
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
-from qagen_dagster.loop.checkup import bindings, checkup
+from qagen_dagster.loop.model_checkup import bindings, checkup
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.vectors import EmbedderSpec
+from qagen_dagster.models.embedders import EmbedderSpec
 from tests.support.embeddings import embeddings
 from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import re
@@ -8,14 +10,8 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Text
-from qagen_dagster.records.document import (
-    Document,
-    Outcome,
-    Section,
-    Visual,
-    VisualType,
-)
-from qagen_dagster.toolkit import search as search_tool
+from qagen_dagster.records.document import Document, Outcome, Section, Visual, VisualType
+from qagen_dagster.toolkit import search_words as search_tool
 from qagen_dagster.toolkit.document_view import DocumentView
 
 ROW = re.compile(r"^\s*(\d+)\| (.*)$")

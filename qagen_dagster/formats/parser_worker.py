@@ -14,8 +14,8 @@ from pathlib import Path
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.parser_pool import FileSource, Job, Limits, Reply
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
-from qagen_dagster.formats.sandbox import FileSource, Job, Limits, Reply
 from qagen_dagster.records.document import Outcome
 from qagen_dagster.untrusted_file import read_file
 

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.loop.questions.limits import batch_limits
+from qagen_dagster.records.corpus import Complexity, QuestionType, ScenarioConfig
+from qagen_dagster.records.grading import Method
+
+
+def scenario(**more: object) -> ScenarioConfig:
+    said = {"name": "n", "description": "d", "modes": ["textual"], "strategy": "batch"}
+    return ScenarioConfig.model_validate(said | more)
+
+
+@given(st.integers(1, 60), st.sampled_from(Complexity), st.text(min_size=1, max_size=20))
+def test_a_target_is_spread_evenly(target: int, complexity: Complexity, document: str) -> None:
+    limits = batch_limits(scenario(batch={"complexity": complexity}, target_count=target), None)
+    counts = dict(limits.wanted(document))
+    assert sum(counts.values()) == target == limits.target_count
+    assert set(counts) <= set(complexity.question_types)
+    full = [counts.get(kind, 0) for kind in complexity.question_types]
+    assert max(full) - min(full) <= 1
+
+
+@given(st.integers(1, 40), st.text(min_size=1, max_size=20))
+def test_a_higher_target_wants_no_less_of_any_type(target: int, document: str) -> None:
+    fewer, more = (dict(batch_limits(scenario(), count).wanted(document)) for count in (target, target + 1))
+    assert all(more.get(kind, 0) >= count for kind, count in fewer.items())
+
+
+def test_over_a_corpus_every_type_comes_about_as_often() -> None:
+    limits = batch_limits(scenario(target_count=5), None)
+    total = Counter(kind for number in range(400) for kind, _ in limits.wanted(f"paper-{number}.pdf"))
+    assert set(total) == set(Complexity.ADVANCED.question_types)
+    assert max(total.values()) < 1.4 * min(total.values())
+
+
+def test_a_mix_decides_whatever_target_is_asked_for() -> None:
+    limits = batch_limits(scenario(batch={"mix": {"multi_hop": 3, "causal": 2}}, target_count=9), 12)
+    assert limits.target_count == 5
+    assert limits.wanted("any") == ((QuestionType.MULTI_HOP, 3), (QuestionType.CAUSAL, 2))
+    assert limits.max_attempts == 20
+
+
+def test_declared_types_take_the_place_of_a_preset_and_the_run_may_wish_a_target() -> None:
+    limits = batch_limits(scenario(batch={"question_types": ["temporal", "temporal", "causal"]}), 4)
+    assert dict(limits.wanted("any")) == {QuestionType.TEMPORAL: 2, QuestionType.CAUSAL: 2}
+    assert batch_limits(scenario(grading={"method": "keyword"}), None).method is Method.KEYWORD
