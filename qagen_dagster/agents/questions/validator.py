@@ -14,7 +14,7 @@ from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -367,6 +367,7 @@ class BlindAnswers:
 
     answers: dict[str, JudgingAnswer]
     calls: tuple[CallSummary, ...]
+    was_cut: bool = False  # at the output limit
 
 
 def blind_many_prompt() -> Prompt:
@@ -386,7 +387,7 @@ def answer_all_blind(
     shuffled = sorted(questions, key=lambda one: digest(context.view.document.id, one))
     asked = block(f"{number}. {one}" for number, one in enumerate(shuffled, 1))
     prompt = blind_many_prompt().before(blind_prompt(Mode.TEXTUAL))
-    terminal = Terminal("submit_answers", SubmitAnswers)
+    terminal = Terminal("submit_answers", SubmitAnswers, items="answers")
     tools = not context.shows_all(model.spec)
     try:
         run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
@@ -400,4 +401,6 @@ def answer_all_blind(
         for one in given
         if one.number <= len(shuffled)
     }
-    return BlindAnswers(found, calls)
+    end = run.end
+    was_cut = end.cut if isinstance(end, Finish) else end.reason is GiveUpReason.OUTPUT_LIMIT
+    return BlindAnswers(found, calls, was_cut)

@@ -95,16 +95,17 @@ def wire_name(name: str) -> str:
 def response(
     parts: Iterable[AssistantPart], stop: Stop, usage: Usage, model: str | None, *, partial: bool = False
 ) -> Response:
-    """The response of `parts`. A last call that the output limit cut off has a fault instead of arguments.
+    """The response of `parts`. A last call that the output limit cut off has a fault, and of its arguments the whole items.
 
     Without arguments a cut-off call looks like a call of a tool that takes none. `partial`: the server closes
-    cut-off JSON itself, so that the arguments of a last call are never reliable.
+    cut-off JSON itself, so that the last item of a last call is never reliable.
     """
     kept = list(parts)
     last = kept[-1] if kept else None
     if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
         fault = "the arguments were cut off at the output limit"
-        kept[-1] = last.model_copy(update={"arguments": {}, "fault": fault})
+        lists = {name: items[:-1] for name, items in last.arguments.items() if isinstance(items, list)}
+        kept[-1] = last.model_copy(update={"arguments": lists, "fault": fault})
     message = AssistantMessage(content=tuple(kept))
     stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
     return Response(message=message, stop=stop, usage=usage.believed(message), model=model or "")
