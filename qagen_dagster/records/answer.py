@@ -102,7 +102,8 @@ class SemanticSearchAnswer(Record):
     """The whole result; an error is a value of it, never an exception.
 
     Attributes:
-        answer: empty when `error` is set.
+        answer: empty when `error` is set, and when the text does not answer the question: `success` is False then.
+        candidate: what the model said beside `answerable=False`; no answer.
         reasoning: what the model thought, apart from the answer.
         chunks_used: what the answer cites, with its lines; the abstract as chunk 0.
         confidence: the model's own, 0 to 1; None when it gave none.
@@ -122,6 +123,7 @@ class SemanticSearchAnswer(Record):
     question: str = ""
     confidence: Share | None = None
     answerable: bool | None = None
+    candidate: str = ""
     fulltext_error: QAError | None = None
     notes: tuple[str, ...] = ()
 
