@@ -39,7 +39,6 @@ from qagen_dagster.records.questions.results import (
     RejectedQA,
     RejectionReason,
     ValidatedSet,
-    VerdictRecord,
 )
 from qagen_dagster.records.run import CallSummary, RunRecord
 
@@ -246,15 +245,8 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
     for rejected in result.rejected:
         yield "candidates", {**_rejected(rejected, "document"), **keys}
     for verdict in result.verdicts:
-        yield "verdicts", {**keys, **_verdict(verdict)}
+        yield "verdicts", {**keys, **dict(verdict)}
     yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
-
-
-def _verdict(verdict: VerdictRecord) -> Row:
-    """Without an answer of its own the validator compares nothing, so it does not judge these three criteria."""
-    if verdict.answerable:
-        return dict(verdict)
-    return dict(verdict) | dict.fromkeys(("matches", "non_trivial", "relevant"))
 
 
 def _failure(row: FailureRow, number: int) -> Row:

@@ -336,7 +336,7 @@ def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> Ver
         proposed_answer=candidate.answer,
         blind_answer=blind.answer,
         answerable=False,
-        matches=False,
+        matches=None,
         non_trivial=None,
         unambiguous=blind.unambiguous,
         relevant=None,

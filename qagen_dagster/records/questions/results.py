@@ -164,7 +164,7 @@ def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for what nobody judged. Earlier versions stored it as true.
 
     The embedded reader finds some faults of these criteria and confirms none. After a blind answer that is none or another one,
-    nobody is asked for two of them.
+    nobody is asked for two of them. Without a blind answer nothing is compared.
     """
     if not isinstance(verdict, dict):
         return verdict
@@ -172,7 +172,8 @@ def without_unjudged(verdict: object) -> object:
     said = str(fields.get("explanation", ""))
     unasked = said.startswith(BY_CODE) or fields.get("answerable") is False
     names = _UNCONFIRMED if said.startswith(BY_READER) else _UNASKED if unasked else ()
-    return fields | {name: None for name in names if fields.get(name) is True}
+    compared = {} if fields.get("answerable") else {"matches": None}
+    return fields | {name: None for name in names if fields.get(name) is True} | compared
 
 
 class VerdictRecord(Record):
@@ -183,7 +184,7 @@ class VerdictRecord(Record):
     proposed_answer: str
     blind_answer: str
     answerable: bool
-    matches: bool
+    matches: bool | None
     non_trivial: bool | None
     unambiguous: bool
     relevant: bool | None
@@ -203,7 +204,7 @@ class VerdictRecord(Record):
             self.premise_holds,
             self.self_contained,
         )
-        return self.answerable and self.matches and self.unambiguous and False not in judged
+        return self.answerable and self.matches is True and self.unambiguous and False not in judged
 
 
 class Shortfall(Record):
