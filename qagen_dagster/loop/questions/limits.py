@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
@@ -58,7 +62,9 @@ class BatchLimits(QALimits):
 
     options: BatchOptions
     method: Method
-    fit: Fit = Fit()
+    fit: Annotated[Fit, Field(exclude=True)] = (
+        Fit()
+    )  # no part of the configuration: replies that are cut off say the same
 
     def wanted(self, document_id: str) -> Wanted:
         """The number of questions of each type, in order, without types that have 0.

@@ -24,7 +24,7 @@ from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.limits import QALimits, mix_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import ScenarioConfig, Strategy
 from qagen_dagster.records.document import IndexEntry
@@ -152,7 +152,7 @@ def plan_without_documents(
     scenario = corpus.scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
-    _check_writers(scenario, profile, name, combination.mode)
+    _check_models(scenario, profile, name, combination.mode)
     return CombinationPlan(
         combination=combination,
         corpus=corpus,
@@ -170,7 +170,7 @@ def check_usable(workspace: Workspace, combination: Combination, options: RunOpt
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
-    _check_writers(scenario, profile, name, combination.mode)
+    _check_models(scenario, profile, name, combination.mode)
     question_models(workspace, profile, combination.mode, scenario.strategy)
     effective_budget(profile, options.run_budget)
 
@@ -196,7 +196,7 @@ def effective_fingerprint(
     corpus = workspace.corpus(combination.corpus)
     name = workspace.profile_name(combination, chosen.profile)
     profile = workspace.profile(name)
-    _check_writers(corpus.scenario(combination.scenario), profile, name, combination.mode)
+    _check_models(corpus.scenario(combination.scenario), profile, name, combination.mode)
     work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
     return _configuration(
         work, wanted_limits(workspace, combination, name, chosen.target_count, replace=chosen.replace)
@@ -207,13 +207,28 @@ def _configuration(work: str, limits: QALimits) -> str:
     return fingerprint([work, limits.model_dump_json()])
 
 
-def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError when the batch strategy has embedded models, which cannot write text."""
+def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
+    """Raise ConfigError when the batch strategy has embedded models, which cannot write text, or visual mode a model that sees nothing."""
     for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
         if profile.spec(role, mode).provider == RULES:
             raise ConfigError(
                 f"strategy: batch needs a model that writes; profile {name} has none for {role.value}"
             )
+
+    if why := why_blind(profile, name, mode):
+        raise ConfigError(why)
+
+
+def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
+    """Why no model of a profile can look at pages in visual mode; None if it can. The embedded models read captions and tables."""
+    for role in (Role.GENERATOR, Role.VALIDATOR) if mode is Mode.VISUAL else ():
+        spec = profile.spec(role, mode)
+        if not spec.images and spec.provider not in FREE_PROVIDERS:
+            return (
+                f"visual mode needs a {role.value} that sees pictures, and {spec.name} of profile {name} has images: false: "
+                f"bind one that sees under `visual`, or use --mode textual"
+            )
+    return None
 
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
