@@ -84,8 +84,8 @@ def _row(number: int, line: str) -> _Row | RowFailure:
     return _Row(number, fields, collapse(split_lines(str(given)).text) or None)
 
 
-def _failure(number: int, detail: str, outcome: Outcome = Outcome.CORRUPT) -> RowFailure:
-    return RowFailure(f"line-{number}", outcome, f"line {number}: {detail}")
+def _failure(number: int, detail: str) -> RowFailure:
+    return RowFailure(f"line-{number}", Outcome.CORRUPT, f"line {number}: {detail}")
 
 
 def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedText | RowFailure:
@@ -99,7 +99,7 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     text = next((value for value in values if isinstance(value, str) and value.strip()), "")
     found = split_lines(text)
     if not found.lines:
-        return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
+        return RowFailure(name, Outcome.EMPTY, f"line {row.number}: nothing in {', '.join(_TEXT_FIELDS)}")
     return with_split_lines(
         ParsedText(
             text=found.text,

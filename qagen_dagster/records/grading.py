@@ -154,6 +154,7 @@ class GradedAnswer(Record):
     answer: str
     grading: AnswerGrade
     marked: str = ""  # why this answer did not enter the published set; empty when it did
+    supporting_evidence: tuple[str, ...] = ()  # quotes of the document, as in its file
 
 
 class DocumentGrades(Record):

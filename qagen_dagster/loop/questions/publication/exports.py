@@ -127,8 +127,8 @@ class PassageText:
     """The text of a document as in its file (lines that were split are whole again), cut into passages."""
 
     def __init__(self, document_id: str, text: str, wrapped: Sequence[LineRange] = ()) -> None:
-        self._lines = text.split("\n")
-        self._text, self._line_starts = joined(self._lines, wrapped)
+        self._wrapped = wrapped
+        self._text, self._line_starts = joined(text.split("\n"), wrapped)
         chunks = chunks_of(self._text, _PASSAGES)
         self.passages = tuple(
             Passage(f"{document_id}#{chunk.number}", self._text[chunk.start : chunk.end]) for chunk in chunks
@@ -139,19 +139,11 @@ class PassageText:
         """Where a quote stands, in the words of the file; None if it is not in the text."""
         if evidence.start_line is None:
             return None
-        stored = "\n".join(self._lines[evidence.start_line - 1 : evidence.end_line])
-        at = stored.index(evidence.quote)
-        start, end = (
-            self._offset(evidence.start_line, stored[:length]) for length in (at, at + len(evidence.quote))
-        )
+        quote, _ = joined(evidence.quote.split("\n"), self._wrapped, evidence.start_line)
+        start = self._text.index(quote, self._line_starts[evidence.start_line - 1])
         first = bisect_right(self._starts, start) - 1
-        after = bisect_left(self._starts, end)
-        return Place(self._text[start:end], start - self._starts[first], self.passages[first:after])
-
-    def _offset(self, line: int, before: str) -> int:
-        """The offset of what follows the text `before`, which begins with a line of the stored text."""
-        *_, last = (lines := before.split("\n"))
-        return self._line_starts[line + len(lines) - 2] + len(last)
+        after = bisect_left(self._starts, start + len(quote))
+        return Place(quote, start - self._starts[first], self.passages[first:after])
 
 
 FOLDER = "exports"  # beside corpus.json
