@@ -1,8 +1,9 @@
 """Splits long lines into lines that a reader can point at. The parsers use it, so that every long paragraph has line numbers.
 
-A line takes whole sentences up to 200 characters. A sentence longer than 300 is broken after a comma, semicolon or
-colon, or else at a space. A break never falls inside a word, between the digits of a number, or after an abbreviation
-("et al.", "Fig. 2"). Only a single longer word exceeds 300 characters.
+A line of a file is split into sentences, a paragraph of JATS into lines of whole sentences up to 200 characters. A
+sentence longer than 300 is broken after a comma, semicolon or colon, or else at a space. A break never falls inside a word,
+between the digits of a number, or after an abbreviation ("et al.", "Fig. 2"). Only a single longer word exceeds 300
+characters.
 
 A break takes the place of one space, so that offsets do not change. After a full stop of a script without spaces it is added;
 `records.document.joined` undoes both.
@@ -95,19 +96,20 @@ def with_split_lines(entry: ParsedText) -> ParsedText:
 def wrap(paragraph: str) -> list[str]:
     """The lines of one paragraph, in order, with single spaces."""
     text = " ".join(paragraph.split())
-    return [text[start:end] for start, end in _pieces(text)]
+    return [text[start:end] for start, end in _pieces(text, TARGET)]
 
 
 def _line_pieces(line: str) -> list[Span]:
     is_row = line.lstrip().startswith("|") or len(_CELL.findall(line)) * _PER_CELL >= len(line)
-    return [(0, len(line))] if len(line) <= (_LONGEST_ROW if is_row else LIMIT) else _pieces(line)
+    return [(0, len(line))] if len(line) <= (_LONGEST_ROW if is_row else LIMIT) else _pieces(line, 0)
 
 
-def _pieces(text: str) -> list[Span]:
+def _pieces(text: str, target: int) -> list[Span]:
+    """Lines that take sentences up to `target` characters."""
     found: list[Span] = []
     for start, end in sentences(text):
         before = found[-1][0] if found else 0
-        room = LIMIT if found and found[-1][1] - before < _LABEL else TARGET
+        room = LIMIT if found and found[-1][1] - before < _LABEL else target
         if found and end - before <= room:
             found[-1] = (before, end)
         else:
