@@ -136,12 +136,18 @@ def design(
         "failures": block(f"- {one_line(one, 400)}" for one in failures) or _NONE,
     }
     number = len(failures)
-    agent = _agent(
+    terminal = Terminal("submit_idea", IdeaPlan, partial(_check_idea, context.schema.id))
+    return _ask(
         Role.DESIGNER,
         load_prompt("exams/designer"),
-        Terminal("submit_idea", IdeaPlan, partial(_check_idea, context.schema.id)),
+        terminal,
+        IdeaPlan,
+        model,
+        context,
+        values,
+        number + 1,
+        number,
     )
-    return _ask(agent, IdeaPlan, model, context, values, attempt=number + 1, sample=number)
 
 
 def shown_ideas(ideas: Sequence[str]) -> str:
@@ -184,18 +190,17 @@ def implement(
     prompt = load_prompt("exams/implementer")
     if failed is not None:
         prompt = retry_prompt().before(prompt)
-        values |= _failure_values(failed) | {"attempt": str(attempt)}
-    agent = _agent(Role.IMPLEMENTER, prompt, Terminal("submit_question", QuestionPackage))
-    return _ask(agent, QuestionPackage, model, context, values, attempt=attempt, sample=attempt)
-
-
-def _failure_values(failed: Failed) -> dict[str, str]:
-    return {
-        "previous": _NONE if failed.package is None else _shown_package(failed.package),
-        "caught_by": failed.caught_by,
-        "why": _why(failed),
-        "instructions": failed.instructions or _NONE,
-    }
+        values |= {
+            "previous": _NONE if failed.package is None else _shown_package(failed.package),
+            "caught_by": failed.caught_by,
+            "why": _why(failed),
+            "instructions": failed.instructions or _NONE,
+            "attempt": str(attempt),
+        }
+    terminal = Terminal("submit_question", QuestionPackage)
+    return _ask(
+        Role.IMPLEMENTER, prompt, terminal, QuestionPackage, model, context, values, attempt, sample=attempt
+    )
 
 
 def _why(failed: Failed) -> str:
@@ -226,8 +231,10 @@ def _shown_package(package: QuestionPackage) -> str:
 def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: int) -> Reply[BlindSolution]:
     """Answer from the stem and the options only. Raises ModelError."""
     values = context.exam() | shown_question(question)
-    agent = _agent(Role.VERIFIER, load_prompt("exams/solve"), Terminal("submit_solution", BlindSolution))
-    return _ask(agent, BlindSolution, model, context, values, attempt=attempt, sample=100 + attempt)
+    prompt, terminal = load_prompt("exams/solve"), Terminal("submit_solution", BlindSolution)
+    return _ask(
+        Role.VERIFIER, prompt, terminal, BlindSolution, model, context, values, attempt, 100 + attempt
+    )
 
 
 def verify(
@@ -242,10 +249,10 @@ def verify(
         "own_reasoning": blind.reasoning,
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
     }
-    agent = _agent(
-        Role.VERIFIER, load_prompt("exams/verify"), Terminal("submit_verdict", VerifierReport, _check_verdict)
+    prompt, terminal = load_prompt("exams/verify"), Terminal("submit_verdict", VerifierReport, _check_verdict)
+    return _ask(
+        Role.VERIFIER, prompt, terminal, VerifierReport, model, context, values, attempt, 200 + attempt
     )
-    return _ask(agent, VerifierReport, model, context, values, attempt=attempt, sample=200 + attempt)
 
 
 def _check_verdict(result: Record) -> None:
@@ -267,33 +274,28 @@ def judge_style(
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
         "verifier": f"{report.verdict.value}{confidence}",
     }
-    agent = _agent(Role.STYLE_JUDGE, load_prompt("exams/style"), Terminal("submit_style", StyleReport))
-    return _ask(agent, StyleReport, model, context, values, attempt=attempt, sample=300 + attempt)
-
-
-def _agent(role: Role, prompt: Prompt, terminal: Terminal) -> AgentSpec:
-    return AgentSpec(
-        name=f"exam {role.value}",
-        role=role.value,
-        prompt=prompt,
-        tools=(),
-        terminals=(terminal,),
-        limits=LIMITS,
-        reads_text=True,
+    prompt, terminal = load_prompt("exams/style"), Terminal("submit_style", StyleReport)
+    return _ask(
+        Role.STYLE_JUDGE, prompt, terminal, StyleReport, model, context, values, attempt, 300 + attempt
     )
 
 
 def _ask(
-    agent: AgentSpec,
+    role: Role,
+    prompt: Prompt,
+    terminal: Terminal,
     kind: type[ResultT],
     model: Model,
     context: ExamContext,
     values: dict[str, str],
-    *,
     attempt: int,
     sample: int,
 ) -> Reply[ResultT]:
-    """Run an agent. Its calls are recorded with `attempt`. Raises ModelError when the model is not available, or its reply is malformed."""
+    """Run the agent of a role, whose terminal submits a `kind`. Its calls are recorded with `attempt`.
+
+    Raises ModelError when the model is not available, or its reply is malformed.
+    """
+    agent = AgentSpec(f"exam {role.value}", role.value, prompt, (), (terminal,), LIMITS, reads_text=True)
     run = readable(run_agent(agent, model, {}, values, sample=context.sample(sample)))
     calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
     if isinstance(run.end, Finish):

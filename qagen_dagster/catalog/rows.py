@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from qagen_dagster.catalog.source import (
@@ -18,10 +19,8 @@ from qagen_dagster.catalog.source import (
     ResultRow,
     RetiredRow,
     RunDocumentRow,
-    RunRow,
     SetRow,
     VersionRow,
-    VisualRow,
 )
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
@@ -65,7 +64,8 @@ def utc(value: datetime | None) -> str | None:
 def history_rows(source: CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table, in the source's order."""
     for run in source.runs:
-        yield "runs", _run(run)
+        where = {"combination": None} if run.combination is None else combination_row(run.combination)
+        yield "runs", {**dict(run), **where, "started": utc(run.started), "ended": utc(run.ended)}
     for document in source.run_documents:
         yield "run_results", run_document(document)
     for ended in source.ended:
@@ -110,17 +110,6 @@ def _sum(own: Spent, more: Spent) -> Row:
     added = {name: getattr(own, name) + getattr(more, name) for name in Spent.model_fields if name != "usd"}
     known = [spent.usd for spent in (own, more) if spent.usd is not None and spent.calls]
     return {**added, "usd": sum(known) if known or not added["calls"] else None}
-
-
-def _run(row: RunRow) -> Row:
-    where = {} if row.combination is None else combination_row(row.combination)
-    return {
-        **dict(row),
-        "combination": None,
-        **where,
-        "started": utc(row.started),
-        "ended": utc(row.ended),
-    }
 
 
 def _checks(record: RunRecord) -> Iterator[TableRow]:
@@ -198,22 +187,16 @@ def _document(row: DocumentRow) -> Row:
 
 
 def _visuals(source: CatalogSource) -> Iterator[TableRow]:
-    position, owner = 0, ("", "")
-    for row in source.visuals:
-        position = position + 1 if owner == (row.corpus, row.document_id) else 1
-        owner = (row.corpus, row.document_id)
-        yield "visuals", _visual(row, position)
-
-
-def _visual(row: VisualRow, position: int) -> Row:
-    box = row.visual.box
-    return {
-        **dict(row.visual),
-        "corpus": row.corpus,
-        "document_id": row.document_id,
-        "position": position,
-        "box": None if box is None else [box.x0, box.y0, box.x1, box.y1],
-    }
+    for (corpus, document_id), rows in groupby(source.visuals, lambda row: (row.corpus, row.document_id)):
+        for position, row in enumerate(rows, 1):
+            box = row.visual.box
+            place = {
+                "corpus": corpus,
+                "document_id": document_id,
+                "position": position,
+                "box": None if box is None else [box.x0, box.y0, box.x1, box.y1],
+            }
+            yield "visuals", dict(row.visual) | place
 
 
 def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
@@ -341,11 +324,15 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 
 def evaluation_rows(source: CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table: metrics and calls of all reports, questions of the latest ones."""
-    # A question that is not asked again stays in every later report, with its calls.
-    told: set[tuple[str, str]] = set()
+    # A question that is not asked again stays in every later report, with its calls. Their rows are written once.
+    written: set[tuple[str, str]] = set()
     for report in source.evaluations:
         yield from _numbers(report)
-        yield from _report_calls(report, told)
+        where = report.combination.key
+        keys = {**combination_row(report.combination), "stage": "evaluation", "run_id": report.run_id}
+        calls = [call for one in report.questions for call in one.calls]
+        yield from call_rows([call for call in calls if (where, call.request_key) not in written], keys)
+        written.update((where, call.request_key) for call in calls if call.request_key)
     for report in source.evaluated:
         keys = {**combination_row(report.combination), "run_id": report.run_id}
         for one in report.questions:
@@ -366,14 +353,6 @@ def _numbers(report: EvaluationReport[Any]) -> Iterator[TableRow]:
     counts = {"questions": float(len(report.questions)), "failed": float(report.failed)}
     for metric, value in (report.metrics | counts).items():
         yield "evaluations", {**keys, "metric": metric, "value": value}
-
-
-def _report_calls(report: EvaluationReport[Any], told: set[tuple[str, str]]) -> Iterator[TableRow]:
-    where = report.combination.key
-    keys = {**combination_row(report.combination), "stage": "evaluation", "run_id": report.run_id}
-    calls = [call for one in report.questions for call in one.calls]
-    yield from call_rows([call for call in calls if (where, call.request_key) not in told], keys)
-    told.update((where, call.request_key) for call in calls if call.request_key)
 
 
 def _question(one: EvaluatedQuestion, row: Row) -> Iterable[TableRow]:

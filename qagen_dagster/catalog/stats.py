@@ -21,6 +21,7 @@ from qagen_dagster.records.questions.results import Evidence
 
 
 def _aware(value: object) -> object:
+    """The database holds timestamps in UTC, without a zone."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 

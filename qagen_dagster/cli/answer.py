@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -25,14 +24,6 @@ from qagen_dagster.untrusted_file import read_file
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 LONGEST_SHOWN = 600  # characters of a cited chunk
-
-
-@dataclass(frozen=True)
-class _Wishes:
-    corpus: str | None
-    row: str | None
-    profile: str | None
-    fulltext: Path | None
 
 
 @click.command()
@@ -83,7 +74,9 @@ def answer(
     corpus.yaml allows it.
     """
     space = Workspace(settings)
-    with _asked(space, document, _Wishes(corpus, row, profile, fulltext)) as asked:
+    with _asked(space, document, corpus, row, profile) as asked:
+        if fulltext is not None:
+            _keep(asked, fulltext)
         found = answer_from_document(
             asked.document_id,
             question,
@@ -101,27 +94,26 @@ def answer(
     elif found.error is None:
         _show(found)
     if found.error is not None:
-        fail([_error_line(found)])
+        message = " ".join((found.error_message or "").split())
+        fail([f"{found.error.value}: {found.error.description}" + (f" ({message})" if message else "")])
     return 0 if found.success else 1
 
 
 @contextmanager
-def _asked(space: Workspace, document: str, wishes: _Wishes) -> Generator[Asked]:
+def _asked(
+    space: Workspace, document: str, corpus: str | None, row: str | None, profile: str | None
+) -> Generator[Asked]:
+    """The document: a file, unless a corpus is named, or a document of a corpus."""
     path = Path(document).expanduser()
-    if wishes.corpus is None and path.is_file():
-        with loose_file(space, path, wishes.row, wishes.profile) as asked:
-            _keep(asked, wishes.fulltext)
+    if corpus is None and path.is_file():
+        with loose_file(space, path, row, profile) as asked:
             yield asked
-        return
-    asked = in_corpus(space, document, wishes.corpus, wishes.profile)
-    _keep(asked, wishes.fulltext)
-    yield asked
+    else:
+        yield in_corpus(space, document, corpus, profile)
 
 
-def _keep(asked: Asked, fulltext: Path | None) -> None:
+def _keep(asked: Asked, fulltext: Path) -> None:
     """Store a given PDF with the document. Raises UsageError when it cannot be read."""
-    if fulltext is None:
-        return
     place = asked.place
     options = place.options.fulltext
     try:
@@ -138,15 +130,12 @@ def _ask(asked: Asked) -> ProxyCallback:
 
     def callback(document_id: str, title: str | None) -> ProxyCallbackResult:
         echo(f"The full text of {title or document_id} is not freely available.", err=True)
-        said = click.prompt(
-            "Enter y to use the proxy, n to continue without the full text, or the path of a PDF",
-            default="n",
-            err=True,
-        )
-        if str(said).strip().lower() in ("y", "yes"):
+        prompt = "Enter y to use the proxy, n to continue without the full text, or the path of a PDF"
+        reply = str(click.prompt(prompt, default="n", err=True)).strip()
+        if reply.lower() in ("y", "yes"):
             return ProxyCallbackResult(allow_proxy=True)
-        path = Path(str(said).strip()).expanduser()
-        if str(said).strip().lower() in ("n", "no", "") or not path.is_file():
+        path = Path(reply).expanduser()
+        if reply.lower() in ("n", "no", "") or not path.is_file():
             return ProxyCallbackResult()
         _keep(asked, path)
         return ProxyCallbackResult(pdf_made_available=True)
@@ -168,16 +157,8 @@ def _show(found: SemanticSearchAnswer) -> None:
     for chunk in found.chunks_used or ():
         lines = "" if chunk.start_line is None else f"lines {chunk.start_line}-{chunk.end_line}, "
         console.print(f"\n[dim]{lines}similarity {chunk.score:.2f}[/dim]", highlight=False)
-        text = (
-            chunk.text if len(chunk.text) <= LONGEST_SHOWN else chunk.text[:LONGEST_SHOWN].rstrip() + " ..."
-        )
+        is_long = len(chunk.text) > LONGEST_SHOWN
+        text = f"{chunk.text[:LONGEST_SHOWN].rstrip()} ..." if is_long else chunk.text
         console.print(escape(text), highlight=False)
     for note in found.notes:
         echo(f"qagen: note: {note}", err=True)
-
-
-def _error_line(found: SemanticSearchAnswer) -> str:
-    if found.error is None:
-        return ""
-    told = " ".join((found.error_message or "").split())
-    return f"{found.error.value}: {found.error.description}" + (f" ({told})" if told else "")

@@ -66,10 +66,10 @@ def describe(settings: Settings, table: str | None, as_json: bool) -> None:
 
 def _show_all(relations: Iterable[Relation], as_json: bool) -> None:
     if as_json:
-        print_json([asdict(one) for one in relations])
+        print_json([asdict(relation) for relation in relations])
         return
-    for one in relations:
-        echo(f"{one.kind:<5}  {one.name:<20}  {one.comment}")
+    for relation in relations:
+        echo(f"{relation.kind:<5}  {relation.name:<20}  {relation.comment}")
 
 
 def _show_one(relation: Relation, as_json: bool) -> None:
@@ -82,6 +82,6 @@ def _show_one(relation: Relation, as_json: bool) -> None:
     columns = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("column", "type", "meaning"):
         columns.add_column(heading, overflow="fold")
-    for one in relation.columns:
-        columns.add_row(one.name, one.type, escape(one.comment))
+    for column in relation.columns:
+        columns.add_row(column.name, column.type, escape(column.comment))
     Terminal().print(columns)

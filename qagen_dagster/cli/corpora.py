@@ -55,7 +55,7 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
             corpus.key: {
                 "name": corpus.config.name,
                 "files": files[corpus.key],
-                "combinations": [one.key for one in corpus.combinations()],
+                "combinations": [combination.key for combination in corpus.combinations()],
             }
             for corpus in good
         }
@@ -97,25 +97,25 @@ def documents(settings: Settings, corpus: str | None, outcome: Outcome | None, a
     """
     space = Workspace(settings)
     chosen = [space.corpus(corpus)] if corpus else list(space.corpora.corpora.values())
-    parsed = [one.key for one in chosen if space.store.exists(CorpusIndex.key(one.key))]
+    parsed = [loaded.key for loaded in chosen if space.store.exists(CorpusIndex.key(loaded.key))]
     found = [
-        {"corpus": key, "document": one.id, "source": one.source}
-        | {"outcome": one.outcome.value, "detail": one.detail}
+        {"corpus": key, "document": entry.id, "source": entry.source}
+        | {"outcome": entry.outcome.value, "detail": entry.detail}
         for key in parsed
-        for one in space.entries(key)
-        if outcome in (None, one.outcome)
+        for entry in space.entries(key)
+        if outcome in (None, entry.outcome)
     ]
     unread = [
-        f"{one.key}: its documents were never parsed; qagen run --corpus {one.key} reads them"
-        for one in chosen
-        if one.key not in parsed
+        f"{loaded.key}: its documents were never parsed; qagen run --corpus {loaded.key} reads them"
+        for loaded in chosen
+        if loaded.key not in parsed
     ]
     if as_json:
         print_json(found)
     else:
         for row in found:
-            told = (row["corpus"], row["document"], row["outcome"], row["detail"])
-            echo(" | ".join(part for part in told if part))
+            fields = (row["corpus"], row["document"], row["outcome"], row["detail"])
+            echo(" | ".join(part for part in fields if part))
     warn((*unread, *space.corpora.faults))
 
 

@@ -73,7 +73,12 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} valid in {settings.corpora}"
     for fault in corpora.faults:
         yield "corpus", False, str(fault)
-    yield _try(f"profile {settings.profile}", lambda: _roles(space))
+
+    def roles() -> str:
+        bound = space.profile(settings.profile).roles
+        return ", ".join(f"{role.value} {spec.name}" for role, spec in bound.items())
+
+    yield _try(f"profile {settings.profile}", roles)
     with contextlib.suppress(QagenError):
         profile = space.profile(settings.profile)
         for who, found in checkup(profile, secret, state=settings.state, offline=offline):
@@ -128,7 +133,7 @@ def _write_probe(space: Workspace) -> str:
 
 
 def _ledger(space: Workspace) -> Iterator[Finding]:
-    """Read every entry and every record of a batch. Entries that cannot be used and foreign files are named, and fail nothing."""
+    """Read every entry and every record of a batch. A corrupt entry fails the check; unusable entries and foreign files are only named."""
     found = ledger.check(space.store)
     yield "ledger", True, f"{found.whole:,} entries and {found.batches:,} records of batches are intact"
     for fault in found.corrupt:
@@ -137,8 +142,3 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
         yield "ledger", None, f"{fault.path}: {fault.reason}"
     for path in found.foreign:
         yield "ledger", None, f"{path}: not a file of the ledger"
-
-
-def _roles(space: Workspace) -> str:
-    profile = space.profile(space.settings.profile)
-    return ", ".join(f"{role.value} {spec.name}" for role, spec in profile.roles.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from qagen_dagster.cli.output import (
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, Evaluation, open_evaluation
+from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, open_evaluation
 from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
@@ -57,16 +56,6 @@ _COLUMNS = (
     ("F1", Kind.ANSWERS, "token_f1"),
     ("grounded", Kind.ANSWERS, "grounded_share"),
 )
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the command line asks for beyond the configuration."""
-
-    kinds: tuple[Kind, ...]
-    profile: str | None
-    budget: Allowance | None
-    force: bool
 
 
 @click.command()
@@ -101,70 +90,82 @@ def evaluate(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    published = [one for one in combinations if space.store.exists(CorpusGenerationResult.key(one))]
+    published = [
+        combination
+        for combination in combinations
+        if space.store.exists(CorpusGenerationResult.key(combination))
+    ]
     if not published:
         raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
     kinds = only or tuple(Kind)
-    wishes = Wishes(kinds, profile, budget, force)
+    due, failures = _due(space, published, kinds, profile, budget, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, published, wishes, progress)
+        if due:
+            failures += _materialize(space, due, asset_config(profile, budget), progress)
+        else:
+            progress.note("nothing can be evaluated" if failures else "everything is up to date")
     _print_evaluations(space, published, kinds, failures, as_json)
     return fail(failures)
 
 
 def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
-    """A combination's evaluations in the store: their numbers, and where the whole reports are."""
-    told: dict[str, Any] = {"combination": combination.key}
+    """The evaluations of a combination in the store: their numbers, and where the whole reports are."""
+    row: dict[str, Any] = {"combination": combination.key}
     for kind in kinds:
         found = latest_of(space.store, combination, kind)
         if found is None:
             continue
         key = EvaluationReport.key(combination, kind)
-        told[kind.value] = found.model_dump(mode="json", exclude={"questions"}) | {
+        row[kind.value] = found.model_dump(mode="json", exclude={"questions"}) | {
             "questions": len(found.questions),
             "failed": found.failed,
             "asked_again": found.unheard,
             "report": space.store.path(key),
         }
         if kind is Kind.CLOSED_BOOK:
-            guessed = [one for one in found.questions if isinstance(one, ClosedBookAnswer)]
-            told[kind.value]["leaked_questions"] = [one.question_id for one in guessed if one.leaked]
-    return told
+            guessed = [answer for answer in found.questions if isinstance(answer, ClosedBookAnswer)]
+            row[kind.value]["leaked_questions"] = [answer.question_id for answer in guessed if answer.leaked]
+    return row
+
+
+def _due(
+    space: Workspace,
+    combinations: list[Combination],
+    kinds: tuple[Kind, ...],
+    profile: str | None,
+    budget: Allowance | None,
+    *,
+    force: bool,
+) -> tuple[dict[Combination, list[Kind]], list[str]]:
+    """The evaluations to make for each combination that has any, and a line for each combination that cannot be evaluated."""
+    due: dict[Combination, list[Kind]] = {}
+    failures: list[str] = []
+    for combination in combinations:
+        try:
+            opened = open_evaluation(space, combination, RunMark("", ""), profile, budget)
+            due[combination] = [kind for kind in kinds if force or not is_evaluated(opened, kind)]
+        except StoreError as error:
+            failures.append(f"{combination.key}: {error}")
+    return {combination: wanted for combination, wanted in due.items() if wanted}, failures
 
 
 def _materialize(
-    space: Workspace, combinations: list[Combination], wishes: Wishes, progress: Progress
+    space: Workspace, due: dict[Combination, list[Kind]], fields: dict[str, Any], progress: Progress
 ) -> list[str]:
-    failures: list[str] = []
-    due: dict[Combination, tuple[Kind, ...]] = {}
-    for one in combinations:
-        try:
-            due[one] = _due(_opened(space, one, wishes), wishes)
-        except StoreError as error:
-            failures.append(f"{one.key}: {error}")
-    due = {one: kinds for one, kinds in due.items() if kinds}
-    if not due:
-        progress.note("nothing can be evaluated" if failures else "everything is up to date")
-        return failures
-    searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
-    fields = asset_config(wishes.profile, wishes.budget)
+    """Make the evaluations, and first the search indexes that they need. Returns a line for each failure."""
+    searched = dict.fromkeys(
+        combination.corpus for combination, kinds in due.items() if Kind.RETRIEVAL in kinds
+    )
     indexes = [key for key in searched if not is_indexed(space, key)]
+    failures: list[str] = []
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:
             failures += graph.make(Product.INDEX, partition=key, fields=fields)
-        for one, kinds in due.items():
-            failures += graph.make(*map(Product, kinds), partition=one.key, fields=fields)
+        for combination, kinds in due.items():
+            failures += graph.make(*map(Product, kinds), partition=combination.key, fields=fields)
         failures += graph.catalog()
     return failures
-
-
-def _opened(space: Workspace, combination: Combination, wishes: Wishes) -> Evaluation:
-    return open_evaluation(space, combination, RunMark("", ""), wishes.profile, wishes.budget)
-
-
-def _due(found: Evaluation, wishes: Wishes) -> tuple[Kind, ...]:
-    return tuple(kind for kind in wishes.kinds if wishes.force or not is_evaluated(found, kind))
 
 
 def _print_evaluations(
@@ -174,7 +175,7 @@ def _print_evaluations(
     failures: list[str],
     as_json: bool,
 ) -> None:
-    reports = [report(space, one, kinds) for one in combinations]
+    reports = [report(space, combination, kinds) for combination in combinations]
     if as_json:
         print_json({"ok": not failures, "failures": failures, "combinations": reports})
         return
@@ -183,14 +184,14 @@ def _print_evaluations(
     table.add_column("combination", overflow="fold")
     for name, _, _ in shown:
         table.add_column(name, justify="right")
-    for one in reports:
-        table.add_row(slashed(one["combination"]), *(_cell(one, kind, metric) for _, kind, metric in shown))
+    for row in reports:
+        table.add_row(slashed(row["combination"]), *(_cell(row, kind, metric) for _, kind, metric in shown))
     Terminal().print(table)
 
 
-def _cell(told: dict[str, Any], kind: Kind, metric: str) -> str:
+def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
     """A measure; its bounds if some questions were not measured; `-` if none was."""
-    metrics = told.get(kind.value, {}).get("metrics", {})
+    metrics = row.get(kind.value, {}).get("metrics", {})
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
     if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):
         return "-"
@@ -241,7 +242,7 @@ def score(
     space = Workspace(settings)
     judge = profile_judge(space, profile or settings.profile, budget)
     sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
-    known = [question.id for one in sets for question in one]
+    known = [question.id for published in sets for question in published]
     files = [answers] if against is None else [answers, against]
     report = score_systems(sets, [read_output(file, known) for file in files], judge)
     if output is not None:
@@ -251,8 +252,8 @@ def score(
     else:
         _print_score(report)
     warn(_undecided(report))
-    faults = fail(fault for one in report.systems for fault in one.faults)
-    return faults or int(not all(one.overall.measures for one in report.systems))
+    faults = fail(fault for scores in report.systems for fault in scores.faults)
+    return faults or int(not all(scores.overall.measures for scores in report.systems))
 
 
 def _combination(key: str) -> Combination:
@@ -265,32 +266,34 @@ def _combination(key: str) -> Combination:
 
 def _undecided(report: ScoreReport) -> list[str]:
     """A line for each system with undecided answers, with the reason of the first."""
-    found = [(one, [each for each in one.answers if each.failure]) for one in report.systems]
+    found = [(scores, [each for each in scores.answers if each.failure]) for scores in report.systems]
     return [
-        f"{one.system}: {len(left):,} answers are undecided: {left[0].failure}" for one, left in found if left
+        f"{scores.system}: {len(left):,} answers are undecided: {left[0].failure}"
+        for scores, left in found
+        if left
     ]
 
 
 def _print_score(report: ScoreReport) -> None:
     table = Table(title="Scores")
     table.add_column("measure", overflow="fold")
-    for one in report.systems:
-        table.add_column(escape(one.system), justify="right")
-    overall = [one.overall for one in report.systems]
-    for name in dict.fromkeys(name for one in overall for name in one.counts):
-        table.add_row(name, *(str(one.counts.get(name, "-")) for one in overall))
-    for name in dict.fromkeys(name for one in overall for name in one.measures):
-        table.add_row(name, *(shown_measure(one.measures.get(name)) for one in overall))
+    for scores in report.systems:
+        table.add_column(escape(scores.system), justify="right")
+    overall = [scores.overall for scores in report.systems]
+    for name in dict.fromkeys(name for totals in overall for name in totals.counts):
+        table.add_row(name, *(str(totals.counts.get(name, "-")) for totals in overall))
+    for name in dict.fromkeys(name for totals in overall for name in totals.measures):
+        table.add_row(name, *(shown_measure(totals.measures.get(name)) for totals in overall))
     for by in ("type", "mode", "hops"):
         for group in report.systems[0].groups[by]:
-            found = [one.groups[by][group].measures.get("correct") for one in report.systems]
+            found = [scores.groups[by][group].measures.get("correct") for scores in report.systems]
             if any(found):
                 table.add_row(escape(f"correct, {by} {group}"), *map(shown_measure, found))
     Terminal().print(table)
-    if any(each.not_measured for one in overall for each in one.measures.values()):
+    if any(each.not_measured for totals in overall for each in totals.measures.values()):
         echo(BOUNDS.replace("`", ""))
-    for one in report.comparisons:
+    for comparison in report.comparisons:
         echo(
-            f"{one.measure}: only {report.systems[0].system} {len(one.only_first)}, only {report.systems[1].system} "
-            f"{len(one.only_second)}, both {one.both}, neither {one.neither}, left out {one.left_out}; p = {one.p_value:.4f} (McNemar, exact)"
+            f"{comparison.measure}: only {report.systems[0].system} {len(comparison.only_first)}, only {report.systems[1].system} "
+            f"{len(comparison.only_second)}, both {comparison.both}, neither {comparison.neither}, left out {comparison.left_out}; p = {comparison.p_value:.4f} (McNemar, exact)"
         )

@@ -41,7 +41,6 @@ from qagen_dagster.loop.grading.answer_file import (
 from qagen_dagster.loop.grading.grade_answers import Grader, command_judge, coverage_lines
 from qagen_dagster.loop.grading.report import judge_spec
 from qagen_dagster.loop.grading.run_summary import (
-    DocumentSummary,
     RunSummary,
     described_outputs,
     latest_reports,
@@ -85,28 +84,26 @@ def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
     return table
 
 
-def add_grades(table: Table, name: str, one: Graded, counts: Sequence[int]) -> None:
-    table.add_row(escape(name), *_cells(one, counts))
+def add_grades(table: Table, name: str, graded: Graded, counts: Sequence[int]) -> None:
+    table.add_row(escape(name), *_cells(graded, counts))
 
 
 def least_first(documents: Sequence[GradedT]) -> list[GradedT]:
     """The documents by confidence, the lowest first and those without one last."""
     return sorted(
-        documents, key=lambda one: 2.0 if one.overall_confidence is None else one.overall_confidence
+        documents, key=lambda graded: 2.0 if graded.overall_confidence is None else graded.overall_confidence
     )
 
 
-def _cells(one: Graded, counts: Sequence[int]) -> list[str]:
-    """Without a grade, the confidence says how many answers were measured. Stored grades may be of too few."""
+def _cells(graded: Graded, counts: Sequence[int]) -> list[str]:
+    """The cells of a row. A grade of too few answers, which older versions stored, is not shown; the number of measured
+    answers takes the place of its confidence.
+    """
     measured, total = sum(counts[:2]), sum(counts)
-    grade = one.overall_grade if measured >= MIN_MEASURED * total else None
+    grade = graded.overall_grade if measured >= MIN_MEASURED * total else None
+    letter = "-" if grade is None else f"[{_COLOURS[grade]}]{grade.value}[/]"
     few = f"{measured:,} of {total:,}\nmeasured" if grade is None and total else ""
-    return [_letter(grade), few or _number(one.overall_confidence), *(f"{count:,}" for count in counts)]
-
-
-def _letter(grade: Grade | None) -> str:
-    """A grade in its colour; `-` for no grade."""
-    return "-" if grade is None else f"[{_COLOURS[grade]}]{grade.value}[/]"
+    return [letter, few or _number(graded.overall_confidence), *(f"{count:,}" for count in counts)]
 
 
 def _number(value: float | None) -> str:
@@ -116,11 +113,11 @@ def _number(value: float | None) -> str:
 
 def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
     """The first ungrounded answers with their reasons."""
-    for one in highlights[:MOST_HIGHLIGHTS]:
-        place = f"{one.document_id} (confidence {_number(one.confidence)})"
-        console.print(f"\n[bold]{escape(one.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
-        console.print(f"  {escape(one.answer)}", highlight=False)
-        for reason in one.reasons:
+    for item in highlights[:MOST_HIGHLIGHTS]:
+        place = f"{item.document_id} (confidence {_number(item.confidence)})"
+        console.print(f"\n[bold]{escape(item.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
+        console.print(f"  {escape(item.answer)}", highlight=False)
+        for reason in item.reasons:
             console.print(f"  [red]{escape(reason)}[/red]", highlight=False)
     if len(highlights) > MOST_HIGHLIGHTS:
         console.print(
@@ -183,8 +180,8 @@ def grade(
             found = find_documents(documents, rows.documents, reader)
             total = sum(len(places) for places in rows.documents.values())
             work = FileGrading(rows, found, grader, spool)
-            told = _Told(progress, total)
-            grades = work.grade(documents.name, "" if judge is None else judge.spec.name, told)
+            judge_name = "" if judge is None else judge.spec.name
+            grades = work.grade(documents.name, judge_name, _AnswerProgress(progress, total))
         if output is not None:
             _write(work, grades, output)
         if as_json:
@@ -200,7 +197,10 @@ def grade(
 def _judge(
     space: Workspace, profile: str | None, method: Method, wished: Allowance | None
 ) -> tuple[Model | None, bool]:
-    """The judge that `method` asks, held to the budget, and whether its calls are unlimited. Raises ConfigError for a missing judge."""
+    """The judge that `method` needs, with the budget, and whether no budget limits its calls; None if there is no judge.
+
+    Raises ConfigError if `method` cannot do without the judge.
+    """
     name = profile or space.settings.profile
     chosen = space.profile(name)
     if judge_spec(chosen, method, Mode.TEXTUAL) is None:
@@ -212,8 +212,8 @@ def _judge(
     return command_judge(space, name, wished)
 
 
-class _Told:
-    """Progress in answers. Without a terminal it is about STEPS lines."""
+class _AnswerProgress:
+    """Shows how many answers are graded. Without a terminal it prints about STEPS lines in all."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
@@ -243,8 +243,8 @@ def _show_grades(console: Console, grades: FileGrades) -> None:
     heads = grades.heads
     table = grade_table("document", heads, (heads.grounded, heads.ungrounded, heads.not_measured))
     shown = least_first(grades.documents)[:MOST_DOCUMENTS]
-    for one in shown:
-        add_grades(table, one.document_id, one, (one.grounded, one.ungrounded, one.not_measured))
+    for grade in shown:
+        add_grades(table, grade.document_id, grade, (grade.grounded, grade.ungrounded, grade.not_measured))
     console.print(table)
     for line in coverage_lines(heads.decided, heads.error_rates):
         console.print(escape(line), highlight=False)
@@ -334,19 +334,16 @@ def _heads(found: RunSummary) -> Table:
 
 
 def _documents(found: RunSummary) -> Table:
+    """The documents with the lowest confidence, by combination."""
     counts = (found.grounded_count, found.ungrounded_count, found.not_measured_count)
     table = grade_table("combination\ndocument", found, counts)
     last = ""
-    for one in _least_first(found):
-        if one.combination != last:
+    shown = least_first(found.documents)[:MOST_DOCUMENTS]
+    for document in sorted(shown, key=lambda document: document.combination):
+        if document.combination != last:
             table.add_section()
-            table.add_row(f"[bold]{escape(slashed(one.combination))}[/bold]")
-            last = one.combination
-        counts = (one.grounded_count, one.ungrounded_count, one.not_measured_count)
-        add_grades(table, f"  {one.id}", one, counts)
+            table.add_row(f"[bold]{escape(slashed(document.combination))}[/bold]")
+            last = document.combination
+        counts = (document.grounded_count, document.ungrounded_count, document.not_measured_count)
+        add_grades(table, f"  {document.id}", document, counts)
     return table
-
-
-def _least_first(found: RunSummary) -> list[DocumentSummary]:
-    """The documents to show: those with the lowest confidence, by combination."""
-    return sorted(least_first(found.documents)[:MOST_DOCUMENTS], key=lambda one: one.combination)

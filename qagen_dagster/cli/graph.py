@@ -30,7 +30,7 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
 
 @contextmanager
 def open_quietly(space: Workspace, progress: Progress, work: Work | None = None) -> Generator[Graph]:
-    """The graph on the project's instance. `work` is what the command may have begun already.
+    """The graph on the project's instance. `work` is work that the command may have begun before the graph was open.
 
     Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta and preview features are for
     developers: commands hide them, tests show them.

@@ -50,7 +50,7 @@ def index(
     embedded. A change of the embedder or of the chunk options builds the whole index again.
     """
     space = Workspace(settings)
-    keys = [one.key for one in space.corpora.chosen(corpus)]
+    keys = [chosen.key for chosen in space.corpora.chosen(corpus)]
     effective_budget(space.profile(profile or settings.profile), budget)
     given = asset_config(profile, budget)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
@@ -67,8 +67,8 @@ def report(space: Workspace, corpus: str) -> IndexReport:
     return IndexReport(
         corpus=corpus,
         documents=len(found.documents),
-        chunks=sum(one.chunks for one in found.documents),
-        failed={one.id: one.failure for one in found.documents if one.failure is not None},
+        chunks=sum(entry.chunks for entry in found.documents),
+        failed={entry.id: entry.failure for entry in found.documents if entry.failure is not None},
         embedder=f"{found.embedder['provider']}:{found.embedder['model']}",
     )
 
@@ -87,14 +87,14 @@ def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progr
 
 def _print(reports: list[IndexReport], failures: list[str], as_json: bool) -> None:
     if as_json:
-        rows = [one.model_dump() for one in reports]
+        rows = [row.model_dump() for row in reports]
         print_json({"ok": not failures, "failures": failures, "corpora": rows})
         return
     table = Table(title="Search indexes")
     for name in ("corpus", "documents", "chunks", "failed documents", "embedder"):
         table.add_column(name)
-    for one in reports:
+    for row in reports:
         table.add_row(
-            one.corpus, str(one.documents), str(one.chunks), str(len(one.failed)), one.embedder or "none"
+            row.corpus, str(row.documents), str(row.chunks), str(len(row.failed)), row.embedder or "none"
         )
     Terminal().print(table)

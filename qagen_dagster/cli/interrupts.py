@@ -27,11 +27,11 @@ def leave() -> NoReturn:
 
 @contextmanager
 def interrupts_are_final() -> Generator[None]:
-    """Leave soon after an interrupt, whatever became of the exception.
+    """End the process soon after an interrupt, even if other code has caught the KeyboardInterrupt.
 
     Dagster catches interrupts during a run, and forgets those that come between two steps.
     """
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
     reader, writer = os.pipe()

@@ -39,16 +39,16 @@ def stats(settings: Settings, as_json: bool) -> None:
     table.add_column("model", overflow="fold")
     for name in ("entries", "size", "tokens in", "tokens out", "oldest\nnewest"):
         table.add_column(name, no_wrap=True, justify="right")
-    for one in found.models:
+    for stored in found.models:
         table.add_row(
-            escape(one.model),
-            f"{one.entries:,}",
-            _size(one.bytes),
+            escape(stored.model),
+            f"{stored.entries:,}",
+            _size(stored.bytes),
             *(
-                "-" if one.uncounted == one.entries else f"{tokens:,}"
-                for tokens in (one.input_tokens, one.output_tokens)
+                "-" if stored.uncounted == stored.entries else f"{tokens:,}"
+                for tokens in (stored.input_tokens, stored.output_tokens)
             ),
-            f"{one.oldest[:10]}\n{one.newest[:10]}",
+            f"{stored.oldest[:10]}\n{stored.newest[:10]}",
         )
     Terminal().print(table)
     if found.batches != BatchStats():
@@ -106,11 +106,11 @@ def _batches(found: BatchStats) -> str:
     """Batches by state, and how long the oldest request has been waiting."""
     parts = [f"{found.open:,} open", f"{found.sending:,} being sent", f"{found.finished:,} finished"]
     parts += [f"{found.corrupt:,} corrupt"] if found.corrupt else []
-    told = f"batches: {', '.join(parts)}"
+    line = f"batches: {', '.join(parts)}"
     if found.oldest is not None:
         hours = (datetime.now(UTC) - datetime.fromisoformat(found.oldest)).total_seconds() / 3600
-        told += f"; {found.requests:,} requests are waiting, the oldest for {hours:.1f} h"
-    return told
+        line += f"; {found.requests:,} requests are waiting, the oldest for {hours:.1f} h"
+    return line
 
 
 def _size(count: int) -> str:

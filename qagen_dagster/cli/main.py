@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -21,9 +22,8 @@ from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-_COLLECT_AFTER = (
-    50_000  # new objects. With Python's 700, a fifth of loading the libraries is garbage collection
-)
+# New objects after which Python collects garbage. With its 700, this takes a fifth of the time of loading the libraries.
+_COLLECT_AFTER = 50_000
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
 COMMANDS = {
@@ -63,7 +63,7 @@ COMMANDS = {
 }
 
 
-GROUPS = {  # of commands, as --help shows them
+GROUPS = {  # the groups of commands in --help
     "Question sets": (
         "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
         "evaluate", "export", "score",
@@ -178,22 +178,13 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:  # the outermost boundary: every failure becomes one line
         if "--debug" in words:
             raise
-        _fail(*_told(error))
-    gc.freeze()  # the interpreter looks for garbage several times as it ends
+        if isinstance(error, QagenError):
+            _fail(str(error), 2 if isinstance(error, ConfigError) else 1)
+        _fail(f"{type(error).__name__}: {error} (use --debug for a traceback)", 1)
+    gc.freeze()  # without this, the interpreter looks for garbage several times as it ends
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told(error: Exception) -> tuple[str, int]:
-    """The line and the exit code of a failure. An unexpected one is named by its type."""
-    if isinstance(error, QagenError):
-        return str(error), 2 if isinstance(error, ConfigError) else 1
-    return f"{type(error).__name__}: {error} (use --debug for a traceback)", 1
-
-
-def _fail(message: str, code: int) -> None:
-    _say(message)
-    sys.exit(code)
-
-
-def _say(message: str) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     echo(f"qagen: error: {' '.join(message.split())}", err=True)
+    sys.exit(code)

@@ -74,7 +74,7 @@ def folder_to_write(_context: click.Context, _option: click.Parameter, output: P
     """Callback of an option. Raises ConfigError when the folder cannot be created or written to."""
     if output is None:
         return None
-    existing = next(one for one in (output.absolute(), *output.absolute().parents) if one.exists())
+    existing = next(path for path in (output.absolute(), *output.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise ConfigError(f"cannot write {output}: {existing.name} is not a folder")
     if not os.access(existing, os.W_OK):

@@ -98,7 +98,8 @@ def review(
     space = Workspace(settings)
     sets = chosen_sets(space, corpus, scenario, mode)
     with listen(port) as listening:
-        if not [one.rows for one in sets.all()]:  # they are read now, so that the page opens at once
+        read = [question_set.rows for question_set in sets.all()]  # now, so that the page opens at once
+        if not read:
             raise StoreError("nothing is published yet: `qagen run` makes question sets")
         server = ReviewServer(sets, reviewer=reviewer or getpass.getuser(), port=port, read_only=read_only)
         echo(f"Review page: http://{HOST}:{port} (store {settings.assets}); Ctrl-C ends it", err=True)
@@ -122,4 +123,4 @@ def report(
     if not found:
         raise StoreError("nothing is published yet: `qagen run` makes question sets")
     write_output(output, report_page(found, Reviews(space)).encode())
-    echo(f"{sum(len(one.rows) for one in found)} questions: {output}", err=True)
+    echo(f"{sum(len(question_set.rows) for question_set in found)} questions: {output}", err=True)

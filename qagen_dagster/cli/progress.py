@@ -42,7 +42,7 @@ class Progress:
         self._console = console
         self._note = ""
         self._documents: Callable[[], tuple[int, int]] | None = None
-        self._watched = 0.0  # when the documents began
+        self._watched = 0.0  # when the work on the documents began, on the clock of the console
         self._bar = _BarAndLine(
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
             BarColumn(bar_width=16),
@@ -69,7 +69,7 @@ class Progress:
         self._bar.update(self._task, total=steps)
 
     def watch(self, documents: Callable[[], tuple[int, int]]) -> None:
-        """Show the documents that are done and all documents, which `documents` counts, and the time that is left."""
+        """Show the progress of documents and the time that is left. `documents` returns the number of finished ones and of all."""
         self._documents, self._watched = documents, self._console.get_time()
 
     def step(self, title: str) -> None:

@@ -32,12 +32,12 @@ def stale(settings: Settings, as_json: bool) -> None:
     """
     space = Workspace(settings)
     found = find_out_of_date(space, whole_project(space))
-    due = [Combination.from_key(one.partition) for one in found.of(Product.QUESTIONS)]
-    known = [one for one in due if space.store.exists(CorpusIndex.key(one.corpus))]
+    due = [Combination.from_key(task.partition) for task in found.of(Product.QUESTIONS)]
+    known = [combination for combination in due if space.store.exists(CorpusIndex.key(combination.corpus))]
     cost = estimate(space, known, RunOptions()) if known else None
     warn((*found.faults, *found.gone))
     if as_json:
-        tasks = [one.model_dump(mode="json", exclude={"state"}) for one in found.tasks]
+        tasks = [task.model_dump(mode="json", exclude={"state"}) for task in found.tasks]
         print_json(
             {
                 "tasks": tasks,
@@ -59,8 +59,8 @@ def _print(found: OutOfDate, cost: Estimate | None, unknown: int) -> None:
     table.add_column("product", no_wrap=True)
     table.add_column("partition", overflow="fold")
     table.add_column("why", overflow="fold", ratio=1)
-    for one in found.tasks:
-        table.add_row(one.product.value, escape(one.partition), escape("\n".join(one.reasons)))
+    for task in found.tasks:
+        table.add_row(task.product.value, escape(task.partition), escape("\n".join(task.reasons)))
     console.print(table)
     if cost is not None:
         usd = "unknown" if cost.total.usd is None else range_text(cost.total.usd, money)

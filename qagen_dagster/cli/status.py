@@ -54,20 +54,22 @@ def status(settings: Settings, as_json: bool) -> None:
 
 def _states(space: Workspace, known: Sequence[queries.CombinationStats]) -> dict[str, State]:
     """The state of each combination that is configured or known, by key."""
-    run = {one.combination for one in known}
+    run = {row.combination for row in known}
     changed = set(unread(space, space.corpora.corpora))
-    every = [one for corpus in space.corpora.corpora.values() for one in corpus.combinations()]
-    states = {one.key: _state(space, one, one.corpus in changed, one.key in run) for one in every}
+    every = [
+        combination for corpus in space.corpora.corpora.values() for combination in corpus.combinations()
+    ]
+    states = {combination.key: _state(space, combination, changed, run) for combination in every}
     return dict.fromkeys(sorted(run), State.NOT_CONFIGURED) | states
 
 
-def _state(space: Workspace, combination: Combination, documents_changed: bool, was_run: bool) -> State:
+def _state(space: Workspace, combination: Combination, changed: set[str], run: set[str]) -> State:
     if is_unfinished(space.store, combination.key, QUESTIONS):
         return State.UNFINISHED
-    if not was_run:
+    if combination.key not in run:
         return State.NEVER_RUN
     try:
-        current = not documents_changed and is_up_to_date(space, combination, RunOptions())
+        current = combination.corpus not in changed and is_up_to_date(space, combination, RunOptions())
     except QagenError:
         return State.UNUSABLE
     return State.UP_TO_DATE if current else State.STALE
@@ -78,9 +80,9 @@ def _documents(corpora: Sequence[queries.CorpusStatus]) -> Table:
     for name in ("documents", "pages", "visuals"):
         table.add_column(name, justify="right")
     table.add_column("outcomes", overflow="fold")
-    for one in corpora:
-        outcomes = ", ".join(f"{name} {count}" for name, count in one.outcomes.items())
-        table.add_row(one.corpus, str(one.documents), str(one.pages), str(one.visuals), outcomes)
+    for row in corpora:
+        outcomes = ", ".join(f"{name} {count}" for name, count in row.outcomes.items())
+        table.add_row(row.corpus, str(row.documents), str(row.pages), str(row.visuals), outcomes)
     return table
 
 
@@ -92,16 +94,16 @@ def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
     for name in ("accepted", "rejected"):
         table.add_column(name, justify="right")
     table.add_column("state", no_wrap=True)
-    known = {one.combination: one for one in found.combinations}
+    known = {row.combination: row for row in found.combinations}
     for key, state in states.items():
-        one = known.get(key)
-        if one is None:
+        row = known.get(key)
+        if row is None:
             table.add_row(f"[bold]{key}[/bold]", "-", "-", state.value)
             continue
-        ended = f"{one.run_ended:%Y-%m-%d %H:%M}" if one.run_ended else "never"
-        details = f"{one.documents_done}/{one.documents} documents, {one.profile or 'no profile'}, {ended}"
+        ended = f"{row.run_ended:%Y-%m-%d %H:%M}" if row.run_ended else "never"
+        details = f"{row.documents_done}/{row.documents} documents, {row.profile or 'no profile'}, {ended}"
         table.add_row(
-            f"[bold]{key}[/bold]\n[dim]{details}[/dim]", str(one.accepted), str(one.rejected), state.value
+            f"[bold]{key}[/bold]\n[dim]{details}[/dim]", str(row.accepted), str(row.rejected), state.value
         )
     return table
 

@@ -5,6 +5,7 @@ A model must not check its own work: a profile with the same generator and valid
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -93,15 +94,8 @@ class Profile(Record):
         check_execution(self)
         return self
 
-    def exam_spec(self, role: Role) -> ModelSpec | None:
-        """The model for one of `EXAM_ROLES`: its own, else that of its fallback role, unless that model is specialised."""
-        return self._own_or_fallback(role)
-
-    def problem_spec(self, role: Role) -> ModelSpec | None:
-        """The model for one of `PROBLEM_ROLES`: its own, else the generator's, unless that model is specialised."""
-        return self._own_or_fallback(role)
-
-    def _own_or_fallback(self, role: Role) -> ModelSpec | None:
+    def spec_or_fallback(self, role: Role) -> ModelSpec | None:
+        """The model for one of EXAM_ROLES or PROBLEM_ROLES: its own, or that of a fallback role, unless that model is specialised."""
         if role in self.roles:
             return self.roles[role]
         fallbacks = (self.roles.get(one) for one in _FALLBACKS[role])
@@ -123,6 +117,15 @@ class Profile(Record):
         return found
 
 
+def bound_specs(profile: Profile, roles: Iterable[Role], name: str) -> dict[Role, ModelSpec]:
+    """The model for each of EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
+    found = {role: profile.spec_or_fallback(role) for role in roles}
+    missing = [role.value for role, spec in found.items() if spec is None]
+    if missing:
+        raise ConfigError(f"profile {name} binds no model to {', '.join(missing)}")
+    return {role: spec for role, spec in found.items() if spec is not None}
+
+
 def check_judge(profile: Profile, mode: Mode) -> None:
     """Raise ValueError when the judge would judge its own answers."""
     judge = profile.find(Role.JUDGE, mode)
@@ -137,7 +140,7 @@ def check_judge(profile: Profile, mode: Mode) -> None:
 
 def check_examiners(profile: Profile) -> None:
     """Raise ValueError when the verifier would verify its own questions."""
-    implementer, verifier = profile.exam_spec(Role.IMPLEMENTER), profile.exam_spec(Role.VERIFIER)
+    implementer, verifier = (profile.spec_or_fallback(role) for role in (Role.IMPLEMENTER, Role.VERIFIER))
     if implementer is not None and verifier is not None and _same(implementer, verifier):
         raise ValueError(
             f"implementer and verifier are the same model ({verifier.model}); a model must not verify its own questions"

@@ -1,7 +1,7 @@
 """The asset graph: thin Dagster definitions over `loop`. Domain logic belongs there, never here.
 
-Changes of models are detected by the data versions of ops and of observed assets, and asset checks have partitions.
-Dagster warns at every use that these are beta or preview; users of the graph need not see that.
+The graph uses features that Dagster calls beta or preview: data versions of ops and of observed assets, and asset checks with
+partitions. Dagster warns at every use of them. The warnings are silenced, because users of the graph cannot act on them.
 """
 
 import warnings

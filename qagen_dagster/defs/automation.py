@@ -1,6 +1,6 @@
-"""The sensors and the schedule that launch runs: for the tasks that can run now, within the budget for automation.
+"""The sensors and the schedule that launch runs of the tasks that can run now, within the budget for automation.
 
-A launch is the runs of one tick, or all runs of one night. The next launch begins when the runs of the last one have ended.
+A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last one have ended.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LAUNCH_TAG = "qagen/launch"  # nightly or change
 TASK_TAG, STATE_TAG = "qagen/task", "qagen/state"
 NIGHTLY, CHANGE = "nightly", "change"
 EVERYTHING = dg.AssetSelection.all(include_sources=False)
-_DAY = len("automation-20260101")  # length of the part of a launch id that names the day
+_DAY = len("automation-20260101")  # length of the beginning of a launch id that all launches of a day share
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -45,13 +45,13 @@ _UNFINISHED = [
 
 
 def launch_id(when: datetime) -> str:
-    """The spending id of a launch. Those of one day begin with the same characters."""
+    """The spending id of a launch. The ids of all launches of a day begin with the same `_DAY` characters."""
     return f"automation-{when:%Y%m%d-%H%M%S}"
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch: `kind` is nightly or change; `known` are the partition keys that the definitions have."""
+    """One launch. `kind` is NIGHTLY or CHANGE. `known` has the partition keys of the loaded definitions."""
 
     space: Workspace
     instance: dg.DagsterInstance
@@ -61,11 +61,11 @@ class Launch:
     log: logging.Logger
 
     def is_over(self, found: Sequence[dg.RunRequest | dg.SkipReason]) -> bool:
-        """Whether nothing was requested although no run keeps a task waiting."""
+        """Whether the launch has ended: `requests` has `found` no run to request, and no run is unfinished."""
         return not self._active and not any(isinstance(one, dg.RunRequest) for one in found)
 
     def requests(self) -> list[dg.RunRequest | dg.SkipReason]:
-        """A run for each task that can run now; else the reason why there is none."""
+        """A run request for each task that can run now. If there is none, one SkipReason."""
         if any(TASK_TAG in run.tags for run in self._active):
             return [dg.SkipReason("the runs of the last launch have not ended")]
         found = find_out_of_date(self.space, whole_project(self.space))
@@ -105,13 +105,13 @@ class Launch:
             yield self._request(task, limits)
 
     def _kept(self, task: Task) -> str | None:
-        """Why the run would refuse to replace what there is."""
+        """Why the run would refuse to replace the published set; None if it would not."""
         if task.product is not Product.QUESTIONS:
             return None
         return why_kept(self.space, Combination.from_key(task.partition), RunOptions())
 
     def _tried(self, task: Task) -> bool:
-        """Whether the task was launched before and would do the same again. Each night tries everything once."""
+        """Whether the task was launched before and would now do the same. At night: whether this launch has tried it."""
         tags = {TASK_TAG: task.name}
         if self.kind == NIGHTLY:
             return bool(self.instance.get_runs(dg.RunsFilter(tags=tags | {SPENDING_TAG: self.id}), limit=1))
@@ -119,7 +119,7 @@ class Launch:
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The limit of the launch for a task that asks paid models. Raises ConfigError when there is no budget for it."""
+        """The options of a task: if its models are paid, with the limit of the launch. Raises ConfigError if no budget is left."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings
@@ -192,7 +192,7 @@ def build_refresher(partitions: KnownPartitions) -> dg.SensorDefinition:
 
 
 def build_continuer(partitions: KnownPartitions) -> dg.SensorDefinition:
-    """The sensor that goes on with the launch of the night. It is on by default."""
+    """The sensor that launches the runs that waited for other runs of the night. It is on by default."""
     known = known_keys(partitions)
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
@@ -224,7 +224,7 @@ def build_continuer(partitions: KnownPartitions) -> dg.SensorDefinition:
 
 
 def build_nightly_refresh(partitions: KnownPartitions) -> dg.ScheduleDefinition:
-    """Every night, runs for everything that is out of date. A sensor launches those that wait for others."""
+    """The schedule that launches runs for everything that is out of date. `build_continuer` launches the runs that wait for these."""
     known = known_keys(partitions)
 
     @dg.schedule(  # pyright: ignore[reportUnknownMemberType]

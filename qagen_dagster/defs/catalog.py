@@ -18,7 +18,7 @@ from qagen_dagster.loop.workspace import Workspace
 
 
 def build_catalog() -> dg.AssetsDefinition:
-    """The asset `catalog`, unpartitioned. Its pool of one keeps concurrent runs from waiting for the file lock."""
+    """The asset `catalog`, without partitions. Its pool allows one run at a time, so that no run waits for the lock of the file."""
 
     @dg.asset(
         group_name=Group.CATALOG,

@@ -9,16 +9,19 @@ import dagster as dg
 
 if TYPE_CHECKING:
     CheckedResult = dg.MaterializeResult[Any]
-else:  # of an asset with checks Dagster accepts only the class itself as annotation
+else:  # Dagster accepts only the bare class as the annotation of an asset with checks
     CheckedResult = dg.MaterializeResult
 WARN = dg.AssetCheckSeverity.WARN
-_SHOWN, _LONGEST = 10, 2_000  # names, and characters of them together
+_SHOWN, _LONGEST = 10, 2_000  # maximum number of names that are shown, and of their characters together
 
 
 def check_specs(
     asset: str, descriptions: Mapping[str, str], partitions: dg.PartitionsDefinition[str]
 ) -> list[dg.AssetCheckSpec]:
-    """The checks of an asset by name. Each partition has results of its own, so that one cannot hide another's."""
+    """The specs of an asset's checks. `descriptions` has the checks by name.
+
+    The checks have partitions, so that the result for one partition does not replace the result for another.
+    """
     return [
         dg.AssetCheckSpec(name, asset=asset, description=description, partitions_def=partitions)
         for name, description in descriptions.items()
@@ -31,11 +34,20 @@ def failing_result(
     numbers: Mapping[str, float],
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetCheckResult:
-    """Passes when nothing fails; shows `numbers`, how many fail, and the first of them by name."""
+    """A result that passes if `failing` is empty. It shows `numbers`, the length of `failing` and its first names."""
     first = {"first_failing": ", ".join(failing[:_SHOWN])[:_LONGEST]} if failing else {}
     return dg.AssetCheckResult(
         check_name=name,
         passed=not failing,
         severity=severity,
         metadata={**numbers, "failing": len(failing), **first},
+    )
+
+
+def warning_result(
+    name: str, passed: bool, metadata: Mapping[str, Any], asset: str | None = None
+) -> dg.AssetCheckResult:
+    """A result that warns if it has not passed."""
+    return dg.AssetCheckResult(
+        check_name=name, asset_key=asset, passed=passed, severity=WARN, metadata=metadata
     )

@@ -43,14 +43,14 @@ def _execute(
 ) -> Iterator[dg.DagsterEvent]:
     """Execute a run, and record it as failed if it is terminated.
 
-    Dagster would call it canceled. A partition of a canceled run looks as it did before: green if it had a result.
+    Dagster would record it as canceled. Then the UI would show the partition as before the run: green if it had a result.
     """
     try:
         yield from execute(context, plan)
     except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
         run = context.instance.get_run_by_id(context.run_id)
         if run is not None and run.status is dg.DagsterRunStatus.CANCELING:
-            # An instance may retry failed runs.
+            # Keep an instance that retries failed runs from retrying this one.
             context.instance.add_run_tags(run.run_id, {_MOST_RETRIES: "0"})
             context.instance.report_run_failed(run, TERMINATED)
         raise
@@ -90,7 +90,7 @@ class StoredOutputs(dg.ConfigurableIOManager):
 
 
 def build_outputs(settings: Settings) -> dict[str, Any]:
-    """The resource that keeps outputs of ops, if ops run on several machines; else Dagster's own is used."""
+    """The resource that keeps outputs of ops. There is none if all ops run on one machine, where Dagster's own is enough."""
     return {"io_manager": StoredOutputs(assets=settings.assets)} if executor() in _SEVERAL_MACHINES else {}
 
 
@@ -101,7 +101,7 @@ def _key(context: dg.OutputContext | dg.InputContext) -> str:
 
 
 def _celery_settings() -> dict[str, Any]:
-    """An op is handed out again when its worker dies: at once if the rest of the worker lives, else after `op_seconds`."""
+    """Settings with which another process gets an op whose process died: at once if its worker is alive, else after `op_seconds`."""
     return {
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,

@@ -1,4 +1,4 @@
-"""Waits for another process that holds the SQLite files of a Dagster instance, and says so in one line."""
+"""Waits while another process holds the SQLite files of a Dagster instance, and says so in one line."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from sqlalchemy import Engine, event
 
 from qagen_dagster.errors import StoreError
 
-SECONDS = 60.0  # the longest wait for one access; backups and copies of a large instance take less
-_UNTOLD = 2.0  # seconds that say nothing: other runs write, too
+SECONDS = 60.0  # maximum wait for one access; a backup or copy of a large instance takes less
+_SILENT = 2.0  # seconds of waiting that are not reported, because other runs hold the files this long when they write
 _FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 _LOG = logging.getLogger(__name__)
 
 
 def wait_for_instance(home: Path, seconds: float | None = None) -> None:
     """Wait until nobody holds the instance. Raises StoreError after `seconds`."""
-    begun, told, most = time.monotonic(), False, SECONDS if seconds is None else seconds
+    begun, reported, most = time.monotonic(), False, SECONDS if seconds is None else seconds
     for file in (home / name for name in _FILES):
         while file.exists() and _is_held(file):
             waited = time.monotonic() - begun
             if waited >= most:
                 raise StoreError(held_line(home))
-            if waited >= min(_UNTOLD, most / 2) and not told:
-                told = True
+            if waited >= min(_SILENT, most / 2) and not reported:
+                reported = True
                 _LOG.warning(
                     "another process holds the Dagster instance %s: waiting up to %.0f s", home, most
                 )
@@ -38,7 +38,7 @@ def wait_for_instance(home: Path, seconds: float | None = None) -> None:
 
 @contextmanager
 def patient(home: Path) -> Generator[None]:
-    """Run the body, whose accesses to SQLite wait for others. Raises StoreError, and no SQL, if one waited in vain."""
+    """Run the body. Its accesses to SQLite wait for other processes, up to SECONDS. Raises StoreError if the files were still held then."""
 
     def connected(connection: Any, _record: object) -> None:
         if isinstance(connection, sqlite3.Connection):

@@ -28,11 +28,11 @@ from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply
 
 KILLED = "the process of this run was killed; start it again to resume"
-# Tags of a run: the machine and the process it runs in. The UI hides tags that begin with `.dagster/`.
+# Tags that name the machine and the process of a run. The UI hides tags that begin with `.dagster/`.
 HOST, PROCESS = ".dagster/qagen_host", ".dagster/qagen_process"
 INTERRUPTED = "this run was interrupted; start it again to resume"
-# Dagster would copy the output of a run to a file by four processes of its own, which a Ctrl-C of a terminal also
-# reaches: they print their tracebacks. Logs of ops are events, so the file has nothing to show.
+# Dagster would start four processes that copy the output of a run to a file. A Ctrl-C in a terminal reaches them, too, and they
+# print tracebacks. Nothing is lost without the file, because logs of ops are events.
 _NO_STREAMS = {
     "module_name": "dagster._core.storage.noop_compute_log_manager",
     "class_name": "NoOpComputeLogManager",
@@ -42,7 +42,7 @@ MODULE = "qagen_dagster.definitions"
 
 
 def _open_instance(home: Path) -> dg.DagsterInstance:
-    """The instance in a folder, which does not keep the standard output of its runs."""
+    """The instance in a folder. It does not keep the output that its runs print."""
     with dg.DagsterInstance.from_config(str(home)) as instance:
         settings = instance.get_ref()
     streams = settings.compute_logs_data._replace(**_NO_STREAMS)
@@ -50,9 +50,9 @@ def _open_instance(home: Path) -> dg.DagsterInstance:
 
 
 def _origin(job: str) -> Any:
-    """Where the code location of workspace.yaml has a job, as Dagster stores it with a run. The UI lists the run under its job by it.
+    """The origin of a job in the code location of workspace.yaml. The UI lists a run under the job that its origin names.
 
-    Dagster has no public class for it, but a public function reads what it stores.
+    Dagster's class for origins is private, but its public `deserialize_value` makes one from JSON.
     """
     code = {"__class__": "LoadableTargetOrigin", "executable_path": None, "python_file": None}
     code |= {"module_name": MODULE, "working_directory": None, "attribute": None, "package_name": None}
@@ -81,9 +81,9 @@ class Progress(Protocol):
 
 
 class Graph:
-    """Runs parts of the graph one after another; a context manager around the Dagster instance.
+    """Runs parts of the graph one after another. It is a context manager that closes the Dagster instance.
 
-    Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
+    The methods return one line for each error of a failed run. All runs of one Graph share a budget.
     """
 
     def __init__(
@@ -107,9 +107,9 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.work.end()
-        if not isinstance(error, StoreError):  # the instance may still be held
+        if not isinstance(error, StoreError):  # after one, another process may still hold the instance
             with patient(self._home):
-                end_dead_runs(self._instance)  # of processes that were killed meanwhile
+                end_dead_runs(self._instance)  # processes may have been killed since the start
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
@@ -156,15 +156,13 @@ class Graph:
     ) -> list[str]:
         """Materialize `assets` for one partition.
 
-        Raises KeyboardInterrupt when the run was interrupted, which Dagster only records.
+        Raises KeyboardInterrupt if the run was interrupted. Dagster itself only records an interrupt.
         """
         self._progress.step(title)
         run_id = run_id or str(uuid.uuid4())
         tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self.work.spending_id}
         if partition is not None:
-            mark(
-                self.work.space.store, partition, begun=assets
-            )  # from here on, an interrupted run shows in the UI
+            mark(self.work.space.store, partition, begun=assets)  # so that an interrupted run is found later
         wait_for_instance(self._home)
         try:
             with patient(self._home):
@@ -203,13 +201,13 @@ class Graph:
         ).all_events
 
     def _end(self, run_id: str) -> None:
-        """End a run that was interrupted while Dagster did not listen for it."""
+        """Record an interrupted run as failed, if Dagster has not recorded its end."""
         run = self._instance.get_run_by_id(run_id)
         if run is not None and not run.is_finished:
             _fail(self._instance, run, INTERRUPTED)
 
     def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
-        """The job of the code location that has these assets, under which the UI shows the run."""
+        """The job of the code location that has these assets. The UI shows the run under this job."""
         for name, (members, _) in JOBS.items():
             if set(assets) <= set(members):
                 return self._definitions.resolve_job_def(name)
@@ -217,15 +215,14 @@ class Graph:
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
-    """End the runs that a killed process of this machine left as started; returns their ids.
+    """Record the runs of killed processes of this machine as failed, and return their ids.
 
-    Nothing else ends them: they would look busy for ever, occupy pools, and keep automation from their partitions.
+    Otherwise these runs would look active for ever, occupy pools, and keep automation from their partitions.
     """
     begun = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
     mine = dg.RunsFilter(statuses=begun, tags={HOST: platform.node()})
-    own = (
-        run for run in instance.get_runs(mine) if run.parent_run_id is None
-    )  # the UI copies tags to a re-execution
+    # A re-execution from the UI has a copy of these tags, but another process.
+    own = (run for run in instance.get_runs(mine) if run.parent_run_id is None)
     dead = [run for run in own if not _is_alive(int(run.tags[PROCESS]))]
     for run in dead:
         _fail(instance, run, KILLED)

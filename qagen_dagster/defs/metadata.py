@@ -16,21 +16,20 @@ from qagen_dagster.records.run import Usage
 from qagen_dagster.records.text import markdown_text
 from qagen_dagster.store import Store
 
-Metadata = dict[
-    str, Any
-]  # a label and its value: plain ones are what Dagster makes of them, others say their kind
-# Assets with checks do not use Dagster's own label of row counts: its place beside the check results would leave so
-# little room that the UI writes the results over the name of the partition.
+# Values by label. Dagster infers the kind of a plain value; a MetadataValue has its own kind.
+Metadata = dict[str, Any]
+# Assets with checks do not use Dagster's own label for row counts. The UI shows such a count beside the check results,
+# which then overlap the name of the partition.
 QUESTION_COUNT = "question_count"
 MAX_ROWS = 200
-INLINE = 1_000  # characters; the UI shows shorter Markdown in a narrow cell and the rest in a dialog 1,100 pixels wide
-_NARROW = 3  # columns that fit the cell
-_LETTERS = 19  # of a name beside its bar
-CHART = 320  # the width of a chart in a cell; the UI cuts wider ones off where names of metadata are long
+INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
+_NARROW = 3  # maximum number of columns that fit into a narrow cell
+_LETTERS = 19  # maximum length of a name that fits beside its bar
+CHART = 320  # pixels; the width of a chart in a cell. If a label is long, the UI cuts off wider charts
 
 
 def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int, int, str], None]:
-    """A progress callback that writes at most about twenty lines."""
+    """A progress callback that writes about twenty lines at most, because each line is an event of the run."""
 
     def progress(done: int, total: int, name: str) -> None:
         if done == total or done % max(1, total // 20) == 0:
@@ -40,9 +39,10 @@ def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int,
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
-    """A Markdown table with escaped cells. A long table is cut with a note; an empty one is the word "none".
+    """A Markdown table with escaped cells. Rows after MAX_ROWS are replaced by a note. Without rows it is the word "none".
 
-    A wide table gets so many dashes below its header that the UI shows it in a dialog, where its columns are not cut off.
+    A table with more than _NARROW columns gets INLINE dashes below its header. So the UI shows it in a dialog, where no column is cut
+    off.
     """
     if not rows:
         return dg.MetadataValue.md("none")
@@ -75,9 +75,7 @@ def bar_chart(counts: Mapping[str, int], title: str) -> dg.MarkdownMetadataValue
     if not rows:
         return dg.MetadataValue.md("none")
     top = max(1, rows[0][1])
-    above = any(
-        len(name) > _LETTERS for name in counts
-    )  # long names are above their bars, others beside them
+    above = any(len(name) > _LETTERS for name in counts)  # names stand above their bars, not beside them
     left, row, anchor = (0, 42, "start") if above else (130, 26, "end")
     parts: list[str] = []
     for number, (name, count) in enumerate(rows):
@@ -119,21 +117,21 @@ def data_uri(media_type: str, data: bytes) -> str:
 
 
 def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadata:
-    """The Markdown of several pictures under one label; no label without a picture."""
+    """The Markdown of several pictures under one label. Without a picture there is no label, either."""
     return {label: dg.MetadataValue.md(between.join(texts))} if texts else {}
 
 
 def review_page(set_key: str, chosen: str = "") -> Metadata:
-    """The command that serves the review page, with the options `chosen`, and a link to a set on it.
+    """The command that serves the review page, with the options `chosen`, and a link to the page of a set.
 
-    In Markdown, because the UI cuts an address off and wraps this.
+    It is Markdown, because the UI cuts off a long address, but wraps Markdown.
     """
     command = f"qagen review {chosen}".rstrip()
     return {"review": dg.MetadataValue.md(f"[Open]({page_address(set_key)}) while this runs: `{command}`")}
 
 
 def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
-    """A link that opens a file of a local store in an editor: the UI cuts the path of a report off."""
+    """A link that opens a file of a local store in an editor. The path of a file of another store, which the UI may cut off."""
     local = store.local_path(key)
     if local is None:
         return path(store.path(key))
@@ -150,10 +148,11 @@ _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 
 
 def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
-    """Calls, tokens, cost, time and retries, each request counted once; a row per role and model.
+    """The calls with their tokens, cost, time and retries as sums, and as a table with a row per role and model.
 
-    `accepted`, a count of what was accepted, adds the cost per accepted one. The cost is "unknown" when that of a call is.
-    Without paid calls only their count is a number: the UI draws a chart of every number, and these would be zeros.
+    Each request counts once. If one call has no known cost, the sum is "unknown". `accepted` is a number of results; if it is
+    given, the cost per result is added. If nothing was paid, the number of calls is the only number, because the UI draws a chart of
+    every number, and the other charts would show zeros.
     """
     every = unique_calls(calls)
     usd = _money(every)

@@ -1,7 +1,7 @@
 """The observations that record the versions of configurations in the Dagster instance.
 
-An observation has a fingerprint as its data version, and the parts of the configuration as metadata. The table of products says
-which assets depend on which configuration.
+The data version of an observation is the fingerprint of the configuration. Its metadata has the parts of the configuration. The table
+of products says which assets depend on which configuration.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qagen_dagster.records.ids import fingerprint
 
 VERSION_TAG = "dagster/data_version"
 OBSERVED = tuple((row, row.observed) for row in ROWS if row.observed is not None)
-_PARTS = "configuration"  # name of the metadata with the parts
+_PARTS = "configuration"  # label of the metadata with the parts
 
 
 def changed_configurations(
@@ -32,9 +32,10 @@ def changed_configurations(
     keys: Iterable[str],
     log: logging.Logger,
 ) -> Iterator[dg.AssetObservation]:
-    """Observations of the partitions whose version differs from the one that was observed last. Changes are logged.
+    """Observations of the partitions whose version differs from the version that was observed last. Changes are logged.
 
-    The first observation of a partition is that of what is stored, so that an edit made before it counts as a change.
+    If a partition was never observed, the first observation has the configuration that made the stored product. So an edit before
+    the first observation counts as a change, too.
     """
     for key in keys:
         try:
@@ -56,7 +57,7 @@ def changed_configurations(
 
 
 def all_versions(space: Workspace, partitions: Mapping[str, Iterable[str]]) -> str:
-    """Changes when any configuration or any file does. `partitions` has the keys of each kind."""
+    """A fingerprint of all configurations and all files of corpora. `partitions` has the partition keys by kind."""
     found: list[str] = []
     for _, entry in OBSERVED:
         for key in partitions[entry.partitions]:
@@ -95,7 +96,7 @@ def observation(
 
 
 def latest(instance: dg.DagsterInstance, name: str, key: str) -> Configuration | None:
-    """The version of a partition that was observed last, with its parts."""
+    """The version of a partition that was observed last, with its parts; None if it was never observed."""
     wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(name), asset_partitions=[key])
     for record in instance.fetch_observations(wanted, limit=1).records:
         found = record.asset_observation
@@ -109,9 +110,9 @@ def latest(instance: dg.DagsterInstance, name: str, key: str) -> Configuration |
 def observe_launch(
     space: Workspace, instance: dg.DagsterInstance, run: dg.DagsterRun, assets: set[str], key: str
 ) -> None:
-    """Record the configurations with which a run makes its assets, before it makes them.
+    """Record the configurations of a run's assets before the run makes them. `key` is the partition of the run.
 
-    Dagster compares later observations with this one to show which partitions are stale.
+    Dagster compares later observations with these to show which partitions are stale.
     """
     fields = _fields(run.run_config.get("ops", {}))
     options = RunOptions(
@@ -129,7 +130,7 @@ def observe_launch(
 
 
 def _fields(config: object) -> dict[str, Any]:
-    """The fields of a run configuration, without their places."""
+    """The innermost fields of a nested run configuration, by their names alone."""
     found: dict[str, Any] = {}
     for name, value in cast(Mapping[str, Any], config).items():
         found |= _fields(cast(object, value)) if isinstance(value, Mapping) else {name: value}

@@ -1,6 +1,6 @@
-"""The configurations of the table of products as observed assets, the sensor that observes them, and the check for unknown partitions.
+"""The observed assets, one for each configuration of the table of products, their sensor, and the check for unknown partitions.
 
-Observing them costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
+Observing costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Observed, Row
 
-CORPUS_FILES = "corpus_files"  # the asset that has the check
+CORPUS_FILES = "corpus_files"  # the asset with the check RELOADED
 KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
 RELOADED = "definitions_loaded"
 
@@ -46,7 +46,7 @@ def _observed(row: Row, entry: Observed, partitions: dg.StaticPartitionsDefiniti
 
 
 def build_reload_check(partitions: KnownPartitions) -> dg.AssetChecksDefinition:
-    """The check that the code location knows all corpora and scenarios."""
+    """The check that the loaded definitions have all corpora, scenarios and exams."""
 
     @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
         asset=CORPUS_FILES,
@@ -61,7 +61,7 @@ def build_reload_check(partitions: KnownPartitions) -> dg.AssetChecksDefinition:
 
 
 def reload_result(missing: list[str]) -> dg.AssetCheckResult:
-    """The outcome of the check: what to do, for each partition that the definitions do not have."""
+    """The outcome of the check. It names each partition that the definitions do not have, and what to do."""
     said = "; ".join(f"reload definitions to see {one}" for one in missing) or "all are loaded"
     return dg.AssetCheckResult(
         passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": said}
@@ -69,7 +69,7 @@ def reload_result(missing: list[str]) -> dg.AssetCheckResult:
 
 
 def reload_event(missing: list[str]) -> dg.AssetCheckEvaluation:
-    """The same outcome as an event that a sensor records."""
+    """The outcome of `reload_result` as an event, which a sensor can record."""
     found: Any = reload_result(missing)
     return dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(CORPUS_FILES),

@@ -1,4 +1,4 @@
-"""Partitions, read from the corpora folder, and how those of one kind map to another: corpora to combinations, exams to their parts."""
+"""The partitions, which are read from the corpora folder, and their mappings: corpora to combinations, exams to their parts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from qagen_dagster.loop.workspace import Workspace
 
 @dataclass(frozen=True)
 class Partitions:
-    """`corpora` has one key per corpus, `combinations` one per corpus/scenario/mode.
+    """`corpora` has one key per corpus, `combinations` one key per corpus/scenario/mode.
 
-    `fan_out` is explicit because Dagster would otherwise infer an identity mapping and map a corpus to nothing.
+    `fan_out` maps a corpus to its combinations. Without it, Dagster would look for a combination with the key of the corpus.
     """
 
     corpora: dg.StaticPartitionsDefinition
@@ -37,7 +37,7 @@ def build_partitions(corpora: Corpora) -> Partitions:
 
 
 def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitionsDefinition]) -> list[str]:
-    """What is in the corpora folder now and was not there when the definitions were loaded, in words."""
+    """One line, "corpus NAME" and so on, for each partition that is in the corpora folder, but not in the loaded definitions."""
     corpora = space.corpora.corpora
     folder = space.settings.corpora
     now = {
@@ -57,9 +57,9 @@ def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitions
 
 @dataclass(frozen=True)
 class ExamPartitions:
-    """`exams` has one key per exam, `parts` one per exam/schema/difficulty.
+    """`exams` has one key per exam, `parts` one key per exam/schema/difficulty.
 
-    Both mappings are explicit because Dagster would otherwise infer an identity and map an exam to nothing.
+    `fan_out` maps an exam to its parts, `fan_in` a part to its exam. Without them, Dagster would look for equal keys.
     """
 
     exams: dg.StaticPartitionsDefinition

@@ -1,4 +1,4 @@
-"""How the UI presents assets: in jobs, with an owner, tags, and a link to the documentation. Their groups are in the table of products."""
+"""How the UI presents assets: their jobs, owner, tags and links to the documentation. Their groups are in the table of products."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _JOBS: dict[str, tuple[str, tuple[Product, ...]]] = {
     "exam_bank": ("Collect the items of an exam into its bank and export the bank.", (Product.ITEM_BANK,)),
     "problem_set": ("Run a problem set through all stages and export its bank.", (Product.PROBLEMS,)),
 }
-JOBS = {  # job: its assets, its description
+JOBS = {  # the assets and the description of each job
     name: (tuple(asset for one in products for asset in TABLE[one].assets), text)
     for name, (text, products) in _JOBS.items()
 }
 
 
 def presented(spec: dg.AssetSpec) -> dg.AssetSpec:
-    """The spec with an owner, a tag that tells whether it may cost money, and its page of the documentation."""
+    """The spec with its owner, a tag that says whether the asset can cost money, and a link to its page of the documentation."""
     page = PAGES[spec.key.to_user_string()]
     link = dg.LocalFileCodeReference(file_path=str(PROJECT_ROOT / "docs" / page), label=f"docs/{page}")
     text = f"{spec.description}\n\nSee docs/{page}."

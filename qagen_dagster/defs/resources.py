@@ -15,7 +15,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-# Warnings of the package go to stderr, and to the event log of the run that is under way.
+# Warnings of the package go to stderr and to the event log of the current run.
 _LOGGER = logging.getLogger("qagen_dagster")
 _LOGGER.addHandler(logging.lastResort or logging.StreamHandler())
 _LOGGER.parent = dg.get_dagster_logger()
@@ -65,16 +65,16 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
             close_record(Store(self.assets), context.instance, context.run)
 
     def open(self) -> Workspace:
-        """A workspace. It reads corpora and profiles again, so edits need no reload."""
+        """A new workspace. It reads corpora and profiles again, so that edits need no reload of the definitions."""
         values = self.model_dump()
         values |= {name: Path(values[name]) for name in _PATHS if values[name]}
         return Workspace(Settings(**values))
 
 
 def build_work(begun: Work | None) -> dg.ResourceDefinition:
-    """The work that a run asks for: what its command has `begun`, else work of its own.
+    """The resource `work`: the work that the command has `begun`, or else new work.
 
-    Where each op has a process, each op has work of its own. It requires the workspace, which records the run.
+    If each op has a process, each op gets new work. The resource requires the workspace, whose set-up records the run.
     """
 
     @dg.resource(

@@ -1,6 +1,6 @@
-"""Keeps a record of every run in the store, where the catalog finds it: how the run ended, its first error, its checks.
+"""Keeps a record of every run in the store for the catalog: how the run ended, its first error, its checks.
 
-The resource of the project writes the record when a run opens and closes it, so this works for every asset and launcher.
+WorkspaceResource writes the record at its set-up and its teardown, so every run has one, whatever launched it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from qagen_dagster.store import Store
 PARTITION_TAG = "dagster/partition"
 _PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 _MADE = dg.DagsterEventType.ASSET_MATERIALIZATION
-_TOLD = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+_KEPT_EVENTS = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
 _LOG = logging.getLogger(__name__)
 
 
 def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Record that a run of a partition has started. A step of the same run that starts later keeps the time of the first."""
+    """Record that a run of a partition has started. If each step has a process, the time of the first step is kept."""
     partition, key = run.tags.get(PARTITION_TAG), RunRecord.key(run.run_id)
     if partition is None:
         return
@@ -53,12 +53,12 @@ def planned_assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> set[str]
 
 
 def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Record how a run ended, and the outcome of its checks. Where each op has a process, the one that makes the last asset does."""
+    """Record how a run ended, and the outcomes of its checks. If each op has a process, the op that makes the last asset does this."""
     try:
         record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
         if record is None:
             return
-        entries = instance.all_logs(run.run_id, of_type=_TOLD)
+        entries = instance.all_logs(run.run_id, of_type=_KEPT_EVENTS)
         events = list(_events(entries))
         failed = any(event.is_step_failure for event in events)
         if (
@@ -67,8 +67,11 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
             and _assets(instance, run, _PLANNED) - _assets(instance, run, _MADE)
         ):
             return
+        status = RunStatus.SUCCESS
+        if failed:
+            status = RunStatus.INTERRUPTED if was_interrupted(events) else RunStatus.FAILURE
         ended = {
-            "status": _status(events) if failed else RunStatus.SUCCESS,
+            "status": status,
             "error": failure_lines(events)[0] if failed else "",
             "ended": datetime.now(UTC).isoformat(),
             "checks": tuple(_checks(entries)),
@@ -90,7 +93,7 @@ def record_killed(store: Store, run_ids: Iterable[str], why: str) -> None:
 
 
 def was_interrupted(events: Iterable[dg.DagsterEvent]) -> bool:
-    """Whether a step was interrupted, or the run before its first step."""
+    """Whether a step was interrupted, or the run was interrupted before its first step."""
     name = dg.DagsterExecutionInterruptedError.__name__
     failures = [event for event in events if event.is_step_failure or event.is_run_failure]
     errors = (
@@ -111,7 +114,7 @@ def failure_lines(events: Iterable[dg.DagsterEvent]) -> list[str]:
             error = data.error
             while error is not None and error.cause is not None and not _is_ours(error.message):
                 error = error.cause
-            line = _told(error.message if error else event.message or "failed")
+            line = _in_one_line(error.message if error else event.message or "failed")
             if data.user_failure_data is not None and data.user_failure_data.metadata:
                 number, _, text = line.partition(" ")
                 sums[text] += int(number)
@@ -128,10 +131,6 @@ def _assets(
     instance: dg.DagsterInstance, run: dg.DagsterRun, kind: dg.DagsterEventType
 ) -> set[dg.AssetKey | None]:
     return {event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=kind))}
-
-
-def _status(events: Iterable[dg.DagsterEvent]) -> RunStatus:
-    return RunStatus.INTERRUPTED if was_interrupted(events) else RunStatus.FAILURE
 
 
 def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
@@ -158,13 +157,13 @@ def _events(entries: Iterable[dg.EventLogEntry]) -> Iterator[dg.DagsterEvent]:
     return (entry.dagster_event for entry in entries if entry.dagster_event is not None)
 
 
-def _told(message: str) -> str:
-    """An error on one line. Of our own errors only the text, which is written for people."""
+def _in_one_line(message: str) -> str:
+    """An error on one line. Errors of this package are shown without their class, because their texts are written for people."""
     kind, _, text = " ".join(message.split()).partition(": ")
     return text if _is_ours(message) else f"{kind}: {text}" if text else kind
 
 
 def _is_ours(message: str) -> bool:
-    """Whether an error says what it is about, so that its cause need not be told."""
+    """Whether an error is from this package, or is a Failure. Their messages suffice, so their causes are not shown."""
     kind = message.partition(":")[0]
     return kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")

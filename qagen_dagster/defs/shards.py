@@ -1,21 +1,21 @@
-"""How a partition's work is spread over ops: its documents or problems are split into shards, one op per shard."""
+"""Spreads the work on a partition over ops: its documents or problems are split into shards, with one op for each shard."""
 
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.spending import ModelConfig
+from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.workspace import Workspace
 
-MOST_SHARDS = 32  # with more ops the run page gets slow and its chart unreadable
-Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
-
-
-MOST_NAMES = 100  # of failed documents or problems in the metadata of an op
+MOST_SHARDS = 32  # with more ops, the page of a run is slow and its chart cannot be read
+Payload = dict[str, Any]  # the output of an op: plain JSON, which any executor can store
+_MOST_REASONS = 50  # maximum number of different reasons that are listed
+MOST_NAMES = 100  # maximum number of failed documents or problems in the metadata of an op
 
 
 class ShardConfig(ModelConfig):
@@ -24,17 +24,6 @@ class ShardConfig(ModelConfig):
     shard_size: int | None = Field(
         None, description="Documents or problems per op; by default at most 32 ops are used."
     )
-
-
-class Outcome(Protocol):
-    """How some work ended: names by what became of them."""
-
-    @property
-    def finished(self) -> Sequence[object]: ...
-    @property
-    def stopped(self) -> Sequence[object]: ...
-    @property
-    def failed(self) -> dict[Any, str]: ...
 
 
 def split(
@@ -47,9 +36,9 @@ def split(
     least: int,
     started: str | None = None,
 ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
-    """The outputs of an op that plans: `names` in shards, and the `config` that every op goes by.
+    """The outputs of an op that plans: the `names` in shards, and the options that all ops share, with the `config`.
 
-    The default size is `least`, or more if there would be more than MOST_SHARDS ops.
+    The default size of a shard is `least`; it is larger if there would be more than MOST_SHARDS ops. `what` names the work in the log.
     """
     usual = max(least, math.ceil(len(names) / MOST_SHARDS))
     size = config.shard_size or space.settings.shard_size or usual
@@ -63,9 +52,9 @@ def split(
 
 
 def close(
-    log: dg.DagsterLogManager, outcome: Outcome, total: int, what: str, *, fatal: bool = True
+    log: dg.DagsterLogManager, outcome: WorkOutcome[Any], total: int, what: str, *, fatal: bool = True
 ) -> Payload:
-    """Tell how some work ended. Raises Failure when part of it failed and that is `fatal`."""
+    """Log how some work ended and return the output of its op. Raises Failure if part of it failed, unless `fatal` is False."""
     if outcome.stopped:
         log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
     if outcome.failed:
@@ -78,11 +67,11 @@ def close(
 
 
 def by_reason(reasons: dict[str, str]) -> dict[str, str]:
-    """The reasons with the first names of each."""
+    """The reasons of failures, by the first names that have the reason. `reasons` has the reasons by name."""
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)
-    return {_several(group): why for why, group in list(names.items())[:50]}
+    return {_several(group): why for why, group in list(names.items())[:_MOST_REASONS]}
 
 
 def _several(names: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ class SpendingConfig(dg.Config):
 class ModelConfig(SpendingConfig):
     """The profile and the budget of the launch; what is not set is as configured.
 
-    The launchpad shows only fields whose default is not null, so the fields that people change are empty or 0 by default.
+    The launchpad shows only fields whose default is not null. So the defaults of fields that people often change are "" or 0.
     """
 
     profile: str | None = Field(
@@ -45,5 +45,5 @@ class ModelConfig(SpendingConfig):
 
 
 def spending_id(run: dg.DagsterRun) -> str:
-    """The runs of one command or backfill share their budget, and so do a run and its retries."""
+    """The id under which a run counts its spending. Runs of one command or backfill have the same id, and so have a run and its retries."""
     return run.tags.get(SPENDING_TAG) or run.tags.get(BACKFILL_TAG) or run.root_run_id or run.run_id

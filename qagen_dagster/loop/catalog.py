@@ -27,7 +27,7 @@ from qagen_dagster.catalog.source import (
 )
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
-from qagen_dagster.loop.run_history import RunHistory, RunKey, heads, records
+from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import (
     CorpusIndex,
@@ -238,14 +238,21 @@ def _retired(store: Store) -> Iterator[RetiredRow]:
     """The retired questions of the published sets."""
     for key in store.list("published"):
         path = key.split("/")
-        lines = (store.get(key) or b"").splitlines() if path[4:] == [RETIRED_FILE] else ()
-        for number, line in enumerate(lines, 1):
-            try:
-                row = RetiredQuestion.model_validate_json(line)
-            except ValidationError:
-                _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
-            else:
-                yield RetiredRow(combination=Combination.from_key("/".join(path[1:4])), retired=row)
+        if path[4:] == [RETIRED_FILE]:
+            combination = Combination.from_key("/".join(path[1:4]))
+            for row in _json_lines(store, key, RetiredQuestion):
+                yield RetiredRow(combination=combination, retired=row)
+
+
+def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT]:
+    """The records in a file of JSON lines. A line that is not valid is logged and left out."""
+    for number, line in enumerate((store.get(key) or b"").splitlines(), 1):
+        try:
+            row = kind.model_validate_json(line)
+        except ValidationError:
+            _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
+        else:
+            yield row
 
 
 def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[FailureRow]:
@@ -268,7 +275,7 @@ def _exams(store: Store) -> Iterator[ExamRow]:
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     left_out: dict[tuple[ExamPart, int], RejectedItem] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
-        for one in _rejected(store, ItemBank.file_key(exam, REJECTED)):
+        for one in _json_lines(store, ItemBank.file_key(exam, REJECTED), RejectedItem):
             if one.stage in (DUPLICATE_STAGE, REVIEW_STAGE):
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
                 left_out[part, one.slot] = one
@@ -278,14 +285,6 @@ def _exams(store: Store) -> Iterator[ExamRow]:
                 lost = left_out.get((made.part, result.slot)) if result.item is not None else None
                 models = made.models_of(name, result.item or result.rejected)
                 yield ExamRow(result=result, schema_title=made.schema_title, models=models, left_out=lost)
-
-
-def _rejected(store: Store, key: str) -> Iterator[RejectedItem]:
-    for number, line in enumerate((store.get(key) or b"").splitlines(), 1):
-        try:
-            yield RejectedItem.model_validate_json(line)
-        except ValidationError:
-            _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
 
 
 def _problems(store: Store) -> Iterator[ProblemRow]:

@@ -1,15 +1,22 @@
-"""Runs tasks in parallel, some of which must wait for earlier tasks."""
+"""Runs tasks in parallel, some of which must wait for earlier tasks, and ends a run early if its models fail for good."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TypeVar
+from typing import Generic, TypeVar
 
+from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.models.base import Model
 
 T = TypeVar("T")
+ItemT = TypeVar("ItemT")
+NameT = TypeVar("NameT")
+
+NOT_TRIED = "not tried: the model failed for good before"
 
 BATCH_THREADS = 200  # number of threads that wait for provider batches
 
@@ -60,3 +67,110 @@ def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *,
         raise
     threads.shutdown()
     return [results[index] for index in range(len(needs))]
+
+
+def map_in_parallel(work: Callable[[ItemT], T], items: Sequence[ItemT], *, workers: int) -> list[T]:
+    """The results of `work` for the items, in order. Errors end the work as in `run_in_parallel`."""
+    return run_in_parallel([()] * len(items), lambda at: work(items[at]), workers=workers)
+
+
+def work_on_each(
+    items: Sequence[ItemT],
+    work: Callable[[ItemT], T],
+    done: Callable[[ItemT, T | ModelError], None],
+    *,
+    workers: int,
+) -> None:
+    """Work on the items in parallel. `done` gets each item with its result or its ModelError, in this thread, as soon as it is known.
+
+    After any other error no further work starts. Running work is awaited, except after an interrupt. Then the error is raised.
+    """
+    threads = ThreadPoolExecutor(max(1, min(workers, len(items))), thread_name_prefix="work")
+    try:
+        futures = {threads.submit(work, item): item for item in items}
+        for future in as_completed(futures):
+            try:
+                result: T | ModelError = future.result()
+            except ModelError as error:
+                result = error
+            done(futures[future], result)
+    except BaseException as error:
+        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    threads.shutdown()
+
+
+@dataclass
+class WorkOutcome(Generic[NameT]):
+    """The work of a run by how it ended. The names are ids of documents or problems, or numbers of slots."""
+
+    finished: list[NameT] = field(default_factory=list[NameT])
+    reused: list[NameT] = field(default_factory=list[NameT])  # an earlier run finished it
+    stopped: list[NameT] = field(default_factory=list[NameT])  # a budget was exhausted; a later run resumes
+    failed: dict[NameT, str] = field(default_factory=dict[NameT, str])  # with the reasons
+
+
+class EarlyStop:
+    """Ends a run early: after `most` permanent model failures without any success, no further work starts."""
+
+    def __init__(self, most: int) -> None:
+        self.failures = 0
+        self._most, self._succeeded = most, False
+        self._guard, self._stopped = threading.Lock(), threading.Event()
+
+    def stop(self) -> None:
+        """Start no further work."""
+        self._stopped.set()
+
+    def run(self, work: Callable[[], T]) -> T | None:
+        """The result of `work`; None, without starting it, if the run was stopped. Raises what `work` raises."""
+        if self._stopped.is_set():
+            return None
+        try:
+            result = work()
+        except PermanentModelError:
+            with self._guard:
+                self.failures += 1
+            if self.failures >= self._most and not self._succeeded:
+                self.stop()
+            raise
+        self._succeeded = True
+        return result
+
+
+class FailuresInARow:
+    """Counts consecutive model failures. From the failure number `most` on, `fault` is the last error and the model is at fault."""
+
+    def __init__(self, most: int) -> None:
+        self.fault: ModelError | None = None
+        self._most, self._count, self._guard = most, 0, threading.Lock()
+
+    def failed(self, error: ModelError) -> None:
+        with self._guard:
+            self._count += 1
+            if self._count >= self._most:
+                self.fault = error
+
+    def succeeded(self) -> None:
+        with self._guard:
+            self._count = 0
+
+    def check(self, what: str) -> None:
+        """Raise PermanentModelError if there is a fault. `what` continues the message after the number of failures."""
+        if self.fault is not None:
+            raise PermanentModelError(f"{self._most} {what}, the last: {self.fault}")
+
+
+def counter(progress: Callable[[int, int, str], None] | None, total: int) -> Callable[[str], None]:
+    """A function that counts finished work. Each call, from any thread, calls `progress` with (number so far, `total`, its argument)."""
+    guard = threading.Lock()
+    done = 0
+
+    def count(name: str) -> None:
+        nonlocal done
+        with guard:
+            done += 1
+            if progress is not None:
+                progress(done, total, name)
+
+    return count

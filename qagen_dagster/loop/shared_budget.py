@@ -11,11 +11,11 @@ import os
 import platform
 import threading
 import uuid
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import ConfigError
@@ -23,6 +23,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget, Holds, Meter, Scope, Spent
 from qagen_dagster.store import Store
 
+KeyT = TypeVar("KeyT")
 _IN_FLIGHT = Holds()  # the reservations of all runs in this process
 
 
@@ -123,6 +124,11 @@ def metered(model: Model, meter: Meter | None) -> Model:
     It is also returned unchanged if its calls cannot be metered.
     """
     return model.metered(meter) if meter is not None and isinstance(model, _Meterable) else model
+
+
+def all_metered(models: Mapping[KeyT, Model], meter: Meter) -> dict[KeyT, Model]:
+    """The models, each with `meter`."""
+    return {key: metered(model, meter) for key, model in models.items()}
 
 
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:

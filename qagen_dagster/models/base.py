@@ -60,14 +60,16 @@ class ModelSpec(Record):
 
     def identity(self) -> dict[str, Any]:
         """The settings that can change a response. They are part of the ledger key and of fingerprints."""
-        said = self.model_dump(
+        settings = self.model_dump(
             mode="json",
             include={
                 "provider", "model", "temperature", "max_output_tokens", "base_url", "tool_calling",
                 "images", "structured_output", "max_image_pixels", "options",
             },
         )  # fmt: skip
-        return said | {"version": embedded_version(self.model)} if self.provider == "embedded" else said
+        return (
+            settings | {"version": embedded_version(self.model)} if self.provider == "embedded" else settings
+        )
 
 
 class Provider(Protocol):

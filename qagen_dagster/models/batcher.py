@@ -228,10 +228,10 @@ class Batcher:
                 except RateLimitedError as error:
                     self._wait(error, ends)
         except PermanentModelError as error:
-            told = f"the batch was not taken: {error}"
-            self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=told)
+            refusal = f"the batch was not taken: {error}"
+            self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=refusal)
             if isinstance(error, RequestRefusedError):  # the batch is too large, not a request
-                raise PermanentModelError(told) from None
+                raise PermanentModelError(refusal) from None
             raise
 
     def _found(self, job: Job | None) -> str | None:

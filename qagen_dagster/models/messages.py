@@ -169,11 +169,11 @@ class Usage(Record):
 
     def believed(self, message: AssistantMessage) -> Usage:
         """The counts; not `measured` if there are none of the prompt, or too few for `message`."""
-        said = sum(
+        characters = sum(
             len(part.model_dump_json(include={"text", "name", "arguments"})) for part in message.content
         )
         empty = not any(isinstance(part, ToolCall) or part.text for part in message.content)
-        possible = self.input_tokens and (empty or self.output_tokens * MOST_CHARACTERS >= said)
+        possible = self.input_tokens and (empty or self.output_tokens * MOST_CHARACTERS >= characters)
         return self if possible else self.model_copy(update={"measured": False})
 
     def charged(self, most: Usage) -> Usage:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from html import escape, unescape
+from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
 from lxml import etree
@@ -145,48 +146,36 @@ def _converter() -> LatexToMathML:
 
 def with_mathml(text: str) -> str:
     """Inline HTML that is also well-formed XML. A formula that cannot be converted is shown as it was written."""
-    return _html(text, _set)
-
-
-def with_fences(text: str) -> str:
-    r"""Flowing HTML whose formulas stand between \( \) or \[ \]."""
-    return _html(text, _fenced)
-
-
-def paragraphs(text: str, flow: Callable[[str], str]) -> str:
-    """`p` elements, parted at empty lines."""
-    parts = [part.strip() for part in _parts(text)]
-    return "".join(f"<p>{flow(part)}</p>" for part in parts if part)
-
-
-def _parts(text: str) -> list[str]:
-    parts: list[list[str]] = [[]]
-    for line in text.splitlines():
-        if line.strip():
-            parts[-1].append(line)
-        else:
-            parts.append([])
-    return ["\n".join(part) for part in parts]
-
-
-def _html(text: str, formula: Callable[[Segment], str]) -> str:
-    return "".join(
-        _prose(segment.text) if segment.kind == "prose" else formula(segment) for segment in split(text)
+    return _html(
+        text,
+        lambda segment, escaped: (
+            mathml(segment.text, display=segment.kind == "display") or f"<code>{escaped}</code>"
+        ),
     )
 
 
-def _prose(text: str) -> str:
-    return escape(xml_text(text), quote=False).replace("\n", "<br/>")
+def with_fences(text: str) -> str:
+    r"""Inline HTML whose formulas stand between \( \) or \[ \]."""
+    return _html(
+        text, lambda segment, escaped: rf"\[{escaped}\]" if segment.kind == "display" else rf"\({escaped}\)"
+    )
 
 
-def _set(segment: Segment) -> str:
-    found = mathml(segment.text, display=segment.kind == "display")
-    return f"<code>{escape(xml_text(segment.text), quote=False)}</code>" if found is None else found
+def paragraphs(text: str, flow: Callable[[str], str]) -> str:
+    """A `p` element for each part between empty lines. `flow` makes the HTML of a part."""
+    groups = groupby(text.splitlines(), key=lambda line: bool(line.strip()))
+    parts = ("\n".join(lines).strip() for is_text, lines in groups if is_text)
+    return "".join(f"<p>{flow(part)}</p>" for part in parts)
 
 
-def _fenced(segment: Segment) -> str:
-    opening, closing = (r"\[", r"\]") if segment.kind == "display" else (r"\(", r"\)")
-    return f"{opening}{escape(xml_text(segment.text), quote=False)}{closing}"
+def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
+    """HTML of a text. `formula` makes that of a formula from the segment and its escaped text."""
+    found: list[str] = []
+    for segment in split(text):
+        escaped = escape(xml_text(segment.text), quote=False)
+        is_prose = segment.kind == "prose"
+        found.append(escaped.replace("\n", "<br/>") if is_prose else formula(segment, escaped))
+    return "".join(found)
 
 
 def text_of(parent: Element, name: str, value: str) -> Element:
@@ -204,7 +193,7 @@ def html_of(parent: Element, name: str, value: str) -> Element:
 
 
 def category(*steps: str) -> Element:
-    """The pseudo question that puts the following ones into a category. Moodle reads `//` in a name as a slash."""
+    """The pseudo question that puts the questions after it into a category. Moodle reads `//` in a name as a slash."""
     question = etree.Element("question", {"type": "category"})
     path = "/".join(" ".join(step.replace("/", "//").split()) for step in steps)
     text_of(question, "category", f"$course$/top/{path}")

@@ -8,7 +8,6 @@ from qagen_dagster.publishing.exporter import line, table
 from qagen_dagster.records.evaluation import (
     Comparison,
     Measure,
-    ScoredAnswer,
     ScoreReport,
     Scores,
     SystemScores,
@@ -118,24 +117,22 @@ def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> I
     for winner, ids in ((first, one.only_first), (second, one.only_second)):
         if ids:
             yield f"Only {line(winner.system)} ({len(ids)}):\n"
-            rows = ((*_asked(mine[id_]), mine[id_].given, theirs[id_].given, id_) for id_ in ids)
+            rows = (
+                (mine[id_].question, mine[id_].answer, mine[id_].given, theirs[id_].given, id_) for id_ in ids
+            )
             yield from table(("question", "expected", first.system, second.system, "id"), rows)
 
 
-def _missed(one: SystemScores) -> Iterator[str]:
+def _missed(system: SystemScores) -> Iterator[str]:
     lists = {
-        "Wrong or missing answers": [answer for answer in one.answers if answer.right is False],
-        "Undecided answers": [answer for answer in one.answers if answer.right is None and answer.failure],
+        "Wrong or missing answers": [one for one in system.answers if one.right is False],
+        "Undecided answers": [one for one in system.answers if one.right is None and one.failure],
     }
     for title, answers in lists.items():
         if answers:
-            yield f"## {title} of {line(one.system)} ({len(answers)})\n"
+            yield f"## {title} of {line(system.system)} ({len(answers)})\n"
             rows = (
-                (*_asked(answer), answer.given, answer.explanation or answer.failure, answer.question_id)
-                for answer in answers
+                (one.question, one.answer, one.given, one.explanation or one.failure, one.question_id)
+                for one in answers
             )
             yield from table(("question", "expected", "given", "reason", "id"), rows)
-
-
-def _asked(answer: ScoredAnswer) -> tuple[str, str]:
-    return answer.question, answer.answer

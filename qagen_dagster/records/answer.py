@@ -1,7 +1,7 @@
-"""An answer from one document: where it comes from, what it rests on, and the named reason when there is none.
+"""An answer from one document: its source, the passages that support it, and the reason if there is no answer.
 
-Fields and names follow BMLibrarian's `answer_from_document()`; line spans, `answerable` and what became of a missing
-full text are ours. No record decides anything.
+Fields and names follow BMLibrarian's `answer_from_document()`. The line spans, `answerable` and the fields about a missing
+full text were added.
 """
 
 from __future__ import annotations
@@ -56,9 +56,11 @@ _DESCRIPTIONS = {
 
 
 class ProxyCallbackResult(Record):
-    """What a person says when asked for the proxy; neither: go on with the abstract."""
+    """What a person answers when asked for the proxy. If both fields are false, the abstract is used."""
 
-    pdf_made_available: bool = False  # the PDF was put into the store meanwhile: look again
+    pdf_made_available: bool = (
+        False  # the person has put the PDF into the store, where it is looked for again
+    )
     allow_proxy: bool = False
 
 
@@ -67,14 +69,14 @@ class ChunkContext(Record):
 
     chunk_no: int
     text: str
-    score: float  # cosine to the question
+    score: float  # cosine of the embeddings of the piece and the question
     chunk_id: int | None = None
     start_line: int | None = None
     end_line: int | None = None
 
 
 class DocumentTextStatus(Record):
-    """Which text of a document there is. Lengths are characters."""
+    """Which texts of a document exist. Lengths are in characters."""
 
     document_id: str
     has_abstract: bool = False
@@ -99,17 +101,17 @@ class DocumentTextStatus(Record):
 
 
 class SemanticSearchAnswer(Record):
-    """The whole result; an error is a value of it, never an exception.
+    """The result of a question to a document. An error is a value of `error`, never an exception.
 
     Attributes:
-        answer: empty when `error` is set, and when the text does not answer the question: `success` is False then.
+        answer: empty if `error` is set, and if the text does not answer the question: `success` is False then.
         candidate: what the model said beside `answerable=False`; no answer.
-        reasoning: what the model thought, apart from the answer.
-        chunks_used: what the answer cites, with its lines; the abstract as chunk 0.
-        confidence: the model's own, 0 to 1; None when it gave none.
-        answerable: whether the model found the answer in the text; None when it was not asked.
-        fulltext_error: why the answer does not rest on the full text though that was wanted.
-        notes: what else a reader of the answer should know, one line each.
+        reasoning: the reasoning that the model gave beside the answer.
+        chunks_used: the pieces that the answer cites, with their lines. The abstract is chunk 0.
+        confidence: the model's confidence in its answer, 0 to 1; None if it gave none.
+        answerable: whether the model found the answer in the text; None if the model was not asked.
+        fulltext_error: the reason why the full text was not used although it was wanted.
+        notes: further remarks for the reader of the answer, one line each.
     """
 
     answer: str
@@ -141,12 +143,12 @@ class SemanticSearchAnswer(Record):
 
 
 class FulltextRecord(Record):
-    """Where a stored full text came from; its PDF and its parsed text lie beside it."""
+    """The origin of a stored full text. Its PDF and its parsed text are stored beside this record."""
 
     document_id: str
     origin: Literal["download", "proxy", "given"]
-    resolver: str = ""  # which of the resolvers knew the address
-    url: str = ""  # the address the bytes came from, after redirects
+    resolver: str = ""  # the resolver that gave the address
+    url: str = ""  # the address of the PDF, after redirects
     sha256: str
     bytes: int
     parser: str

@@ -1,6 +1,4 @@
-"""The base class of all records (frozen, closed, JSON in and out), and the small values that records of several
-products have.
-"""
+"""The base class of all records, and the types of values that records of several products use."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ MathText = Annotated[
 
 
 class Record(BaseModel):
-    """A frozen value; unknown fields are refused so that a typo never becomes data."""
+    """A frozen value that can be read from JSON and written to it. Unknown fields are refused, because they may be typing errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Grade, Method, Share
@@ -15,17 +15,17 @@ Template = Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2000)]
 
 
 class FulltextOptions(Record):
-    """The way to a full text that the corpus does not have.
+    """Where a full text is looked for that the corpus does not have.
 
     Attributes:
-        download: look for it on the network when an answer needs it. Nothing is ever fetched otherwise.
-        doi_url, unpaywall_url, europe_pmc_url: addresses with `{doi}` (and `{email}`); null leaves the source out.
-        email: sent to the Unpaywall-style source, which asks for one; without it that source is left out.
-        proxy_url: address of an institution's proxy with `{url}`; used only with consent.
-        always_allow_proxy: the consent, given once for all.
+        download: whether it is looked for on the network when an answer needs it. If not, nothing is fetched.
+        doi_url, unpaywall_url, europe_pmc_url: addresses with `{doi}` (and `{email}`). null leaves a source out.
+        email: the address that `unpaywall_url` sends, because such a source requires one. Without it the source is left out.
+        proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person allows it.
+        always_allow_proxy: whether the proxy may be used without asking.
         max_megabytes: a larger file is refused.
-        seconds: of one request with its redirects; a document's requests together may take four times as long.
-        allow_private: `host:port` pairs that may lie on private or loopback addresses; all others are refused.
+        seconds: for one request with its redirects. All requests for a document may take four times as long.
+        allow_private: the `host:port` pairs that may be private or loopback addresses. All others are refused.
     """
 
     download: bool = False
@@ -41,18 +41,12 @@ class FulltextOptions(Record):
     seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = 30.0
     allow_private: tuple[Annotated[str, Field(pattern=r"^\S+:\d{1,5}$")], ...] = ()
 
-    @field_validator("doi_url", "unpaywall_url", "europe_pmc_url")
+    @field_validator("doi_url", "unpaywall_url", "europe_pmc_url", "proxy_url")
     @classmethod
-    def _has_doi(cls, value: str | None) -> str | None:
-        if value is not None and "{doi}" not in value:
-            raise ValueError("must contain {doi}")
-        return value
-
-    @field_validator("proxy_url")
-    @classmethod
-    def _has_url(cls, value: str | None) -> str | None:
-        if value is not None and "{url}" not in value:
-            raise ValueError("must contain {url}")
+    def _has_place(cls, value: str | None, info: ValidationInfo) -> str | None:
+        place = "{url}" if info.field_name == "proxy_url" else "{doi}"
+        if value is not None and place not in value:
+            raise ValueError(f"must contain {place}")
         return value
 
 
@@ -60,11 +54,11 @@ class AnsweringOptions(Record):
     """How a question is answered from one document.
 
     Attributes:
-        use_fulltext: prefer the full text; false: abstracts only.
-        max_chunks: pieces of the document that the model is shown.
-        similarity_threshold: pieces less similar to the question (cosine) are left out while better ones exist.
-        temperature: of the answering model; null: as its profile says.
-        fulltext: where a missing full text may be looked for.
+        use_fulltext: whether the full text is used if there is one. If not, only abstracts are used.
+        max_chunks: the maximum number of pieces of the document that the model is shown.
+        similarity_threshold: pieces whose cosine to the question is smaller are left out, unless all are.
+        temperature: the temperature of the answering model; null: that of the profile.
+        fulltext: where a missing full text is looked for.
     """
 
     use_fulltext: bool = True
@@ -78,9 +72,9 @@ _Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class QuestionType(StrEnum):
-    """What a question of the batch strategy asks of its reader; "QAGRedo Algorithm Report", section 2.2.
+    """The types of questions of the batch strategy, see "QAGRedo Algorithm Report", section 2.2.
 
-    `factual` is the one type of the preset `basic`.
+    The preset `basic` has only the type `factual`.
     """
 
     FACTUAL = "factual"
@@ -97,7 +91,7 @@ class QuestionType(StrEnum):
 
 
 class Complexity(StrEnum):
-    """Presets of question types; "QAGRedo Algorithm Report", section 2.3."""
+    """Presets of question types, see "QAGRedo Algorithm Report", section 2.3."""
 
     BASIC = "basic"
     MODERATE = "moderate"
@@ -109,27 +103,28 @@ class Complexity(StrEnum):
             return (QuestionType.FACTUAL,)
         if self is Complexity.MODERATE:
             return (QuestionType.ANALYSIS, QuestionType.COMPARISON, QuestionType.INFERENCE)
-        return tuple(one for one in QuestionType if one is not QuestionType.FACTUAL)
+        return tuple(kind for kind in QuestionType if kind is not QuestionType.FACTUAL)
 
 
 class Strategy(StrEnum):
-    """How candidates come about: one at a time by an agent with tools, or many at once from the whole text."""
+    """How candidates are made: one at a time by an agent with tools, or many at once from the whole text."""
 
     AGENT = "agent"
     BATCH = "batch"
 
 
 class BatchOptions(Record):
-    """The batch strategy; defaults are those of "QAGRedo Algorithm Report", section 10, but for `similarity`.
+    """The options of the batch strategy. Except for `similarity`, the defaults are those of "QAGRedo Algorithm Report", section 10.
 
     Attributes:
-        complexity: preset of question types.
-        question_types: these types in place of the preset's.
-        mix: how many questions of each type a document gives, in place of an even distribution of `target_count`.
-        similarity: two questions as similar as this (cosine) are one.
-        min_question_confidence, question_regenerations: a question less grounded than this is asked for again.
-        min_answer_confidence, answer_regenerations: the same of an answer.
-        publish_ungrounded: answers that stayed ungrounded enter the published set too, marked in the report.
+        complexity: the preset of question types.
+        question_types: types that replace those of the preset.
+        mix: the number of questions of each type per document. Without it, `target_count` is distributed evenly.
+        similarity: two questions whose cosine is at least this count as one.
+        min_question_confidence: a question whose grounding has a lower confidence is made again.
+        question_regenerations: how often it is made again at most.
+        min_answer_confidence, answer_regenerations: the same for an answer.
+        publish_ungrounded: whether answers that stay ungrounded are published, too. The report marks them.
     """
 
     complexity: Complexity = Complexity.ADVANCED
@@ -152,12 +147,13 @@ class BatchOptions(Record):
 
 
 class GradingOptions(Record):
-    """How answers are graded, and when the check warns.
+    """How answers are graded, and when the check fails.
 
     Attributes:
-        method: semantic and keyword ask no model; llm asks the judge; hybrid asks it about what fails without.
-        min_grade: a lower overall grade fails the check.
-        max_not_measured: a larger share of answers that could not be measured fails the check.
+        method: semantic and keyword call no model. llm calls the judge for each answer, hybrid only for answers that semantic
+            does not find grounded.
+        min_grade: the check fails if the overall grade is lower.
+        max_not_measured: the check fails if the share of answers that could not be measured is larger.
     """
 
     method: Method = Method.HYBRID
@@ -166,12 +162,12 @@ class GradingOptions(Record):
 
 
 class EvaluationOptions(Record):
-    """When the checks of a published set's evaluation warn. None: never.
+    """When the checks of the evaluations of a published set fail. None: never.
 
     Attributes:
-        max_leaked: a larger share of questions answered without their document fails the check.
-        min_recall_at_5: a smaller share of questions whose document is among the first five found fails it.
-        min_answer_f1: a lower mean F1 of the answers given from the document fails it.
+        max_leaked: the check fails if the share of questions that are answered without their document is larger.
+        min_recall_at_5: it fails if the share of questions whose document is among the first five found is smaller.
+        min_answer_f1: it fails if the mean F1 of the answers from the document is lower.
     """
 
     max_leaked: Share | None = 0.1
@@ -187,23 +183,23 @@ class Publish(StrEnum):
 
 
 class ScenarioConfig(Record):
-    """A named evaluation context. `name` and `description` are required, the rest are options.
+    """A named evaluation context. `name` and `description` are required.
 
     Attributes:
-        modes: which modes exist for this scenario; each is one partition.
-        profile: models for this scenario; None: the profile of the run.
-        target_count: accepted questions to reach per document.
-        max_consecutive_failures: a document ends when more candidates than this fail in a row.
-        max_attempts: candidates per document at most; None: 4 per target question, at least 10.
-        min_pass_rate: share of validated candidates that should pass; below it the check warns.
-        strategy: how candidates come about.
-        batch: options of the batch strategy.
+        modes: the modes of this scenario; each is one partition.
+        profile: the models for this scenario; None: the profile of the run.
+        target_count: the number of accepted questions that a document should give.
+        max_consecutive_failures: work on a document ends when more candidates than this fail in a row.
+        max_attempts: the maximum number of candidates of a document; None: 4 per target question, at least 10.
+        min_pass_rate: the check fails if a smaller share of the validated candidates passes.
+        strategy: how candidates are made.
+        batch: the options of the batch strategy.
         grading: how answers are graded.
-        evaluation: when the checks of `qagen evaluate` warn.
-        search_meaning: agents may search the document by meaning, too.
-        text_control: a visual question that the validator answers without pictures is rejected.
+        evaluation: when the checks of `qagen evaluate` fail.
+        search_meaning: whether agents may also search the document by meaning.
+        text_control: whether a visual question is rejected if the validator answers it without pictures.
         publish: which validated questions are published.
-        max_unreviewed: a larger share of questions without a decision fails the check. None: never.
+        max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
     """
 
     name: _Prose
@@ -240,14 +236,14 @@ class ScenarioConfig(Record):
 
 
 class DocumentOptions(Record):
-    """How this corpus' files are read.
+    """How the files of a corpus are read.
 
     Attributes:
-        ocr: recognise text on pages that have none, when tesseract is installed.
+        ocr: whether text is recognised on pages without text. It needs tesseract.
         ocr_languages: tesseract's language codes, joined by `+`.
-        passwords: file path under documents/ (or `*`) -> environment variable that holds its password.
-        max_megabytes: larger files end as `too_large`.
-        max_pages: longer documents end as `too_large`.
+        passwords: by file path under documents/ (or `*`) the environment variable with the password of the file.
+        max_megabytes: larger files have the outcome `too_large`.
+        max_pages: documents with more pages have the outcome `too_large`.
     """
 
     ocr: bool = True
@@ -258,11 +254,11 @@ class DocumentOptions(Record):
 
 
 class IndexOptions(Record):
-    """How this corpus' documents are cut for search. A change builds its search index anew.
+    """How the documents of a corpus are cut into chunks for search. After a change the search index is built again.
 
     Attributes:
-        chunk_characters: longest chunk; whole sentences go into one as long as they fit.
-        overlap_characters: sentences up to this length are repeated at the head of the next chunk.
+        chunk_characters: the maximum length of a chunk, which has as many whole sentences as fit.
+        overlap_characters: the maximum length of the sentences of a chunk that the next chunk repeats.
     """
 
     chunk_characters: Annotated[int, Field(ge=50, le=100_000)] = 800

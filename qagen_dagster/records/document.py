@@ -1,8 +1,7 @@
-"""What is known of a document (its outcome, positions, visuals and metadata), and the search index of a corpus. Not
-the text.
+"""What is known of a document (its outcome, positions, visuals and metadata), and the search index of a corpus.
 
-The text itself is a file beside the record. Positions in a document are 1-based line numbers of that text; those of
-chunks are characters, too. How chunks are cut and searched is `index/`.
+The text is not here, but in a file beside the record. Positions in a document are 1-based line numbers of that text. Chunks
+have positions in characters, too. `index/` cuts and searches chunks.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from qagen_dagster.records.ids import store_key
 
 
 class Outcome(StrEnum):
-    """How parsing a document ended. Everything but `PARSED` and `NO_TEXT` yields no questions."""
+    """How parsing a document ended. Only documents with `PARSED` or `NO_TEXT` can give questions."""
 
     PARSED = "parsed"
-    NO_TEXT = "no_text"  # pages but no text layer and no OCR: visual mode still works
+    NO_TEXT = "no_text"  # it has pages, but no text layer, and there is no OCR: visual mode still works
     EMPTY = "empty"
     BINARY = "binary"
     ENCRYPTED = "encrypted"
@@ -54,9 +53,9 @@ class Box(Record):
 
 
 class Visual(Record):
-    """One thing to look at. `label` is unique in its document and names it towards the model."""
+    """A table, figure, image or page. `label` is unique in its document; models are shown it and use it."""
 
-    label: str  # "Table 2", "Figure 1", or made up: "image p3-1"
+    label: str  # "Table 2", "Figure 1", or a made one such as "image p3-1"
     type: VisualType
     page: int | None = None  # 1-based
     box: Box | None = None
@@ -74,7 +73,7 @@ class LineRange(Record):
 
 
 class PageSpan(Record):
-    """Lines of one page, 1-based inclusive; a page without text has end_line = start_line - 1."""
+    """The lines of one page, 1-based and inclusive. For a page without text, `end_line` is `start_line` - 1."""
 
     page: int
     start_line: int
@@ -82,20 +81,24 @@ class PageSpan(Record):
 
 
 class Section(Record):
-    """A heading: its title, depth (1 is the top) and the line it stands on. A box ends where the text around it goes on."""
+    """A section by its heading. `start_line` is the line of the heading, and level 1 is the top level."""
 
     title: str
     level: int
     start_line: int
-    end_line: int | None = None  # None: it ends with the next heading
+    end_line: int | None = (
+        None  # the last line of a box inside other text; None: the section ends at the next heading
+    )
 
 
 class Metadata(Record):
-    """What the document says of itself; `None` means it does not say."""
+    """What the document states about itself. None: it does not state this."""
 
     title: str | None = None
     authors: tuple[str, ...] = ()
-    date: str | None = None  # as precise as stated, ISO 8601 where it can be read so
+    date: str | None = (
+        None  # in ISO 8601 if it can be read, with the stated precision; otherwise as it is written
+    )
     doi: str | None = None
     abstract: str | None = None
     language: str | None = None  # BCP 47
@@ -103,7 +106,7 @@ class Metadata(Record):
 
 
 class Document(Record):
-    """A parsed document, or the named outcome of trying."""
+    """A document after parsing, with any outcome."""
 
     id: str
     source: str  # path under the corpus' documents/, with forward slashes
@@ -113,7 +116,7 @@ class Document(Record):
     detail: str = ""
     source_sha256: str
     text_sha256: str = ""
-    parser: str = ""  # name and version: part of the document's version
+    parser: str = ""  # name and version of the parser
     bytes: int = 0
     line_count: int = 0
     char_count: int = 0
@@ -174,7 +177,7 @@ def joined(lines: Sequence[str], wrapped: Sequence[LineRange], first: int = 1) -
 
 
 class IndexEntry(Record):
-    """One document of a corpus as its index lists it."""
+    """One document in the index of its corpus."""
 
     id: str
     source: str
@@ -185,7 +188,7 @@ class IndexEntry(Record):
     source_sha256: str  # of the whole file
     text_sha256: str = ""
     parser: str = ""
-    options: str = ""  # fingerprint of the reading options and limits it was parsed under
+    options: str = ""  # fingerprint of the options and limits with which it was parsed
     bytes: int = 0  # of the whole file
     line_count: int = 0
     char_count: int = 0
@@ -214,8 +217,8 @@ class DocumentChanges(Record):
     corpus: str
     run_id: str
     at: str  # ISO 8601, UTC
-    changed: tuple[IndexEntry, ...]  # new, or not as before
-    removed: tuple[IndexEntry, ...]  # as they were
+    changed: tuple[IndexEntry, ...]  # new or changed documents
+    removed: tuple[IndexEntry, ...]  # removed documents, as the index had them
 
     @staticmethod
     def key(run_id: str, corpus: str) -> str:
@@ -223,7 +226,7 @@ class DocumentChanges(Record):
 
 
 class VisualManifest(Record):
-    """What there is to look at in one version of a document, or why that could not be found out."""
+    """The visuals of one version of a document, or in `failure` the reason why they are not known."""
 
     document_id: str
     document_version: str
@@ -236,7 +239,7 @@ class VisualManifest(Record):
 
 
 class Ranking(StrEnum):
-    """By which score hits are ordered and cut; also the name of that score's field."""
+    """The score by which hits are ordered and cut off. The value is the name of the score's field in `ChunkHit`."""
 
     BOTH = "score"
     MEANING = "meaning"
@@ -246,22 +249,24 @@ class Ranking(StrEnum):
 class Chunk(Record):
     """A piece of a document: `text[start:end]`, on the lines from `start_line` to `end_line`."""
 
-    number: int  # 1-based, in order of place
+    number: int  # 1-based, in the order of the document
     start: int  # characters of text.txt
     end: int
-    start_line: int  # 1-based inclusive, as read_lines counts; white space at the end is not counted
+    start_line: (
+        int  # 1-based and inclusive, as read_lines counts; lines of white space at the end do not count
+    )
     end_line: int
 
 
 class ChunkHit(Record):
-    """A chunk that was found, and why."""
+    """A chunk that was found, and its scores."""
 
     document_id: str
     chunk: Chunk
-    score: float  # 0-1, of both methods
+    score: float  # of both methods together, 0 to 1
     meaning: float  # cosine of the embeddings, -1 to 1
-    words: float  # BM25 as a share of what the query could reach, 0-1
-    bm25: float  # the same as it comes
+    words: float  # BM25 as a share of the largest value that the query allows, 0 to 1
+    bm25: float  # BM25 itself
 
 
 class IndexedDocument(Record):
@@ -274,17 +279,22 @@ class IndexedDocument(Record):
 
 
 class SearchIndex(Record):
-    """What the search index of a corpus was built from. Written last: what it names is there."""
+    """What the search index of a corpus was built from. It is written after all files that it names."""
 
     corpus: str
-    fingerprint: str  # of embedder, chunking and their versions: another one is another index
+    fingerprint: str  # of the embedder, the chunking and their versions
     embedder: dict[str, Any]  # an EmbedderSpec
     documents: tuple[IndexedDocument, ...] = ()
-    shards: tuple[int, ...] = ()  # those that hold chunks
+    shards: tuple[int, ...] = ()  # numbers of the shards that have chunks
 
     @staticmethod
     def key(corpus: str) -> str:
         return store_key("search", corpus, "index.json")
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The hash of the text of each document that is in the index, by document id."""
+        return {one.id: one.text_sha256 for one in self.documents if one.failure is None}
 
     @staticmethod
     def shard_key(corpus: str, fingerprint: str, shard: int) -> str:

@@ -1,8 +1,8 @@
-"""How a published set fares downstream: answered without its documents, searched for, answered from one document; and
-how systems under test score.
+"""Evaluations of a published set (its questions answered without their documents, searched for, answered from one document),
+and the scores of systems under test.
 
-Scores are shares, 0 to 1, or places, 1-based. A value that was not found out is None, never 0, and another field says
-why. `loop/evaluation` computes them.
+Scores are shares from 0 to 1, or 1-based places. A value that could not be measured is None, never 0, and another field has
+the reason. `loop/evaluation` computes the scores.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qagen_dagster.records.run import CallSummary
 
 
 class Kind(StrEnum):
-    """The three evaluations; also the names of their files."""
+    """The three evaluations. The values are also the names of their files."""
 
     CLOSED_BOOK = "closed_book"
     RETRIEVAL = "retrieval"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Decided(StrEnum):
-    """What told whether an answer given without the document is right."""
+    """What decided whether an answer that was given without the document is right."""
 
     UNKNOWN = "unknown"  # the model said that it does not know
     MATCH = "match"  # code compared numbers, dates, names and words
@@ -39,7 +39,8 @@ class Decided(StrEnum):
 class EvaluatedQuestion(Record):
     """A published question with the answer it was published with.
 
-    `failure` says why it has no result; `unheard`: because no model could be asked, so the next run asks again.
+    `failure` is the reason why it has no result; empty if it has one. `unheard` says that no model could be asked, so that
+    the next run asks again.
     """
 
     question_id: str
@@ -55,7 +56,7 @@ QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 
 
 class ClosedBookAnswer(EvaluatedQuestion):
-    """What a model answered that was not shown the document. `leaked`: it was right; None: not found out."""
+    """The answer of a model that was not shown the document. `leaked` says whether it is right; None: not decided."""
 
     given: str = ""
     confidence: Share | None = None  # the model's own
@@ -65,9 +66,9 @@ class ClosedBookAnswer(EvaluatedQuestion):
 
 
 class BaselineAnswer(EvaluatedQuestion):
-    """What `answer_from_document` answered from the question's own document.
+    """What `answer_from_document` answered from the question's document.
 
-    `exact` and `f1` are None when there was no answer to score. `grading` is of an answer that claims something.
+    `exact` and `f1` are None if there is no answer to score. `grading` is None if the answer makes no claim.
     """
 
     given: str = ""
@@ -76,34 +77,35 @@ class BaselineAnswer(EvaluatedQuestion):
     exact: bool | None = None
     f1: Share | None = None
     source: AnswerSource | None = None
-    cited_lines: tuple[tuple[int, int], ...] = ()  # first and last of each chunk it rests on
+    cited_lines: tuple[tuple[int, int], ...] = ()  # first and last line of each chunk that it cites
     error: QAError | None = None
     grading: AnswerGrade | None = None
 
 
 class Placement(Record):
-    """Where one ranking of the whole corpus has the question's document and evidence; None: not among those looked at."""
+    """The places of a question's document and evidence in one ranking of the corpus; None: beyond the places that were looked at."""
 
     ranking: Ranking
-    document: int | None  # place among documents, by the best chunk of each
-    chunks: tuple[int, ...]  # places of the chunks that hold evidence
-    evidence: tuple[int | None, ...]  # for each quote the place of the first chunk that holds it
+    document: int | None  # place among documents, which are ordered by their best chunks
+    chunks: tuple[int, ...]  # places of the chunks with evidence
+    evidence: tuple[int | None, ...]  # for each quote the place of the first chunk with it
 
 
 class RetrievedQuestion(EvaluatedQuestion):
-    """A question searched for in the corpus. Without `placements`, `failure` says why.
+    """A question as the query of a search in the corpus. If there are no `placements`, `failure` has the reason.
 
-    `untitled` is the question without its document's title, and what search finds for it; empty if it does not quote the title.
+    `untitled` is the question without the title of its document, and `untitled_placements` what the search finds for that. Both
+    are empty if the question does not quote the title.
     """
 
-    relevant: int = 0  # chunks that hold evidence
+    relevant: int = 0  # number of chunks with evidence
     placements: tuple[Placement, ...] = ()
     untitled: str = ""
     untitled_placements: tuple[Placement, ...] = ()
 
 
 class DocumentEvaluation(Record, Generic[QuestionT]):
-    """The questions of one document, evaluated: what is kept so that nothing is asked twice."""
+    """The evaluated questions of one document. It is stored so that nothing is asked twice."""
 
     document_id: str
     questions: tuple[QuestionT, ...]
@@ -115,19 +117,19 @@ class DocumentEvaluation(Record, Generic[QuestionT]):
 
 
 class EvaluationReport(Record, Generic[QuestionT]):
-    """One evaluation of one combination by one run. `metrics` leaves out what could not be measured."""
+    """One evaluation of one combination by one run. Metrics that could not be measured are not in `metrics`."""
 
     kind: Kind
     corpus: str
     scenario: str
     mode: Mode
     run_id: str
-    launch: str  # what the runs of one command or backfill have in common
+    launch: str  # id that the runs of one command or backfill have in common
     created: str  # ISO 8601, UTC
-    fingerprint: str  # of all that decides the results
+    fingerprint: str  # of everything that decides the results
     profile: str
-    model: str  # that answered, or that embedded
-    judge_model: str = ""  # that was asked where code could not decide; empty: none
+    model: str  # the model that answered, or the embedder
+    judge_model: str = ""  # the model that was asked where code could not decide; empty: none
     metrics: dict[str, float] = Field(default_factory=dict)
     questions: tuple[QuestionT, ...]
 
@@ -138,12 +140,12 @@ class EvaluationReport(Record, Generic[QuestionT]):
     @property
     def failed(self) -> int:
         """Questions without a result."""
-        return sum(bool(one.failure) for one in self.questions)
+        return sum(bool(question.failure) for question in self.questions)
 
     @property
     def unheard(self) -> int:
         """Questions that the next run asks again."""
-        return sum(one.unheard for one in self.questions)
+        return sum(question.unheard for question in self.questions)
 
     @staticmethod
     def key(combination: Combination, kind: Kind) -> str:

@@ -1,8 +1,8 @@
-"""How well answers rest on a document: per sentence, answer, document and combination.
+"""How well a document supports answers: per sentence, answer, document and combination.
 
 Fields and grades follow "QAGRedo Algorithm Report", sections 4 and 5 (is_grounded, confidence, method, issues,
-grounded_sentences, ungrounded_sentences, llm_verdict, overall_grade, overall_confidence, ungrounded_highlights);
-statuses, spans and counts are ours. What is not measured is said so: no score is ever NaN.
+grounded_sentences, ungrounded_sentences, llm_verdict, overall_grade, overall_confidence, ungrounded_highlights).
+Statuses, spans and counts were added. A value that could not be measured is None or has a status that says so; it is never NaN.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Grade(StrEnum):
 
 
 class SentenceStatus(StrEnum):
-    """What the document says of a sentence."""
+    """Whether the document supports a sentence."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     NOT_FOUND = "not_found"
-    GENERIC = "generic"  # about the document, no claim: counts as grounded
-    NOT_MEASURED = "not_measured"  # neither grounded nor ungrounded
+    GENERIC = "generic"  # it is about the document and makes no claim, so it counts as grounded
+    NOT_MEASURED = "not_measured"  # it counts neither as grounded nor as ungrounded
 
 
 class Decider(StrEnum):
@@ -51,7 +51,7 @@ class Decider(StrEnum):
 
 
 class SpanEvidence(Record):
-    """The part of the document that fits a sentence best; lines are 1-based and inclusive."""
+    """The part of the document that is most similar to a sentence. Lines are 1-based and inclusive."""
 
     quote: str
     start_line: int
@@ -61,7 +61,8 @@ class SpanEvidence(Record):
 class SentenceGrade(Record):
     """One sentence of an answer.
 
-    `score` is the method's own, 0 to 1; None where it gives none. `reason` is one line for a person, empty when supported.
+    `score` is the score of the grading method, 0 to 1; None if the method gives none. `reason` is one line for a person; it is
+    empty if the sentence is supported.
     """
 
     sentence: str
@@ -77,7 +78,7 @@ class Verdict(StrEnum):
 
 
 class JudgeVerdict(Record):
-    """What the judge answered."""
+    """The answer of the judge."""
 
     verdict: Verdict
     confidence: Share
@@ -85,15 +86,15 @@ class JudgeVerdict(Record):
 
 
 class AnswerGrade(Record):
-    """One answer, graded. `confidence` and `is_grounded` are None when nothing of it could be measured."""
+    """The grade of one answer. `confidence` and `is_grounded` are None if no sentence of it could be measured."""
 
     is_grounded: bool | None
     confidence: Share | None
-    method: str  # as described, e.g. "hybrid (semantic + LLM override)"
+    method: str  # a description such as "hybrid (semantic + LLM override)"
     issues: tuple[str, ...] = ()
     sentences: tuple[SentenceGrade, ...] = ()
     llm_verdict: JudgeVerdict | None = None
-    judge_failure: str = ""  # why there is no verdict though one was asked for
+    judge_failure: str = ""  # why the judge, which was asked, gave no verdict
     calls: tuple[CallSummary, ...] = ()
 
     @property
@@ -105,11 +106,11 @@ class AnswerGrade(Record):
 
     @property
     def grounded_sentences(self) -> tuple[str, ...]:
-        return tuple(one.sentence for one in self.sentences if one.status in _GROUNDED)
+        return tuple(graded.sentence for graded in self.sentences if graded.status in _GROUNDED)
 
     @property
     def ungrounded_sentences(self) -> tuple[str, ...]:
-        return tuple(one.sentence for one in self.sentences if one.status in UNGROUNDED)
+        return tuple(graded.sentence for graded in self.sentences if graded.status in UNGROUNDED)
 
 
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
@@ -131,13 +132,13 @@ class Decided(Record):
 
 
 class ErrorRate(Record):
-    """How often code was right about answers of public sets with known labels, by length of the document."""
+    """How often one verdict of code was right about answers of public sets with known labels."""
 
-    documents: str  # "short": one or two sentences; "long"
+    documents: str  # "short" (documents of one or two sentences) or "long"
     verdict: str  # "supported" or "unsupported"
-    answers: int  # of the sets
-    decided: int  # those that got this verdict
-    right: int
+    answers: int  # number of answers in the sets
+    decided: int  # number of answers with this verdict
+    right: int  # number of answers for which this verdict was right
     low: Share  # 95 % interval of `precision`
     high: Share
 
@@ -153,12 +154,12 @@ class GradedAnswer(Record):
     question: str
     answer: str
     grading: AnswerGrade
-    marked: str = ""  # why this answer did not enter the published set; empty when it did
+    marked: str = ""  # why this answer is not in the published set; empty if it is
     supporting_evidence: tuple[str, ...] = ()  # quotes of the document, as in its file
 
 
 class DocumentGrades(Record):
-    """One document's answers. `overall_grade` and `overall_confidence` are None when nothing was measured."""
+    """The grades of one document's answers. `overall_grade` and `overall_confidence` are None if nothing could be measured."""
 
     document_id: str
     title: str
@@ -177,7 +178,7 @@ class DocumentGrades(Record):
 
 
 class Highlight(Record):
-    """An ungrounded answer, for a quick look."""
+    """An ungrounded answer, for a list of the first ones."""
 
     document_id: str
     question: str
@@ -187,22 +188,24 @@ class Highlight(Record):
 
 
 class GroundingReport(Record):
-    """Grades of one combination, or of a file of answers (then without scenario and mode)."""
+    """The grades of one combination, or of a file of answers, which has no scenario and no mode."""
 
     corpus: str
     scenario: str | None = None
     mode: Mode | None = None
     run_id: str = ""
-    launch: str = ""  # what the runs of one command or backfill have in common
+    launch: str = ""  # id that the runs of one command or backfill have in common
     created: str = ""  # ISO 8601, UTC
-    fingerprint: str = ""  # of all that decides the grades: documents, answers, method, detector, judge
+    fingerprint: str = (
+        ""  # of everything that decides the grades: documents, answers, method, detector, judge
+    )
     profile: str = ""
     generator_model: str = ""
     answerer_model: str = ""
     judge_model: str = ""  # empty: no judge
     decided: Decided | None = None  # None: graded by an earlier version
     error_rates: tuple[ErrorRate, ...] = ()  # of the verdicts that code gives
-    undecided: int = 0  # answers about which the judge could not be asked this time; the next run asks
+    undecided: int = 0  # answers about which the judge could not be asked in this run; the next run asks
     method: Method
     overall_grade: Grade | None
     overall_confidence: Share | None
@@ -219,5 +222,5 @@ class GroundingReport(Record):
 
 
 def combination_of(found: GroundingReport) -> Combination:
-    """What a report is about. Raises ValueError for that of a file of answers."""
+    """The combination of a report. Raises ValueError for the report of a file of answers."""
     return Combination.from_key(f"{found.corpus}/{found.scenario}/{found.mode}")

@@ -1,6 +1,6 @@
 """Names, identifiers and keys of the store: how they look and how they are made.
 
-Every identifier is safe as one folder name, so nothing that is named by it can leave its folder.
+Every identifier is safe as the name of one folder, so a path that is made of identifiers cannot leave its folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from qagen_dagster.records.base import Record
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _UNSAFE = re.compile(r"(?:[^A-Za-z0-9_.-]|\.{3,})+")
 _MAX_ID = 120
-_RESERVED = frozenset({"index.json", "set.json"})  # files that stand beside documents' folders
+_RESERVED = frozenset({"index.json", "set.json"})  # files in the folder that has the folders of documents
 
 
 def check_name(value: str) -> str:
@@ -38,14 +38,14 @@ def store_key(folder: str, *names: str, suffix: str = "") -> str:
 
 
 class Mode(StrEnum):
-    """What a question may need to be answered: the text, or the look of a page."""
+    """What is needed to answer a question: only the text, or a look at tables, figures or pages."""
 
     TEXTUAL = "textual"
     VISUAL = "visual"
 
 
 class Combination(Record):
-    """corpus x scenario x mode: one partition."""
+    """A corpus, a scenario and a mode: one partition."""
 
     corpus: Name
     scenario: Name
@@ -75,8 +75,8 @@ class Combination(Record):
 def document_id(relative_path: str, row: str | None = None) -> str:
     """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
 
-    `/` becomes `--`. When that or any other replacement could make two documents collide, or a document
-    a file of ours, eight hexadecimal digits of the original's hash are added, so ids are unique and stable.
+    `/` becomes `--`, and unsafe characters become `_`. If two documents could then have the same id, or a document the name of
+    one of our files, eight hexadecimal digits of a hash of the original are added. So ids are unique and stable.
     """
     original = relative_path if row is None else f"{relative_path}#{row}"
     joined = original.replace("/", "--") if row is None else f"{relative_path.replace('/', '--')}--{row}"
@@ -109,7 +109,7 @@ def content_hash(data: bytes) -> str:
 
 
 def normalise(text: str) -> str:
-    """Case-folded, NFKC, single-spaced text: the form in which two questions are the same."""
+    """The text in NFKC, case-folded and with single spaces. Questions with the same normalised text count as the same."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""Decisions of reviewers on questions, exam items and problems. They are append-only: one file for each decision, which is never changed."""
+"""Decisions of reviewers on questions, exam items and problems. Each decision has its own file, which is never changed."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, Name, check_name, store_key
 
 PAGE_PORT = 3100  # of the review page, unless the command names another
-BY_REVIEWER = "rejected_by_reviewer"  # why an item is not in its bank
+BY_REVIEWER = "rejected_by_reviewer"  # the reason of items that a reviewer rejected
 _BANKS = ("exams", "problems")
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
 _Reviewer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
 def exam_key(exam: str) -> str:
-    """The key of an exam's bank as a set that is reviewed. The key of a combination is its partition key."""
+    """The set key of the bank of an exam. The set key of a combination is its partition key."""
     return f"exams/{exam}"
 
 
 def problem_set_key(problem_set: str) -> str:
-    """The key of a problem set as a set that is reviewed."""
+    """The set key of the bank of a problem set."""
     return f"problems/{problem_set}"
 
 
 def check_set_key(value: str) -> str:
-    """Return `value` if it is the key of a set that is reviewed, else raise ValueError."""
+    """Return `value` if it is a set key, else raise ValueError."""
     kind, _, name = value.partition("/")
     if kind in _BANKS and "/" not in name:
         check_name(name)
@@ -43,13 +43,13 @@ SetKey = Annotated[str, AfterValidator(check_set_key)]
 
 
 def review_folder(set_key: SetKey) -> str:
-    """The folder of the decisions on a set. Raises ValueError if it is not the key of a set."""
+    """The folder of the decisions on a set. Raises ValueError if `set_key` is not a set key."""
     checked = check_set_key(set_key)
     return f"{checked}/reviews" if checked.count("/") == 1 else f"reviews/{checked}"
 
 
 def page_address(set_key: str) -> str:
-    """The address of a set on the review page, as long as `qagen review` runs with its usual port."""
+    """The address of a set on the review page, if `qagen review` runs with its default port."""
     return f"http://127.0.0.1:{PAGE_PORT}/#{urlencode({'set': set_key})}"
 
 
@@ -59,17 +59,17 @@ class Action(StrEnum):
     ACCEPT = "accept"
     EDIT = "edit"
     REJECT = "reject"
-    FLAG = "flag"  # somebody should look at the question again
-    COMMENT = "comment"  # decides nothing
-    UNDO = "undo"  # takes an earlier decision of the same reviewer back
+    FLAG = "flag"  # another person should look at the question
+    COMMENT = "comment"  # without a decision
+    UNDO = "undo"  # revokes an earlier decision of the same reviewer
 
 
 class Decision(Record):
-    """What one reviewer decided about one question, exam item or item of a problem.
+    """The decision of one reviewer about one question, exam item or item of a problem.
 
-    `set_key` is the partition key of a combination, or that of a bank. `question_id` is the content key: it is made from the
-    texts, so the decision still applies when the same question is generated again. `question` and `answer` are the texts that were
-    judged. `reason` is the reason of a decision or the text of a comment.
+    `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is made from the texts, so the
+    decision still applies when the same question is generated again. `question` and `answer` are the texts that were judged.
+    `reason` is the reason for a decision or the text of a comment.
     """
 
     id: Name = Field(default_factory=lambda: uuid4().hex)
@@ -107,7 +107,7 @@ class Decision(Record):
 
 
 class Agreement(Record):
-    """How well two reviewers agree on the questions that both judged."""
+    """How well two reviewers agree on the questions that both judged: the number of these, and of those with the same decision."""
 
     first: str
     second: str
@@ -117,10 +117,10 @@ class Agreement(Record):
 
 
 class ReviewFacts(Record):
-    """What decisions say of a set of questions.
+    """What the decisions say about a set of questions.
 
-    `sampled` questions come first in a random order and were all judged; reviewers accepted `sample_accepted` of them. `interval` is
-    the 95 % interval of the share that they would accept of the whole set.
+    The first `sampled` questions of a random order were all judged, and reviewers accepted `sample_accepted` of them. `interval`
+    is the 95 % interval of the share of the whole set that they would accept.
     """
 
     states: dict[str, int]

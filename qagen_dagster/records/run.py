@@ -1,7 +1,6 @@
-"""What is kept of a run: its model calls as they are accounted for, what asking gave, how the run ended, and its
-asset checks.
+"""What is kept of a run: the accounts of its model calls, the results of asking models, how the run ended, and its asset checks.
 
-What was said in a call is in the ledger.
+The content of a call is in the ledger.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from qagen_dagster.records.ids import store_key
 
 
 class CallSummary(Record):
-    """One model call as accounted: no content, no secrets."""
+    """The account of one model call, without content and secrets."""
 
-    request_key: str  # hash of the canonical request: the ledger's address
+    request_key: str  # hash of the request, which is the key of its response in the ledger
     role: str
     model: str
     document_id: str
@@ -31,14 +30,14 @@ class CallSummary(Record):
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
     cache_write_tokens: int = 0  # of the input
-    unused: bool = False  # made ahead of its step, which then was not needed
-    # What the budgets of the document count, if the server did not count the tokens.
+    unused: bool = False  # the call was made before its step, and then the step was not needed
+    # What the budgets of the document count if the server did not count the tokens.
     charged_usd: float | None = None
     charged_tokens: int | None = None
 
 
 class Usage(NamedTuple):
-    """What is counted of a call. It takes a fifth of the memory of the record, and a large corpus has a million."""
+    """The counted values of a call. A tuple takes a fifth of the memory of the record, and a large corpus has a million calls."""
 
     role: str
     model: str
@@ -76,7 +75,7 @@ class Outcome(Generic[ResultT]):
 class RunStatus(StrEnum):
     """How a run ended."""
 
-    STARTED = "started"  # it is running, or its process was killed
+    STARTED = "started"  # the run is not over, or its process was killed
     SUCCESS = "success"
     FAILURE = "failure"
     INTERRUPTED = "interrupted"
@@ -95,7 +94,7 @@ class CheckOutcome(Record):
 
 
 class Unfinished(Record):
-    """The assets of a partition whose last run is not finished, failed, was interrupted or was killed."""
+    """The assets of a partition whose last run is not over, failed, was interrupted or was killed."""
 
     assets: tuple[str, ...]
 
@@ -106,7 +105,7 @@ class Unfinished(Record):
 
 
 class RunRecord(Record):
-    """One run of one partition. Only the run itself writes it, and who finds that its process was killed."""
+    """One run of one partition. The run itself writes it, or a later process that finds that the run was killed."""
 
     run_id: str
     job: str

@@ -1,7 +1,7 @@
-"""Repairs and escapes text: harmless text for people, HTML tags inside Markdown, LaTeX that lost its backslashes.
+"""Repairs and escapes text: control characters, Markdown, HTML tags, and LaTeX commands that lost their backslashes.
 
-A placeholder such as `<name>` is text, not a tag. Commands that only print load this module, so it uses nothing but the
-standard library.
+A placeholder such as `<name>` is text, not a tag. Commands that only print load this module, so it imports only the standard
+library.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
 
 
 def visible(text: str) -> str:
-    r"""Control characters and marks that turn the direction of text become escapes such as `\u001b`, as in JSON."""
+    r"""The text with escapes such as `\u001b` in place of control characters and of marks that change the direction of text."""
     return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows the text as it is: no emphasis, no image, no link and no HTML. An invisible word joiner ends addresses."""
+    """Markdown that shows the text as it is, without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 
@@ -64,8 +64,8 @@ def without_tags(text: str) -> str:
     return TAG.sub(shown_for, text)
 
 
-# "\frac" in a JSON string is a form feed and "rac". No question holds a form feed or a backspace; a tab, a carriage
-# return or a line feed is one of LaTeX only before the rest of a command.
+# "\frac" in a JSON string is a form feed and "rac". No question has a form feed or a backspace. A tab, a carriage return or a
+# line feed comes from a LaTeX command only if the rest of the command follows.
 _LOST: Final = (
     (re.compile("\f"), r"\\f"),
     (re.compile("\x08"), r"\\b"),
@@ -76,7 +76,7 @@ _LOST: Final = (
 
 
 def mended(value: object) -> object:
-    """Text with its LaTeX commands whole again; an integer or a decimal number as text; anything else as it is."""
+    """Text with its LaTeX commands repaired; for a number its text; any other value as it is."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.records.document import Document, PageSpan, Section, Visual
@@ -121,12 +122,8 @@ class DocumentView:
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Byte offset in `data` at which each line starts."""
-        starts: list[int] = []
-        at = 0
-        for line in self.lines:
-            starts.append(at)
-            at += len(line.encode("utf-8", "replace")) + 1
-        return tuple(starts)
+        sizes = (len(line.encode("utf-8", "replace")) + 1 for line in self.lines)
+        return tuple(accumulate(sizes, initial=0))[:-1]
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:

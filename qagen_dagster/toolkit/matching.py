@@ -22,8 +22,8 @@ _QUOTES = {"'": "'\u2018\u2019\u02bc\u2032", '"': '"\u201c\u201d\u201e\u2033'}
 _SPACE = r"[\s\pZ]+"
 _BREAK = r"(?:[-\x{2010}\x{2011}\x{ad}][\s\pZ]*\n[\s\pZ]*|\x{ad})?"  # a word divided at a line's end
 _re2 = importlib.import_module("re2")
-# Quoted text, an escape, a class, spaces under a quantifier, spaces.
-_SPACES = _re2.compile(r"(?s)\\Q.*?(?:\\E|\z)|\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]| +[*+?{]| +")
+# Quoted text, an escape, a class, spaces under a quantifier, spaces, any other character.
+_PIECES = _re2.compile(r"(?s)\\Q.*?(?:\\E|\z)|\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]| +[*+?{]| +|.")
 MAX_MATCHES = 20_000
 MAX_SECONDS = 5.0  # of this thread's processor time; useful patterns never take so long
 _SLICE = 50_000  # bytes per attempt, which limits the cost of an expensive pattern on a very long line
@@ -82,14 +82,7 @@ def _wide_spaces(expression: str) -> str:
 
     Spaces that are escaped, in a class or repeated by a quantifier stay as they are.
     """
-    parts: list[str] = []
-    at = 0
-    while at < len(expression):
-        found = _SPACES.match(expression, at)
-        text = expression[at : found.end()] if found is not None else expression[at]
-        parts.append(_SPACE if text.isspace() else text)
-        at += len(text)
-    return "".join(parts)
+    return "".join(_SPACE if piece.isspace() else piece for piece in _PIECES.findall(expression))
 
 
 def _word(word: str) -> str:

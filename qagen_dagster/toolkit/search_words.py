@@ -192,6 +192,7 @@ def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: 
     last = _reach(view.lines, group[-1].last, 1, context)
     matched = {hit.first: hit for hit in reversed(group)}
     spans = {number for hit in group for number in range(hit.first, hit.last + 1)}
+    rows_before = len(output.rows)
     if not output.add("\n".join([_group_header(view, group), *_table_head(view, group[0], first)])):
         output.next_match = group[0]
         return False
@@ -200,17 +201,10 @@ def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: 
             continue
         if not output.add(_row(view, number, matched.get(number), number in spans)):
             output.next_match = next((hit for hit in group if hit.first >= number), None)
-            if output.next_match is group[0]:
-                _drop_group(output)
+            if output.next_match is group[0]:  # only its header and context did fit
+                del output.rows[rows_before:]
             return output.next_match is None
     return True
-
-
-def _drop_group(output: _Output) -> None:
-    """Remove the header and context of a group whose match did not fit."""
-    while output.rows and not output.rows[-1].startswith("-- "):
-        output.rows.pop()
-    output.rows.pop()
 
 
 def _row(view: DocumentView, number: int, hit: Hit | None, in_match: bool) -> str:

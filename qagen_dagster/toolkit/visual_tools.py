@@ -192,12 +192,11 @@ def _show_visual(view: DocumentView, page: int | None, label: str) -> ToolReturn
         )
     page = visual.page
     if visual.box is None:
-        whole = _render(view, page, _options(view))
-        what = f'whole page (the place of "{name}" on it is not known)'
-        return _picture(view, page, what, whole, _whereabouts(visual, found, parts))
-    crop = _with_margin(visual.box)
+        crop, what = None, f'whole page (the place of "{name}" on it is not known)'
+    else:
+        crop, what = _with_margin(visual.box), f'cut out: "{name}"'
     picture = _render(view, page, _options(view, crop))
-    return _picture(view, page, f'cut out: "{name}"', picture, _whereabouts(visual, found, parts))
+    return _picture(view, page, what, picture, _whereabouts(visual, found, parts))
 
 
 def _parts(view: DocumentView, visual: Visual) -> list[Visual]:

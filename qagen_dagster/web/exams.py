@@ -9,7 +9,6 @@ from functools import cached_property
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather
 from qagen_dagster.loop.exams.state_machine import finding_of
-from qagen_dagster.loop.review import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
 from qagen_dagster.records.exams.bank import (
@@ -23,13 +22,7 @@ from qagen_dagster.records.exams.bank import (
     item_id,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.submissions import (
-    BlindSolution,
-    ExamPart,
-    QuestionPackage,
-    StyleReport,
-    VerifierReport,
-)
+from qagen_dagster.records.exams.submissions import BlindSolution, QuestionPackage, VerifierReport
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web.review_set import (
     ACCEPTED,
@@ -42,6 +35,7 @@ from qagen_dagster.web.review_set import (
     Section,
     SetSource,
     calls_of,
+    places_of,
     total,
 )
 
@@ -79,7 +73,13 @@ class ExamBank(ReviewSet):
         self._bank = bank
 
     def make_rows(self) -> Iterator[Row]:
-        return (self._row(key, one) for key, one in self._ended.items())
+        judged = [
+            key
+            for key, one in self._ended.items()
+            if isinstance(one.given, ExamItem) or one.given.stage == REVIEW_STAGE
+        ]
+        places = places_of(judged)
+        return (self._row(key, one, places.get(key)) for key, one in self._ended.items())
 
     def detail(self, key: str) -> Detail:
         self.find(key)
@@ -99,23 +99,22 @@ class ExamBank(ReviewSet):
     def _ended(self) -> dict[str, Ended]:
         """By id: accepted items, then rejected ones. A rejected item without a question is named after its slot."""
         accepted = {one.id: one for one in self._bank.bank.items}
-        rejected = {(_part(one), one.slot): one for one in self._bank.rejected}
+        rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
         lost: dict[str, Ended] = {}
         for result in self._bank.results:
-            given = rejected.get((result.part, result.slot))
+            part = result.part
+            given = rejected.get((part.exam, part.schema_id, part.difficulty, result.slot))
             if given is not None:
-                lost.setdefault(_id_of(result, given), Ended(result, given))
+                key = f"{given.schema_id}-{given.difficulty.value}-slot-{result.slot}"
+                if given.question_package is not None:
+                    key = item_id(given.schema_id, given.difficulty, given.question_package.question)
+                lost.setdefault(key, Ended(result, given))
             elif result.item is not None and result.item.id in accepted:
                 found[result.item.id] = Ended(result, result.item)
         return {**found, **{key: one for key, one in lost.items() if key not in found}}
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        judged = [key for key, one in self._ended.items() if _is_generated(one.given)]
-        return {key: number for number, key in enumerate(random_order(judged), 1)}
-
-    def _row(self, key: str, one: Ended) -> Row:
+    def _row(self, key: str, one: Ended, place: int | None) -> Row:
         given = one.given
         asked = None if given.question_package is None else given.question_package.question
         return Row(
@@ -129,22 +128,8 @@ class ExamBank(ReviewSet):
             reason=given.failure_type if isinstance(given, RejectedItem) else "",
             model=given.models.get(Role.IMPLEMENTER.value, ""),
             usd=total(call.usd for call in one.result.calls),
-            place=self._places.get(key),
+            place=place,
         )
-
-
-def _part(one: RejectedItem) -> ExamPart:
-    return ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
-
-
-def _id_of(result: SlotResult, given: RejectedItem) -> str:
-    if given.question_package is None:
-        return f"{given.schema_id}-{given.difficulty.value}-slot-{result.slot}"
-    return item_id(given.schema_id, given.difficulty, given.question_package.question)
-
-
-def _is_generated(given: ExamItem | RejectedItem) -> bool:
-    return isinstance(given, ExamItem) or given.stage == REVIEW_STAGE
 
 
 def _sections(one: Ended) -> Iterator[Section]:
@@ -196,30 +181,29 @@ def _checks(one: Ended) -> Iterator[Entry]:
     if given.verifier_report is not None:
         yield _verdict(given.verifier_report)
     if given.style_report is not None:
-        yield _style(given.style_report)
+        style = given.style_report.scores
+        scores = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in style)
+        yield Entry(label="style", text=f"mean {style.mean:.1f} ({scores})")
 
 
 def _proof(proof: Proof) -> Entry:
-    told = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
+    text = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
     mark = {ProofStatus.PROVEN: "yes", ProofStatus.REFUTED: "no"}.get(proof.status, "")
-    return Entry(label="key", text=told, mark=mark)
+    return Entry(label="key", text=text, mark=mark)
 
 
 def _blind(blind: BlindSolution, package: QuestionPackage | None) -> Entry:
     is_key = package is not None and blind.chosen_option == package.question.correct_option
-    told = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
-    return Entry(label="blind answer", markup=told + _markup(blind.reasoning), mark="yes" if is_key else "no")
+    choice = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
+    return Entry(
+        label="blind answer", markup=choice + _markup(blind.reasoning), mark="yes" if is_key else "no"
+    )
 
 
 def _verdict(report: VerifierReport) -> Entry:
-    told = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
-    text = " ".join(part for part in (report.verdict.value, told) if part)
+    fault = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
+    text = " ".join(part for part in (report.verdict.value, fault) if part)
     return Entry(label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no")
-
-
-def _style(report: StyleReport) -> Entry:
-    scores = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in report.scores)
-    return Entry(label="style", text=f"mean {report.scores.mean:.1f} ({scores})")
 
 
 def _attempts(result: SlotResult) -> Iterator[Entry]:

@@ -43,12 +43,12 @@ def server_page() -> str:
 def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, object]) -> bytes:
     """The rows and decisions of the sets, and what the page has to know of the server."""
     found = list(sets)
-    told = {
+    titles = {
         one.key: {"title": one.title, "editable": one.editable, "versioned": one.versioned} for one in found
     }
     parts = {
         **{name: json.dumps(value, ensure_ascii=False).encode() for name, value in settings.items()},
-        "sets": json.dumps(told, ensure_ascii=False).encode(),
+        "sets": json.dumps(titles, ensure_ascii=False).encode(),
         "rows": _ROWS.dump_json([row for one in found for row in one.rows]),
         "reviews": reviews_json(found, reviews),
     }
@@ -77,7 +77,11 @@ def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
     data["pictures"] = _pictures(found, details)
     data["agreement"] = json.loads(agreement_json(found, reviews))
     files = {name: content.decode() for name, content in static_files().items()}
-    inside = f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = text.translate(
+        {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+    )  # no end of the script
+    inside = f'<script type="application/json" id="data">{text}</script>\n'
     scripts = "".join(f"<script>{files[name]}</script>\n" for name in SCRIPTS)
     policy = POLICY.format(
         scripts=" ".join(_hash(files[name]) for name in SCRIPTS),
@@ -92,12 +96,6 @@ def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
 def _page(head: str, late: str, end: str = "") -> str:
     text = (STATIC / "page.html").read_text(encoding="utf-8")
     return text.replace("<!--head-->", head + late).replace("<!--end-->", end)
-
-
-def _embedded(data: object) -> str:
-    """JSON that cannot end the script element that it is in."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
 
 def _hash(text: str) -> str:

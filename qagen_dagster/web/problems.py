@@ -9,7 +9,6 @@ from functools import cached_property
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.problems.bank import FILES, items_of
 from qagen_dagster.loop.problems.plan import picture_key
-from qagen_dagster.loop.review import random_order
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
 from qagen_dagster.publishing.problems.formats import html
@@ -35,6 +34,7 @@ from qagen_dagster.web.review_set import (
     Section,
     SetSource,
     calls_of,
+    places_of,
     total,
 )
 
@@ -68,7 +68,8 @@ class ProblemItems(ReviewSet):
         self._space, self._bank = space, bank
 
     def make_rows(self) -> Iterator[Row]:
-        return (self._row(key, one) for key, one in self._made.items())
+        places = places_of([key for key, one in self._made.items() if one.record.end is ProblemEnd.ACCEPTED])
+        return (self._row(key, one, places.get(key)) for key, one in self._made.items())
 
     def detail(self, key: str) -> Detail:
         self.find(key)
@@ -100,8 +101,17 @@ class ProblemItems(ReviewSet):
         found: dict[str, Made] = {}
         for record in self._bank.problems:
             for item in items_of(record):
-                tasks = tuple(self._stored(record, one) for one in record.tasks if _is_of(one, item))
-                found.setdefault(item.content_id, Made(record, item, tasks))
+                tasks = (
+                    one
+                    for one in record.tasks
+                    if (
+                        one.task.stage in _OF_ORIGINAL
+                        if item.made == ORIGINAL
+                        else one.task.made == item.made
+                    )
+                )
+                stored = tuple(self._stored(record, one) for one in tasks)
+                found.setdefault(item.content_id, Made(record, item, stored))
         return found
 
     def _stored(self, record: ProblemRecord, task: TaskResult) -> TaskResult:
@@ -109,14 +119,11 @@ class ProblemItems(ReviewSet):
         key = TaskResult.key(self._bank.name, record.id, task.task.key, task.fingerprint)
         return self._space.store.find_valid(key, TaskResult) or task
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        judged = [key for key, one in self._made.items() if one.record.end is ProblemEnd.ACCEPTED]
-        return {key: number for number, key in enumerate(random_order(judged), 1)}
-
-    def _row(self, key: str, one: Made) -> Row:
+    def _row(self, key: str, one: Made, place: int | None) -> Row:
         record, item = one.record, one.item
-        why = _why(one)
+        why = "" if record.end is ProblemEnd.ACCEPTED else record.end.value  # it is not in the exports
+        if record.withdrawn.keys() & {ORIGINAL, item.made}:
+            why = BY_REVIEWER
         model = next((task.model for task in reversed(one.tasks) if task.model), "")
         return Row(
             id=key,
@@ -129,21 +136,8 @@ class ProblemItems(ReviewSet):
             reason=why,
             model=model,
             usd=total(call.usd for task in one.tasks for call in task.calls),
-            place=self._places.get(key),
+            place=place,
         )
-
-
-def _why(one: Made) -> str:
-    """Why an item is not in the exports; empty if it is."""
-    if one.record.withdrawn.keys() & {ORIGINAL, one.item.made}:
-        return BY_REVIEWER
-    return "" if one.record.end is ProblemEnd.ACCEPTED else one.record.end.value
-
-
-def _is_of(task: TaskResult, item: BankItem) -> bool:
-    if item.made == ORIGINAL:
-        return task.task.stage in _OF_ORIGINAL
-    return task.task.made == item.made
 
 
 def _sections(one: Made) -> Iterator[Section]:
@@ -163,12 +157,12 @@ def _sections(one: Made) -> Iterator[Section]:
 
 
 def _task(task: TaskResult) -> Entry:
-    told = (
+    details = (
         task.detail,
         *map(str, task.breaches),
         *(f"repaired: {one}" for one in task.repaired),
         *task.warnings,
     )
     compiled = () if task.compiled is None else (task.compiled.outcome.value,)
-    text = "; ".join((task.end.value, *(one for one in told if one), *compiled))
+    text = "; ".join((task.end.value, *(one for one in details if one), *compiled))
     return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

@@ -17,7 +17,7 @@ from qagen_dagster.formats.base import PageImage
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
-from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits, random_order
+from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
@@ -44,6 +44,7 @@ from qagen_dagster.web.review_set import (
     ReviewSet,
     Row,
     SetSource,
+    places_of,
 )
 
 CONTEXT = 6  # lines before and after a quote
@@ -275,7 +276,7 @@ class QuestionSet(ReviewSet):
         self._questions = _questions(space, combination)
 
     def make_rows(self) -> Iterator[Row]:
-        places = {key: number for number, key in enumerate(random_order(self._generated()), 1)}
+        places = places_of(self._generated())
         return (self._row(key, one, places.get(key)) for key, one in self._questions.items())
 
     @cached_property
@@ -300,47 +301,40 @@ class QuestionSet(ReviewSet):
         return Asked(self._space, self._combination, key, one, self._documents.get(one.document_id))
 
     def _generated(self) -> set[str]:
-        """The questions before reviewers changed the set."""
-        found = {key for key, one in self._questions.items() if _is_generated(one)}
+        """The questions of the set before reviewers changed it."""
+        found = {
+            key
+            for key, one in self._questions.items()
+            if isinstance(one, PublishedQuestion)
+            or (isinstance(one, RejectedQuestion) and one.rejection_reason in BY_REVIEWERS)
+        }
         decisions = decisions_of(self._space, self.key).values()
         return found - made_by_edits(self._combination, (one for some in decisions for one in some))
 
     def _row(self, key: str, one: Question, place: int | None) -> Row:
-        accepted = isinstance(one, PublishedQuestion)
-        made = one.generation_metadata if accepted else None
-        grade = one.grade.grade if accepted and one.grade is not None else None
-        attempt = attempt_of(one)
+        model, grade, attempt = self._generator, "", attempt_of(one)
+        if isinstance(one, PublishedQuestion):
+            outcome, reason, model = ACCEPTED, "", one.generation_metadata.generator_model
+            grade = one.grade.grade.value if one.grade is not None and one.grade.grade is not None else ""
+        elif isinstance(one, RejectedQuestion):
+            outcome, reason = REJECTED, one.rejection_reason.value
+        else:
+            outcome, reason = "retired", one.reason.value
         return Row(
             id=key,
             set_key=self.key,
             document=one.document_id,
-            outcome=_outcome_of(one),
+            outcome=outcome,
             question=one.question,
             answer=one.answer,
             type=one.question_type or "",
-            reason="" if accepted else _reason_of(one),
-            grade="" if grade is None else grade.value,
-            model=self._generator if made is None else made.generator_model,
+            reason=reason,
+            grade=grade,
+            model=model,
             attempt=attempt,
             usd=self._costs.get((one.document_id, attempt)),
             place=place,
         )
-
-
-def _outcome_of(one: Question) -> str:
-    if isinstance(one, PublishedQuestion):
-        return ACCEPTED
-    return REJECTED if isinstance(one, RejectedQuestion) else "retired"
-
-
-def _reason_of(one: RejectedQuestion | RetiredQuestion) -> str:
-    return (one.rejection_reason if isinstance(one, RejectedQuestion) else one.reason).value
-
-
-def _is_generated(one: Question) -> bool:
-    if isinstance(one, RejectedQuestion):
-        return one.rejection_reason in BY_REVIEWERS
-    return isinstance(one, PublishedQuestion)
 
 
 def _costs(space: Workspace, combination: Combination) -> Costs:

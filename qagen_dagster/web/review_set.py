@@ -5,7 +5,7 @@ its own kind of set.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.base import PageImage
+from qagen_dagster.loop.review import random_order
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
 from qagen_dagster.records.run import CallSummary
@@ -174,6 +175,11 @@ def calls_of(summaries: Iterable[tuple[str, CallSummary]]) -> tuple[Call, ...]:
         Call(stage=stage, **{name: getattr(one, name) for name in Call.model_fields if name != "stage"})
         for stage, one in summaries
     )
+
+
+def places_of(keys: Collection[str]) -> dict[str, int]:
+    """The place of each question in the random order of its set, from 1."""
+    return {key: place for place, key in enumerate(random_order(keys), 1)}
 
 
 def total(prices: Iterable[float | None]) -> float | None:

@@ -123,10 +123,9 @@ class ReviewServer:
         else:
             try:
                 response = self._answer(request)
-            except ConfigError as error:
-                response = _error(str(error), 400)
             except QagenError as error:
-                response = _error(str(error), 404)
+                status = 400 if isinstance(error, ConfigError) else 404
+                response = JSONResponse({"error": str(error)}, status)
         response.headers.update(_HEADERS)
         return response
 
@@ -256,9 +255,5 @@ def _json(text: str | bytes) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _error(message: str, status: int) -> Response:
-    return JSONResponse({"error": message}, status)
-
-
 def _missing() -> Response:
-    return _error("there is no such page", 404)
+    return JSONResponse({"error": "there is no such page"}, 404)

@@ -266,7 +266,7 @@ def exam_profile(**more: str) -> Profile:
 
 def test_exam_roles_have_stand_ins() -> None:
     def played(profile: Profile) -> list[str]:
-        return [spec.model for role in EXAM_ROLES if (spec := profile.exam_spec(role))]
+        return [spec.model for role in EXAM_ROLES if (spec := profile.spec_or_fallback(role))]
 
     assert played(exam_profile()) == ["a", "a", "b", "b"]
     assert played(exam_profile(judge="j")) == ["a", "a", "b", "j"]
@@ -276,9 +276,9 @@ def test_exam_roles_have_stand_ins() -> None:
 
 def test_a_specialised_model_stands_in_for_nobody() -> None:
     found = load_profile("dry_run", cloze.PROFILE.parent)
-    assert [found.exam_spec(role) for role in EXAM_ROLES] == [None] * 4
+    assert [found.spec_or_fallback(role) for role in EXAM_ROLES] == [None] * 4
     embedded = load_profile("embedded", None)
-    assert [spec.model for role in EXAM_ROLES if (spec := embedded.exam_spec(role))] == [
+    assert [spec.model for role in EXAM_ROLES if (spec := embedded.spec_or_fallback(role))] == [
         "exam-designer",
         "exam-implementer",
         "exam-verifier",

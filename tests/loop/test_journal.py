@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ResumeError
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.state import Compared, Exhausted, GenerationFailed
 from qagen_dagster.store import Store
 
@@ -20,36 +20,36 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_events_come_back_as_they_were(store: Store) -> None:
-    journal = open_journal(store, "j.json", "w")
+    journal = DocumentJournal(store, "j.json", "w")
     assert journal.events == ()
     journal.append(FIRST)
     journal.append(SECOND)
     assert journal.events == (FIRST, SECOND)
-    assert open_journal(store, "j.json", "w").events == (FIRST, SECOND)
+    assert DocumentJournal(store, "j.json", "w").events == (FIRST, SECOND)
 
 
 def test_each_event_is_durable_when_append_returns(store: Store) -> None:
-    journal = open_journal(store, "j.json", "w")
+    journal = DocumentJournal(store, "j.json", "w")
     for count in range(1, 4):
         journal.append(Compared(duplicate_of=None))
-        assert len(open_journal(store, "j.json", "w").events) == count
+        assert len(DocumentJournal(store, "j.json", "w").events) == count
 
 
 def test_comparisons_of_earlier_versions_still_read(store: Store) -> None:
     old = b'{"work": "w", "events": [{"kind": "compared", "duplicate_of": 0, "detail": "same", "calls": []}]}'
     store.write_bytes("j.json", old)
-    assert open_journal(store, "j.json", "w").events == (Compared(duplicate_of=0, detail="same"),)
+    assert DocumentJournal(store, "j.json", "w").events == (Compared(duplicate_of=0, detail="same"),)
 
 
 def test_a_new_journal_is_not_written_before_something_happened(store: Store) -> None:
-    open_journal(store, "j.json", "w")
+    DocumentJournal(store, "j.json", "w")
     assert not store.exists("j.json")
 
 
 def test_a_journal_of_other_work_is_refused_by_name(store: Store) -> None:
-    open_journal(store, "j.json", "w").append(FIRST)
+    DocumentJournal(store, "j.json", "w").append(FIRST)
     with pytest.raises(ResumeError, match=r"j\.json belongs to other work \(w, not v\)"):
-        open_journal(store, "j.json", "v")
+        DocumentJournal(store, "j.json", "v")
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"work": "w", "events": [{"kind": "unheard of"}]}', b"[]"])
@@ -57,10 +57,10 @@ def test_a_damaged_journal_is_set_aside_and_begun_again(
     store: Store, data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.write_bytes("j.json", data)
-    journal = open_journal(store, "j.json", "w")
+    journal = DocumentJournal(store, "j.json", "w")
     assert (journal.events, journal.damaged, store.get("j.json")) == ((), True, data)
     journal.append(FIRST)
-    again = open_journal(store, "j.json", "w")
+    again = DocumentJournal(store, "j.json", "w")
     assert (again.events, again.damaged) == ((FIRST,), False)
     assert store.get("j.json.damaged") == data
     (line,) = caplog.messages
@@ -70,12 +70,12 @@ def test_a_damaged_journal_is_set_aside_and_begun_again(
 
 def test_steps_that_malformed_replies_failed_are_written_once_another_step_follows(store: Store) -> None:
     malformed = GenerationFailed(reason="malformed: no choices")
-    journal = open_journal(store, "j.json", "w")
+    journal = DocumentJournal(store, "j.json", "w")
     for event in (FIRST, malformed, malformed):
         journal.append(event)
-    assert open_journal(store, "j.json", "w").events == (FIRST,)
+    assert DocumentJournal(store, "j.json", "w").events == (FIRST,)
     journal.append(SECOND)
-    assert open_journal(store, "j.json", "w").events == (FIRST, malformed, malformed, SECOND)
+    assert DocumentJournal(store, "j.json", "w").events == (FIRST, malformed, malformed, SECOND)
 
 
 def test_a_journal_of_an_earlier_version_may_end_with_such_steps(store: Store) -> None:
@@ -84,10 +84,10 @@ def test_a_journal_of_an_earlier_version_may_end_with_such_steps(store: Store) -
     ]
     unheard = {"kind": "judged", "verdict": None, "failure": "comparison: malformed: no choices"}
     store.write_bytes("j.json", json.dumps({"work": "w", "events": [*events, unheard]}).encode())
-    journal = open_journal(store, "j.json", "w")
+    journal = DocumentJournal(store, "j.json", "w")
     assert [event.kind for event in journal.events] == ["generation_failed"]
     journal.append(SECOND)
-    assert [event.kind for event in open_journal(store, "j.json", "w").events] == [
+    assert [event.kind for event in DocumentJournal(store, "j.json", "w").events] == [
         "generation_failed",
         "exhausted",
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qagen_dagster.loop.questions.combination_run import CombinationRun, Progress, ShardOutcome
+from qagen_dagster.loop.parallel import WorkOutcome
+from qagen_dagster.loop.questions.combination_run import CombinationRun, Progress
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.plan import CombinationPlan
 from qagen_dagster.loop.workspace import Workspace
@@ -17,7 +18,7 @@ def run_shard(
     run_id: str,
     progress: Progress | None = None,
     spending_id: str | None = None,
-) -> ShardOutcome:
+) -> WorkOutcome[str]:
     """Work on the named documents. The budget is that of `spending_id`, or that of the run."""
     pool = DocumentPool(space.settings.document_workers)
     run = CombinationRun(space, planned, tuple(names), run_id, spending_id or run_id, pool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field
 
@@ -87,9 +88,7 @@ def answer_from_excerpts(
         tools=(),
         terminals=(
             Terminal(
-                "submit_document_answer",
-                SubmittedAnswer,
-                _Check(frozenset(one.number for one in excerpts)),
+                "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
             ),
         ),
         limits=Limits(max_turns=4),
@@ -133,20 +132,15 @@ def _thinking(run: AgentRun) -> str | None:
     return "\n\n".join(filter(None, parts)) or None
 
 
-@dataclass(frozen=True)
-class _Check:
+def _check(shown: set[int], result: Record) -> None:
     """Refuses a submission without an answer, or one that cites excerpts which were not shown."""
-
-    shown: frozenset[int]
-
-    def __call__(self, result: Record) -> None:
-        submitted = SubmittedAnswer.model_validate(result)
-        strangers = sorted(set(submitted.chunks) - self.shown)
-        if strangers:
-            raise ToolError(
-                f"chunks: there is no excerpt {strangers[0]}; shown were {', '.join(map(str, sorted(self.shown)))}."
-            )
-        if not submitted.answer.strip():
-            raise ToolError(
-                "answer is empty: give it, or say what the excerpts do not tell (answerable = false)."
-            )
+    submitted = SubmittedAnswer.model_validate(result)
+    strangers = sorted(set(submitted.chunks) - shown)
+    if strangers:
+        raise ToolError(
+            f"chunks: there is no excerpt {strangers[0]}; shown were {', '.join(map(str, sorted(shown)))}."
+        )
+    if not submitted.answer.strip():
+        raise ToolError(
+            "answer is empty: give it, or say what the excerpts do not tell (answerable = false)."
+        )

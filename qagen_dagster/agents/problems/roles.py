@@ -23,7 +23,7 @@ from qagen_dagster.records.problems.item import (
 )
 from qagen_dagster.toolkit.excerpt import block, fence
 
-FALLBACK = QuestionKind.MCQ_SC  # whose scanner's prompt is used for unknown kinds
+FALLBACK = QuestionKind.MCQ_SC  # unknown kinds use the scanner's prompt of this kind
 _NONE = "(none)"
 _PROMPTS = {
     Role.CLASSIFIER: "classify",
@@ -65,14 +65,8 @@ def classify(asking: Asking[ClassificationResult], text: str) -> Reply[Classific
     """Classify a problem from its picture or from `text`. Raises ModelError."""
     pictured = bool(asking.pictures)
     values = {"input": input_word(pictured=pictured), "problem": material("problem", text, pictured=pictured)}
-    return ask(
-        Role.CLASSIFIER,
-        role_prompt(Role.CLASSIFIER),
-        "submit_classification",
-        ClassificationResult,
-        asking,
-        values,
-    )
+    prompt = role_prompt(Role.CLASSIFIER)
+    return ask(Role.CLASSIFIER, prompt, "submit_classification", ClassificationResult, asking, values)
 
 
 def scan(
@@ -157,9 +151,8 @@ def combine(
         "style": " ".join(style.split()) or "not named",
         "earlier": numbered("variant", earlier),
     }
-    return ask(
-        Role.VARIANT, variant_prompt(VariantKind.MULTI), "submit_variant", VariantResult, asking, values
-    )
+    prompt = variant_prompt(VariantKind.MULTI)
+    return ask(Role.VARIANT, prompt, "submit_variant", VariantResult, asking, values)
 
 
 def convert(

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.runner import AgentRun, call_summaries, raw_text, readable, run_agent
+from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
@@ -169,19 +169,8 @@ def ask(
         run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
     )
     calls = call_summaries(run, role, model.spec, asking.account, 1)
-    return _reply(run, kind, asking.shape, strikes, prompt.name, calls)
-
-
-def _reply(
-    run: AgentRun,
-    kind: type[ResultT],
-    shape: int,
-    strikes: _Strikes,
-    prompt: str,
-    calls: tuple[CallSummary, ...],
-) -> Reply[ResultT]:
     last = strikes.last if isinstance(strikes.last, kind) else None
-    end, result, detail, breaches = _end(run.end, kind, shape, last)
+    end, result, detail, breaches = _end(run.end, kind, asking.shape, last)
     done = end is TaskEnd.DONE
     return Reply(
         end=end,
@@ -190,7 +179,7 @@ def _reply(
         breaches=breaches,
         repaired=strikes.breaches if done else (),
         compiled=strikes.compiled if done else None,
-        prompt=prompt,
+        prompt=prompt.name,
         raw=raw_text(run),
         calls=calls,
     )
@@ -199,14 +188,15 @@ def _reply(
 def _end(
     end: Finish | GiveUp, kind: type[ResultT], shape: int, last: ResultT | None
 ) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
+    """How the task ended, its result, a detail, and the properties that the result lacks."""
     if isinstance(end, GiveUp):
-        said = f"{end.reason.value}: {end.detail}"
+        detail = f"{end.reason.value}: {end.detail}"
         if end.reason in _SHAPELESS:
-            return TaskEnd.REJECTED, last, said, (Breach(property=shape, detail=said),)
-        return TaskEnd.FAILED, None, said, ()
+            return TaskEnd.REJECTED, last, detail, (Breach(property=shape, detail=detail),)
+        return TaskEnd.FAILED, None, detail, ()
     if isinstance(end.result, Refused):
-        said = "; ".join(str(one) for one in end.result.breaches)
-        return TaskEnd.REJECTED, last, said, end.result.breaches
+        detail = "; ".join(str(one) for one in end.result.breaches)
+        return TaskEnd.REJECTED, last, detail, end.result.breaches
     if isinstance(end.result, Unable):
         return TaskEnd.DECLINED, None, " ".join(end.result.reason.split()), ()
     return TaskEnd.DONE, kind.model_validate(end.result), "", ()

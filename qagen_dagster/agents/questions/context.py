@@ -87,11 +87,13 @@ class QAContext:
         return self.opens_whole(spec) and not self.view.long_back_matter
 
     def _own_words(self) -> list[str]:
-        """The document's title and other metadata, one per line."""
+        """The document's title (without one its first words) and other metadata, one per line."""
         document, meta = self.view.document, self.view.document.metadata
+        first_words = " ".join(line.strip() for line in self.view.lines[:60])
+        begins = f"begins: {one_line(first_words, 250)}" if first_words.strip() else ""
         facts = [
             f"file: {one_line(document.source, 200)}",
-            f"title: {one_line(meta.title, 300)}" if meta.title else self._beginning(),
+            f"title: {one_line(meta.title, 300)}" if meta.title else begins,
             f"authors: {one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
             f"date in the file: {one_line(meta.date, 40)}" if meta.date else "",
         ]
@@ -101,11 +103,6 @@ class QAContext:
         for section in shown:
             facts.append(f"{'  ' * section.level}line {section.start_line}: {one_line(section.title, 120)}")
         return facts
-
-    def _beginning(self) -> str:
-        """The first words of the document, for one without a title."""
-        words = " ".join(line.strip() for line in self.view.lines[:60])
-        return f"begins: {one_line(words, 250)}" if words.strip() else ""
 
 
 _SHOWN_REJECTED = 20
@@ -131,6 +128,8 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     """The values of the generator's prompt."""
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
     rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
+    # The newest notes, each once: a corrected submission repeats those of the refused one.
+    notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
     values = context.task_values() | {
         "document_card": context.document_card(),
         "accepted": block(
@@ -148,7 +147,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
             )
         )
         or "(none yet)",
-        "also_seen": block(f"- {note}" for note in _notes(history)) or "(nothing)",
+        "also_seen": block(f"- {note}" for note in notes) or "(nothing)",
     }
     if context.mode is Mode.VISUAL:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
@@ -158,11 +157,6 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         used += [place for evidence in history.rejected_evidence for place in evidence]
         values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
     return values
-
-
-def _notes(history: History) -> list[str]:
-    """The newest notes, each once: a corrected submission repeats those of the refused one."""
-    return list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
 
 
 def _visuals(visuals: Sequence[Visual], history: History) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
@@ -54,7 +55,7 @@ def find_duplicate(
         role=ROLE,
         prompt=prompt(),
         tools=(),
-        terminals=(Terminal("submit_duplicate_verdict", DuplicateVerdict, _Check(len(accepted))),),
+        terminals=(Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted))),),
         limits=Limits(max_turns=4),
     )
     values = {
@@ -72,14 +73,9 @@ def find_duplicate(
     return DuplicateFinding(verdict.duplicate_of - 1, verdict.explanation, calls)
 
 
-@dataclass(frozen=True)
-class _Check:
-    """Refuses the verdict "duplicate" if it does not name one of the listed questions."""
-
-    count: int
-
-    def __call__(self, result: Record) -> None:
-        verdict = DuplicateVerdict.model_validate(result)
-        number = verdict.duplicate_of
-        if verdict.verdict == "duplicate" and (number is None or number > self.count):
-            raise ToolError(f"duplicate_of must be a number from 1 to {self.count}.")
+def _check(count: int, result: Record) -> None:
+    """Refuses the verdict "duplicate" if it does not name one of the `count` listed questions."""
+    verdict = DuplicateVerdict.model_validate(result)
+    number = verdict.duplicate_of
+    if verdict.verdict == "duplicate" and (number is None or number > count):
+        raise ToolError(f"duplicate_of must be a number from 1 to {count}.")

@@ -17,7 +17,6 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fit
 from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUpReason, Limits, Terminal
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions.batch import SubmitAnswers
 from qagen_dagster.records.questions.results import (
@@ -106,7 +105,8 @@ def answer_blind(context: QAContext, model: Model, question: str, attempt: int) 
     if not isinstance(run.end, Finish):
         return BlindFinding(None, f"{run.end.reason.value}: {run.end.detail}", calls)
     looked = any(call.name == "view_page" for call in run.used)
-    return BlindFinding(_blind_answer(run.end.result), "", calls, looked)
+    answer = answer_record(context.mode).model_validate(run.end.result)
+    return BlindFinding(answer, "", calls, looked)
 
 
 def run_blind(
@@ -156,15 +156,54 @@ def judge(
     blind = found.answer
     if blind is None:
         return Judgement(None, found.failure, found.calls)
+    decided = _decided_by_code(candidate, blind, rule, equal, contradiction)
+    if decided is None:
+        return _compare(context, model, candidate, blind, attempt, rule, found.calls)
+    return Judgement(_verdict(candidate, blind, attempt, decided), None, found.calls)
+
+
+def _decided_by_code(
+    candidate: Candidate,
+    blind: BlindAnswer,
+    rule: TypeRule | None,
+    equal: Callable[[str, str], bool],
+    contradiction: Callable[[str, str], str],
+) -> dict[str, object] | None:
+    """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
     if not blind.answerable or not blind.answer.strip():
-        return Judgement(_unanswerable(candidate, blind, attempt), None, found.calls)
+        return {
+            **dict.fromkeys(("matches", "non_trivial", "relevant")),
+            "answerable": False,
+            "unambiguous": blind.unambiguous,
+            "premise_holds": blind.premise_holds,
+            "explanation": blind.note or "the validator found no answer in the document",
+        }
     fault = "" if candidate.computation else contradiction(candidate.answer, blind.answer)
     if fault:
-        return Judgement(_contradicted(candidate, blind, attempt, fault), None, found.calls)
+        return {
+            **dict.fromkeys(("supported", "self_contained", "non_trivial", "relevant")),
+            "answerable": True,
+            "matches": False,
+            "unambiguous": blind.unambiguous,
+            "premise_holds": None if blind.note.startswith(BY_READER) else blind.premise_holds,
+            "explanation": f"{BY_CODE}: {fault}",
+        }
     proven = bool(blind.evidence) and not _other_quotes(candidate, blind)
     if rule is None and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
-        return Judgement(_same(candidate, blind, attempt), None, found.calls)
-    return _compare(context, model, candidate, blind, attempt, rule, found.calls)
+        return {
+            **dict.fromkeys(("answerable", *Comparison.model_fields), True),
+            "explanation": "code found the two answers equal and the validator's passages in the evidence, "
+            "and the validator found no fault in the question",
+        }
+    return None
+
+
+def _verdict(
+    candidate: Candidate, blind: BlindAnswer, attempt: int, found: dict[str, object]
+) -> VerdictRecord:
+    """The verdict with what was found: the criteria and the explanation."""
+    about = {"attempt": attempt, "question": candidate.question, "proposed_answer": candidate.answer}
+    return VerdictRecord.model_validate({**about, "blind_answer": blind.answer, **found})
 
 
 def _compare(
@@ -176,7 +215,14 @@ def _compare(
     rule: TypeRule | None,
     calls: tuple[CallSummary, ...],
 ) -> Judgement:
-    spec = _comparer(rule)
+    spec = AgentSpec(
+        name="answer comparer",
+        role=ROLE,
+        prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
+        tools=(),
+        terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
+        limits=Limits(max_turns=4),
+    )
     values = context.task_values() | (rule.values() if rule is not None else {})
     values |= {
         "mode": context.mode.value,
@@ -193,41 +239,15 @@ def _compare(
     if not isinstance(run.end, Finish):
         return Judgement(None, f"comparison: {run.end.reason.value}: {run.end.detail}", calls)
     found = Comparison.model_validate(run.end.result)
-    other = _other_type(found, rule)
-    verdict = VerdictRecord(
-        attempt=attempt,
-        question=candidate.question,
-        proposed_answer=candidate.answer,
-        blind_answer=blind.answer,
-        answerable=True,
-        matches=found.matches,
-        non_trivial=found.non_trivial,
-        unambiguous=found.unambiguous and (blind.unambiguous or found.matches),
-        relevant=found.relevant and not other,
-        supported=found.supported,
-        premise_holds=found.premise_holds and (blind.premise_holds or found.matches),
-        self_contained=found.self_contained,
-        explanation=f"{other}{found.explanation}",
-    )
-    return Judgement(verdict, None, calls)
-
-
-def _comparer(rule: TypeRule | None) -> AgentSpec:
-    return AgentSpec(
-        name="answer comparer",
-        role=ROLE,
-        prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
-        tools=(),
-        terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
-        limits=Limits(max_turns=4),
-    )
-
-
-def _other_type(found: Comparison, rule: TypeRule | None) -> str:
-    """The beginning of the explanation when the question is not of the type that was asked for."""
-    if rule is None or not isinstance(found, TypedComparison) or found.of_type:
-        return ""
-    return f"it is no {rule.name} question: "
+    other = "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.name} question: "
+    judged: dict[str, object] = found.model_dump(exclude={"of_type"}) | {
+        "answerable": True,
+        "unambiguous": found.unambiguous and (blind.unambiguous or found.matches),
+        "relevant": found.relevant and not other,
+        "premise_holds": found.premise_holds and (blind.premise_holds or found.matches),
+        "explanation": f"{other}{found.explanation}",
+    }
+    return Judgement(_verdict(candidate, blind, attempt, judged), None, calls)
 
 
 def _numbered(quotes: list[tuple[str, str]]) -> Block:
@@ -277,12 +297,6 @@ def _finding(blind: BlindAnswer) -> str:
     return f"answerable, {clear}{premise}. {blind.note}".strip()
 
 
-def _blind_answer(result: Record) -> BlindAnswer:
-    if not isinstance(result, BlindAnswer):
-        raise TypeError(f"{type(result).__name__} is no answer")
-    return result
-
-
 def _faultless(blind: BlindAnswer) -> bool:
     """Whether the blind step judged the question by all criteria of the comparison and found no fault."""
     return (
@@ -292,56 +306,6 @@ def _faultless(blind: BlindAnswer) -> bool:
         and blind.self_contained
         and blind.non_trivial
         and blind.relevant
-    )
-
-
-def _same(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:
-    return VerdictRecord(
-        attempt=attempt,
-        question=candidate.question,
-        proposed_answer=candidate.answer,
-        blind_answer=blind.answer,
-        answerable=True,
-        matches=True,
-        non_trivial=True,
-        unambiguous=True,
-        relevant=True,
-        supported=True,
-        premise_holds=True,
-        self_contained=True,
-        explanation="code found the two answers equal and the validator's passages in the evidence, "
-        "and the validator found no fault in the question",
-    )
-
-
-def _contradicted(candidate: Candidate, blind: BlindAnswer, attempt: int, fault: str) -> VerdictRecord:
-    return _same(candidate, blind, attempt).model_copy(
-        update={
-            "matches": False,
-            "unambiguous": blind.unambiguous,
-            "supported": None,
-            "premise_holds": None if blind.note.startswith(BY_READER) else blind.premise_holds,
-            "self_contained": None,
-            "non_trivial": None,
-            "relevant": None,
-            "explanation": f"{BY_CODE}: {fault}",
-        }
-    )
-
-
-def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:
-    return VerdictRecord(
-        attempt=attempt,
-        question=candidate.question,
-        proposed_answer=candidate.answer,
-        blind_answer=blind.answer,
-        answerable=False,
-        matches=None,
-        non_trivial=None,
-        unambiguous=blind.unambiguous,
-        relevant=None,
-        premise_holds=blind.premise_holds,
-        explanation=blind.note or "the validator found no answer in the document",
     )
 
 

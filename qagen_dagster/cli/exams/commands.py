@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +45,14 @@ from qagen_dagster.settings import Settings
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 ROLES = tuple(role.value for role in EXAM_ROLES)
-_FORMATS = [one.name for one in BANK_EXPORTERS]
+_FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
 class PartReport(Record):
-    """One part that was run. Accepted and rejected items are those of the bank, so a duplicate counts as rejected."""
+    """One part that was run. A duplicate, which is not in the bank, counts as rejected."""
 
     part: str
     slots: int
@@ -98,22 +97,22 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
         )
     return ExamReport(
         exam=exam.key,
-        difficulties=tuple(one.value for one in exam.config.difficulties),
-        schemas={one.id: one.title for one in exam.schemas.values()}
-        | {one.part.schema_id: one.schema_title for one in found.sets},
+        difficulties=tuple(difficulty.value for difficulty in exam.config.difficulties),
+        schemas={schema.id: schema.title for schema in exam.schemas.values()}
+        | {part_set.part.schema_id: part_set.schema_title for part_set in found.sets},
         stats=found.stats,
         parts=tuple(parts),
     )
 
 
-def show(console: Console, one: ExamReport, assets: str) -> None:
+def show(console: Console, exam_report: ExamReport, assets: str) -> None:
     """Print a table of schemas and difficulties, then the failed attempts and the cost."""
-    stats = one.stats
+    stats = exam_report.stats
     table = Table(title=f"{escape(stats.name)}: {stats.accepted} accepted items, {stats.rejected} rejected")
-    for name in ("schema", *one.difficulties, "accepted"):
+    for name in ("schema", *exam_report.difficulties, "accepted"):
         table.add_column(name, justify="left" if name == "schema" else "right")
-    for schema, title in one.schemas.items():
-        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in one.difficulties]
+    for schema, title in exam_report.schemas.items():
+        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in exam_report.difficulties]
         every = stats.by_schema.get(schema, Counts())
         table.add_row(f"{schema} {escape(title)}", *map(_share, counts), _share(every))
     console.print(table)
@@ -127,7 +126,7 @@ def show(console: Console, one: ExamReport, assets: str) -> None:
         console.print(f"{stats.attempts} attempts, {stats.calls} model calls, {usd}")
     if stats.accepted:
         console.print(
-            f"items: {assets}/exams/{one.exam}/accepted.jsonl; exports: {assets}/exams/{one.exam}/exports/",
+            f"items: {assets}/exams/{exam_report.exam}/accepted.jsonl; exports: {assets}/exams/{exam_report.exam}/exports/",
             soft_wrap=True,
         )
 
@@ -163,9 +162,9 @@ def run_options(command: Command) -> Command:
         ),
         *(
             click.option(
-                f"--w-{one.value}", type=_SHARE, help=f"Relative weight of {one.value} items [exam.yaml]."
+                f"--w-{level.value}", type=_SHARE, help=f"Relative weight of {level.value} items [exam.yaml]."
             )
-            for one in Difficulty
+            for level in Difficulty
         ),
         click.option(
             "--max-designer-retries",
@@ -187,34 +186,25 @@ def run_options(command: Command) -> Command:
     )
 
 
-@dataclass(frozen=True)
-class RunWishes:
-    """What the command line asks for, in the forms that the loop and the asset graph need."""
+def asset_fields(options: ExamOptions) -> dict[str, Any]:
+    """The options as fields of the assets' configuration. Options that were not given are left out."""
+    wished: dict[str, Any] = {
+        "items": options.n_items,
+        "seed": options.seed,
+        "weights": {key.value: share for key, share in (options.weights or {}).items()} or None,
+        "schema_prefixes": None if options.schema_prefixes is None else list(options.schema_prefixes),
+        "max_designer_retries": options.max_designer_retries,
+        "max_implementer_retries": options.max_implementer_retries,
+        "models": dict(options.models) or None,
+        "replace": options.replace or None,
+    }
+    given = {name: value for name, value in wished.items() if value is not None}
+    return given | asset_config(options.profile, options.run_budget)
 
-    options: ExamOptions
-    force: bool
 
-    @property
-    def replaces_all(self) -> bool:
-        """Whether the run also replaces what parts made that the exam no longer has."""
-        return self.options.replace and not self.options.schema_prefixes
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Fields of the assets' configuration. Options that were not given are left out."""
-        one = self.options
-        wished: dict[str, Any] = {
-            "items": one.n_items,
-            "seed": one.seed,
-            "weights": {key.value: share for key, share in (one.weights or {}).items()} or None,
-            "schema_prefixes": None if one.schema_prefixes is None else list(one.schema_prefixes),
-            "max_designer_retries": one.max_designer_retries,
-            "max_implementer_retries": one.max_implementer_retries,
-            "models": dict(one.models) or None,
-            "replace": one.replace or None,
-        }
-        given = {name: value for name, value in wished.items() if value is not None}
-        return given | asset_config(one.profile, one.run_budget)
+def replaces_all(options: ExamOptions) -> bool:
+    """Whether the run also replaces the items of parts that the exam no longer has."""
+    return options.replace and not options.schema_prefixes
 
 
 @exam.command()
@@ -247,13 +237,18 @@ def run(
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
     options = _options(profile, budget, wished)
-    wishes = RunWishes(options, force)
     chosen = _chosen(exams, exam_key)
+    prefixes = options.schema_prefixes or ("",)
     _check_prefixes(chosen, options.schema_prefixes or ())
-    plans = {one.key: _plans(space, one, options) for one in chosen}  # reports wrong options before any work
+    plans = {  # of the parts to run; reports wrong options before any work
+        exam.key: [
+            plan_part(space, part, options) for part in exam.parts() if part.schema_id.startswith(prefixes)
+        ]
+        for exam in chosen
+    }
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, chosen, plans, wishes, progress)
-    _print([report(space, one) for one in chosen], settings, failures, as_json)
+        failures = _materialize(space, chosen, plans, options, progress, force=force)
+    _print([report(space, exam) for exam in chosen], settings, failures, as_json)
     warn(exams.faults)
     return fail(failures)
 
@@ -265,7 +260,7 @@ def run(
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     """Show items, rejections and cost of each exam."""
     space, exams = Workspace(settings), load_exams(settings.corpora)
-    _print([report(space, one) for one in _chosen(exams, exam_key)], settings, [], as_json)
+    _print([report(space, exam) for exam in _chosen(exams, exam_key)], settings, [], as_json)
     warn(exams.faults)
 
 
@@ -292,19 +287,21 @@ def export(
     """Export an exam's bank to formats of other programs."""
     chosen = _chosen(load_exams(settings.corpora), exam_key)
     if len(chosen) > 1:
-        raise ConfigError(f"name one exam with --exam ({', '.join(one.key for one in chosen)})")
-    (one,) = chosen
-    bank = gather(Workspace(settings), one.key).bank
+        raise ConfigError(f"name one exam with --exam ({', '.join(exam.key for exam in chosen)})")
+    (exam,) = chosen
+    bank = gather(Workspace(settings), exam.key).bank
     if not bank.items:
-        raise StoreError(f"exam {one.key} has no items yet; make them with: qagen exam run --exam {one.key}")
+        raise StoreError(
+            f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
+        )
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
-    for exporter in (one for one in BANK_EXPORTERS if one.name in (formats or _FORMATS)):
+    for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
         for path, data in exporter.export(bank).items():
             write_output(output / path, data)
             written[exporter.name] = str(output / path)
     if as_json:
-        print_json({"exam": one.key, "items": len(bank.items), "files": written})
+        print_json({"exam": exam.key, "items": len(bank.items), "files": written})
         return
     for name, path in written.items():
         echo(f"{name}: {path}")
@@ -319,7 +316,9 @@ def _chosen(exams: Exams, key: str | None) -> list[Exam]:
 
 
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
-    weights = {one: wished[f"w_{one.value}"] for one in Difficulty if wished[f"w_{one.value}"] is not None}
+    weights = {
+        level: wished[f"w_{level.value}"] for level in Difficulty if wished[f"w_{level.value}"] is not None
+    }
     prefixes = tuple(part.strip() for part in ",".join(wished["schema"]).split(",") if part.strip())
     return ExamOptions(
         profile=profile,
@@ -336,36 +335,38 @@ def _options(profile: str | None, budget: Allowance | None, wished: dict[str, An
 
 
 def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
-    schemas = sorted({part.schema_id for one in chosen for part in one.parts()})
+    schemas = sorted({part.schema_id for exam in chosen for part in exam.parts()})
     for prefix in prefixes:
         if not any(schema.startswith(prefix) for schema in schemas):
             raise ConfigError(f"--schema: no schema begins with {prefix!r} (schemas: {', '.join(schemas)})")
-
-
-def _plans(space: Workspace, one: Exam, options: ExamOptions) -> list[PartPlan]:
-    """The parts to run."""
-    prefixes = options.schema_prefixes or ("",)
-    return [plan_part(space, part, options) for part in one.parts() if part.schema_id.startswith(prefixes)]
 
 
 def _materialize(
     space: Workspace,
     chosen: list[Exam],
     plans: dict[str, list[PartPlan]],
-    wishes: RunWishes,
+    options: ExamOptions,
     progress: Progress,
+    *,
+    force: bool,
 ) -> list[str]:
-    due = {
-        key: [plan for plan in parts if _is_due(space, plan, wishes.force)] for key, parts in plans.items()
-    }
+    """Make what is out of date: the schemas, parts and banks of the exams, and the catalog. Returns a line for each failure."""
+    due: dict[str, list[PartPlan]] = {}
     for key, parts in plans.items():
+        due[key] = [plan for plan in parts if (force and plan.slots > 0) or not is_part_current(space, plan)]
         others = sum(plan.others for plan in parts)
         if others:
             progress.note(
                 f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
             )
-    unread = [one.key for one in chosen if not _is_read(space, one)]
-    stale = [one.key for one in chosen if due[one.key] or _is_stale(space, one, wishes)]
+    unread: list[str] = []
+    stale: list[str] = []
+    for exam in chosen:
+        if space.store.get(ItemBank.file_key(exam.key, "schemas.json")) != schema_library(exam):
+            unread.append(exam.key)
+        gone = replaces_all(options) and former_parts(space, exam)
+        if due[exam.key] or not is_bank_current(space, exam.key) or gone:
+            stale.append(exam.key)
     if not unread and not stale:
         progress.note("everything is up to date")
         return []
@@ -375,20 +376,22 @@ def _materialize(
         for key in unread:
             failures += graph.materialize(f"schemas {key}", ("exam_schemas",), key)
         for key in stale:
-            failures += _make_bank(space, graph, key, due[key], wishes)
+            failures += _make_bank(space, graph, key, due[key], options)
         if stale:
             failures += graph.catalog()
     return failures
 
 
-def _make_bank(space: Workspace, graph: Graph, key: str, due: list[PartPlan], wishes: RunWishes) -> list[str]:
-    """Run the parts, then publish. If that fails, the bank and the sets of its parts stay as they were."""
+def _make_bank(
+    space: Workspace, graph: Graph, key: str, due: list[PartPlan], options: ExamOptions
+) -> list[str]:
+    """Run the parts, then publish. If one of these fails, the bank and the sets of its parts stay as they were."""
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
-    failures = ["interrupted"]
+    fields, failures = asset_fields(options), ["interrupted"]
     try:
-        made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=wishes.fields) for plan in due)
+        made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=fields) for plan in due)
         failures = [line for lines in made for line in lines]
-        bank = {"replace": wishes.replaces_all}
+        bank = {"replace": replaces_all(options)}
         failures = failures or graph.make(Product.ITEM_BANK, partition=key, fields=bank)
     finally:
         for name, data in before.items() if failures else ():
@@ -399,22 +402,10 @@ def _make_bank(space: Workspace, graph: Graph, key: str, due: list[PartPlan], wi
     return failures
 
 
-def _is_stale(space: Workspace, one: Exam, wishes: RunWishes) -> bool:
-    return not is_bank_current(space, one.key) or (wishes.replaces_all and bool(former_parts(space, one)))
-
-
-def _is_due(space: Workspace, plan: PartPlan, force: bool) -> bool:
-    return (force and plan.slots > 0) or not is_part_current(space, plan)
-
-
-def _is_read(space: Workspace, one: Exam) -> bool:
-    return space.store.get(ItemBank.file_key(one.key, "schemas.json")) == schema_library(one)
-
-
 def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:
     if as_json:
-        rows = [one.model_dump(mode="json") for one in reports]
+        rows = [exam_report.model_dump(mode="json") for exam_report in reports]
         print_json({"ok": not failures, "failures": failures, "exams": rows})
         return
-    for one in reports:
-        show(Terminal(), one, settings.assets)
+    for exam_report in reports:
+        show(Terminal(), exam_report, settings.assets)

@@ -1,4 +1,6 @@
-"""The options of the commands for physics problems, the request that they become, and how it is carried out: the work with a progress bar, then its results printed or written."""
+"""What the commands for physics problems share: their options, the request that the options make, the work on it with a
+progress bar, and printing or writing the results.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
 from qagen_dagster.loop.problems.properties import output_breaches
-from qagen_dagster.loop.problems.run_set import SetOutcome, failures, gather_record, refusals, run_stages
+from qagen_dagster.loop.problems.run_set import failures, gather_record, refusals, run_stages
 from qagen_dagster.loop.problems.sources import Named, Range, read_file
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
@@ -39,7 +41,7 @@ from qagen_dagster.records.problems.result import ProblemRecord, Stage
 from qagen_dagster.settings import Settings
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path)  # of references: a missing one is a warning, not an error
+FOLDER = click.Path(path_type=Path)  # with references; a missing folder is a warning, not an error
 FORMATS = OneOf(Format)
 
 image_option = click.option(
@@ -86,7 +88,7 @@ def count_option(what: str) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """What the options shared by these commands say. An option that a command does not have keeps its default."""
+    """The values of the options that these commands share. If a command lacks an option, the field keeps its default."""
 
     space: Workspace
     options: ProblemOptions
@@ -154,7 +156,7 @@ def _spread(words: list[str], option: str) -> list[str]:
             open_ = False
             found.append(word)
         elif open_:
-            found += [part for one in word.split(",") if one for part in (option, one)]
+            found += [part for value in word.split(",") if value for part in (option, value)]
         else:
             found.append(word)
     return found
@@ -193,10 +195,10 @@ def carry_out(
         compiler=engine_compiler(),
         references=references,
     )
-    blind = next((fault for one in problems if (fault := vision_fault(plan, one))), "")
+    blind = next((fault for problem in problems if (fault := vision_fault(plan, problem))), "")
     if blind:
         raise ConfigError(blind)
-    ids = [one.id for one in problems]
+    ids = [problem.id for problem in problems]
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
         progress.begin(len(ids))
         progress.say(f"{len(ids)} problems")
@@ -206,51 +208,44 @@ def carry_out(
             progress.done()
 
         outcome = run_stages(space, plan, ids, wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
-    records = tuple(gather_record(space, plan, one) for one in problems)
+    records = tuple(gather_record(space, plan, problem) for problem in problems)
+    stops = [f"{name}: {why}" for name, why in outcome.failed.items()]
+    stops += [f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped]
     errors, warnings = sorted_out(records, everything=everything)
-    return Done(plan, records, (*_stops(outcome), *errors), (*notes, *warnings))
+    return Done(plan, records, (*stops, *errors), (*notes, *warnings))
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
     """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
-    files = sorted({one.source_path.partition("#")[0] for one in problems})
-    return f"files-{fingerprint([str(Path(one).resolve()) for one in files])[:16]}"
+    files = sorted({problem.source_path.partition("#")[0] for problem in problems})
+    return f"files-{fingerprint([str(Path(file).resolve()) for file in files])[:16]}"
 
 
 def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[list[str], list[str]]:
-    """Errors and warnings. For a whole pipeline (`everything`), a task that does not suit a problem is a warning."""
-    refused = {line for one in records for line in refusals(one)} if everything else set[str]()
-    failed = [line for one in records for line in failures(one)]
-    warned = [f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings]
-    return [line for line in failed if line not in refused], [
-        *warned,
-        *(line for line in failed if line in refused),
-    ]
-
-
-def _stops(outcome: SetOutcome) -> list[str]:
-    lines = [f"{name}: {why}" for name, why in outcome.failed.items()]
-    return lines + [
-        f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped
-    ]
+    """The lines of errors and of warnings. With `everything`, a task that does not suit its problem is only a warning."""
+    refused = {line for record in records for line in refusals(record)} if everything else set[str]()
+    failed = [line for record in records for line in failures(record)]
+    warned = [f"{record.id}: {line}" for record in records for task in record.tasks for line in task.warnings]
+    warned += [line for line in failed if line in refused]
+    return [line for line in failed if line not in refused], warned
 
 
 def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
     """Print each line once on stderr; a message that many problems share names only the first. Returns the exit code."""
-    warn(_gathered(" ".join(one.split()) for one in warnings))
-    return fail(_gathered(" ".join(one.split()) for one in errors))
+    warn(_gathered(" ".join(line.split()) for line in warnings))
+    return fail(_gathered(" ".join(line.split()) for line in errors))
 
 
 def _gathered(lines: Iterable[str]) -> Iterator[str]:
-    said: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}  # by message
     for line in dict.fromkeys(lines):
-        of, _, what = line.partition(": ")
-        said.setdefault(what, []).append(of)
-    for what, several in said.items():
+        problem, _, message = line.partition(": ")
+        problems.setdefault(message, []).append(problem)
+    for message, several in problems.items():
         if len(several) >= _MANY:
-            yield f"{several[0]} and {len(several) - 1} more: {what}"
+            yield f"{several[0]} and {len(several) - 1} more: {message}"
         else:
-            yield from (f"{one}: {what}" if what else one for one in several)
+            yield from (f"{problem}: {message}" if message else problem for problem in several)
 
 
 def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
@@ -259,7 +254,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
     if text and output is not None:
         write(output, f"{text}\n".encode())
     if request.as_json:
-        print_json(json_record(done))
+        print_json(json_record(done.records, done.errors, done.warnings))
     elif text and output is None:
         echo(text)
     elif output is not None:
@@ -268,7 +263,9 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
 
 
 def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord, dict[str, Any]]]) -> str:
-    """Rows as JSON, also in the output file: one object for one problem, else a list with the number of each item."""
+    """Rows as JSON, which is written to the output file if there is one. One problem gives an object, several give a list
+    with the number of each item.
+    """
     if len(done.records) == 1 and rows:
         text = as_json_text(rows[0][1])
     else:
@@ -278,14 +275,12 @@ def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord,
     return text
 
 
-def json_record(done: Done) -> dict[str, object]:
-    """The JSON of a command."""
-    return {
-        "ok": not done.errors,
-        "failures": list(done.errors),
-        "warnings": list(done.warnings),
-        "problems": [one.model_dump(mode="json") for one in done.records],
-    }
+def json_record(
+    records: Sequence[ProblemRecord], errors: Sequence[str], warnings: Sequence[str]
+) -> dict[str, object]:
+    """What --json prints."""
+    rows = [record.model_dump(mode="json") for record in records]
+    return {"ok": not errors, "failures": list(errors), "warnings": list(warnings), "problems": rows}
 
 
 def write(output: Path, data: bytes) -> None:

@@ -1,20 +1,20 @@
-"""`qagen process`: the whole pipeline on a file, with its results in a folder."""
+"""`qagen process`: the whole pipeline on a file, with its results in a folder, or on a problem set of the corpora folder."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import OneOf
-from qagen_dagster.cli.output import folder_to_write, print_json
+from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.options import OneOf, asset_config
+from qagen_dagster.cli.output import Terminal, folder_to_write, print_json
 from qagen_dagster.cli.problems.command_runner import (
     FOLDER,
     FORMATS,
-    Done,
     Request,
     SpreadCommand,
     carry_out,
@@ -24,24 +24,30 @@ from qagen_dagster.cli.problems.command_runner import (
     range_option,
     reference_option,
     request_options,
+    sorted_out,
     tell,
     tex_option,
     write_folder,
 )
-from qagen_dagster.cli.problems.sets import process_set
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.bank import (
+    FILES,
     bank_files,
+    changed_sources,
     export_files,
     export_of,
     items_of,
+    keep_sources,
+    open_bank,
+    plan_problem_set,
     told_bank,
 )
 from qagen_dagster.loop.problems.state_machine import Wishes
+from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
-
-_NOTHING = {"alternate": False, "variants": (), "count": 1, "conversions": ()}
 
 
 @click.command(cls=SpreadCommand)
@@ -56,7 +62,7 @@ _NOTHING = {"alternate": False, "variants": (), "count": 1, "conversions": ()}
 @click.option(
     "--variants",
     multiple=True,
-    type=OneOf([one for one in VariantKind if one is not VariantKind.MULTI]),
+    type=OneOf([kind for kind in VariantKind if kind is not VariantKind.MULTI]),
     help="Kinds of variants to make, separated by spaces. Default: none.",
 )
 @count_option("variants of each kind")
@@ -102,9 +108,9 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     """
     if set_key is not None:
         files = request.image or request.tex or request.item_range or request.references
-        if files or _wishes(wished) != _wishes(_NOTHING):
+        if files or _wishes(wished) != Wishes(stages=tuple(Stage)):
             raise ConfigError("--set takes files and tasks from problems.yaml: leave out their options")
-        return process_set(request, set_key, replace=replace)
+        return _process_set(request, set_key, replace=replace)
     if replace:
         raise ConfigError("--replace is for the bank of a problem set (--set)")
     if request.output is None:
@@ -113,8 +119,49 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
     write_folder(request.output, bank_files(bank) | export_files(export_of(bank)))
-    _say(done, bank, request.output, as_json=request.as_json)
+    if request.as_json:
+        print_json(json_record(done.records, done.errors, done.warnings))
+    else:
+        for record in done.records:
+            made = record.detail
+            if record.end is ProblemEnd.ACCEPTED:
+                made = ", ".join(item.made for item in items_of(record))
+            echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}")
+        echo(f"{request.output}: {told_bank(bank)}")
     return tell(done.warnings, done.errors)
+
+
+def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
+    """Run the asset graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
+
+    If the graph fails, nothing is written. With `replace`, the bank loses what it had. Raises ConfigError, before any work,
+    for a set or models that cannot be used.
+    """
+    space, options = request.space, dataclasses.replace(request.options, replace=replace)
+    problem_set = find_problem_set(space.settings.corpora, key)
+    keep_sources(space, problem_set)
+    plan_problem_set(space, problem_set, options)
+    with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
+        progress.begin(2)
+        with open_quietly(space, progress) as graph:
+            chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
+            errors = graph.make(Product.PROBLEMS, partition=key, fields=chosen)
+            unlisted = graph.catalog()
+    output = None if errors else request.output
+    errors += unlisted
+    plan = plan_problem_set(space, problem_set, options)
+    bank = open_bank(space, plan)
+    failed, warnings = sorted_out(bank.problems, everything=True)
+    errors += [*plan.missing, *failed]
+    warnings += changed_sources(space, plan)
+    if output is not None:
+        write_folder(output, bank_files(bank) | export_files(export_of(bank)))
+    if request.as_json:
+        print_json(json_record(bank.problems, errors, warnings))
+    else:
+        where = space.store.path(ProblemBank.file_key(key, FILES[0]))
+        echo(f"{bank.name}: {told_bank(bank)}, see {where}")
+    return tell(warnings, errors)
 
 
 def _wishes(wished: Mapping[str, Any]) -> Wishes:
@@ -125,15 +172,3 @@ def _wishes(wished: Mapping[str, Any]) -> Wishes:
         variants_each=wished["count"],
         conversions=tuple(dict.fromkeys(wished["conversions"])),
     )
-
-
-def _say(done: Done, bank: ProblemBank, output: Path, *, as_json: bool) -> None:
-    if as_json:
-        print_json(json_record(done))
-        return
-    for one in done.records:
-        made = (
-            ", ".join(item.made for item in items_of(one)) if one.end is ProblemEnd.ACCEPTED else one.detail
-        )
-        echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}")
-    echo(f"{output}: {told_bank(bank)}")

@@ -67,8 +67,8 @@ def classify(request: Request) -> int:
       qagen classify -i images/q1.png -o classification.json
     """
     done = carry_out(request, request.problems(), Wishes(stages=(Stage.CLASSIFY,)))
-    found = [(one, one.classification) for one in done.records if one.classification is not None]
-    rows = [(one, made.model_dump(mode="json") | {"flagged": made.flagged}) for one, made in found]
+    found = [(record, record.classification) for record in done.records if record.classification]
+    rows = [(record, made.model_dump(mode="json") | {"flagged": made.flagged}) for record, made in found]
     text = write_rows(request, done, rows)
     if request.as_json:
         echo(text)
@@ -109,7 +109,9 @@ def scan(request: Request, kind: QuestionKind | None) -> int:
     """
     stages = (Stage.SCAN,) if kind else (Stage.CLASSIFY, Stage.SCAN)
     done = carry_out(request, request.problems(kind), Wishes(stages=stages))
-    scanned = [task.scan.latex for one in done.records for task in one.tasks if task.scan and task.end.ok]
+    scanned = [
+        task.scan.latex for record in done.records for task in record.tasks if task.scan and task.end.ok
+    ]
     return give(request, done, scanned)
 
 
@@ -131,7 +133,7 @@ def tikz(request: Request, description: str | None) -> int:
       qagen tikz -d "A block on an incline of 30 degrees, pulled upwards by a force F" -o incline.tex
     """
     done = carry_out(request, _diagram(request, description), Wishes(stages=(Stage.DIAGRAM,)))
-    return give(request, done, [_code(one.tikz) for one in done.records if one.tikz is not None])
+    return give(request, done, [_code(record.tikz) for record in done.records if record.tikz])
 
 
 def _diagram(request: Request, description: str | None) -> tuple[Problem, ...]:
@@ -141,14 +143,14 @@ def _diagram(request: Request, description: str | None) -> tuple[Problem, ...]:
             raise ConfigError("say what to draw: give an image (-i) or a description (-d)")
         return (described(words),)
     found = read_problems(request.space, request.image, tex=False)
-    return tuple(one.model_copy(update={"tex": words}) for one in found) if description else found
+    return tuple(problem.model_copy(update={"tex": words}) for problem in found) if description else found
 
 
 def _code(drawn: TikzResult) -> str:
     """The code, preceded by comments that name the packages and libraries to load."""
-    packages = [one for one in drawn.libraries if one in ("circuitikz", "pgfplots")]
-    libraries = [one for one in drawn.libraries if one not in packages]
-    head = [f"% \\usepackage{{{one}}}" for one in packages]
+    packages = [library for library in drawn.libraries if library in ("circuitikz", "pgfplots")]
+    libraries = [library for library in drawn.libraries if library not in packages]
+    head = [f"% \\usepackage{{{package}}}" for package in packages]
     head += [f"% \\usetikzlibrary{{{','.join(libraries)}}}"] if libraries else []
     return "\n".join((*head, drawn.tikz_code.strip()))
 
@@ -169,10 +171,10 @@ def idea(request: Request) -> int:
       qagen idea -t problem.tex -o ideas.json
     """
     done = carry_out(request, request.problems(), Wishes(stages=(Stage.SCAN, Stage.IDEA)))
-    rows = [(one, one.ideas.model_dump(mode="json")) for one in done.records if one.ideas is not None]
+    rows = [(record, record.ideas.model_dump(mode="json")) for record in done.records if record.ideas]
     text = write_rows(request, done, rows)
     if request.as_json:
-        print_json(json_record(done))
+        print_json(json_record(done.records, done.errors, done.warnings))
     elif request.output is None and rows:
         echo(text)
     return tell(done.warnings, done.errors)
@@ -199,7 +201,7 @@ def alternate(request: Request, ideas_file: Path | None, count: int) -> int:
     if ideas_file is not None:
         problems, stages = _with_ideas(problems, ideas_file), (Stage.SCAN, Stage.IDEA, Stage.ALTERNATE)
     done = carry_out(request, problems, Wishes(stages=stages, alternates=count))
-    return give(request, done, [other.solution for one in done.records for other in one.alternates])
+    return give(request, done, [other.solution for record in done.records for other in record.alternates])
 
 
 def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...]:
@@ -209,19 +211,21 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
     try:
         value = json.loads(read_file(file, MOST_TEX_BYTES))
         if isinstance(value, list):
-            rows = [cast("dict[str, Any]", one) for one in cast("list[object]", value)]
+            rows = [cast("dict[str, Any]", row) for row in cast("list[object]", value)]
             known = {
                 row.pop("item", place): IdeaResult.model_validate(row) for place, row in enumerate(rows, 1)
             }
         else:
-            one = IdeaResult.model_validate(value)
-            known = {problem.index: one for problem in problems}
+            ideas = IdeaResult.model_validate(value)
+            known = {problem.index: ideas for problem in problems}
     except TooLargeError as error:
         raise ConfigError(str(error), file=file) from None
     except (ValueError, ValidationError, AttributeError, RecursionError) as error:
-        said = "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
-        raise ConfigError(said, file=file) from None
-    return tuple(one.model_copy(update={"ideas": known.get(one.index)}) for one in problems)
+        fault = (
+            "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
+        )
+        raise ConfigError(fault, file=file) from None
+    return tuple(problem.model_copy(update={"ideas": known.get(problem.index)}) for problem in problems)
 
 
 @click.command()
@@ -269,7 +273,7 @@ def variant(request: Request, kind: VariantKind, count: int, contexts: tuple[Pat
     done = carry_out(
         request, problems, Wishes(stages=stages, variants=(kind,), variants_each=count), name=name
     )
-    return give(request, done, [latex for one in done.records for latex in one.variants.values()])
+    return give(request, done, [latex for record in done.records for latex in record.variants.values()])
 
 
 def _combined(request: Request, contexts: tuple[Path, ...], style: str) -> tuple[Problem, ...]:
@@ -279,7 +283,7 @@ def _combined(request: Request, contexts: tuple[Path, ...], style: str) -> tuple
     given = [] if request.tex is None else [(request.tex, request.item_range)]
     files = [*given, *((file, None) for file in contexts)]
     parts = [
-        one.tex for file, wanted in files for one in read_problems(request.space, file, wanted, tex=True)
+        part.tex for file, wanted in files for part in read_problems(request.space, file, wanted, tex=True)
     ]
     if not 2 <= len(parts) <= MOST_PARTS:
         raise ConfigError(
@@ -307,7 +311,7 @@ def convert(request: Request, source: Format, target: Format) -> int:
     """
     if source is target:
         raise ConfigError(f"--from and --to are both {source.value}")
-    problems = tuple(one.model_copy(update={"source_format": source}) for one in request.problems())
+    problems = tuple(problem.model_copy(update={"source_format": source}) for problem in request.problems())
     wishes = Wishes(stages=request.stages(Stage.CONVERT), conversions=(target,))
     done = carry_out(request, problems, wishes)
-    return give(request, done, [latex for one in done.records for latex in one.conversions.values()])
+    return give(request, done, [latex for record in done.records for latex in record.conversions.values()])

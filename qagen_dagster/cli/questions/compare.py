@@ -35,21 +35,21 @@ def compare(settings: Settings, first: str, second: str, as_json: bool) -> None:
     with current_catalog(Workspace(settings).store) as file:
         found = queries.compare(file, first, second)
     if as_json:
-        print_json([one.model_dump(mode="json") for one in found])
+        print_json([comparison.model_dump(mode="json") for comparison in found])
         return
     console = Terminal()
-    for one in found:
-        console.print(_figures(one, first, second))
-        _print_questions(console, first, one.only_in_first)
-        _print_questions(console, second, one.only_in_second)
+    for comparison in found:
+        console.print(_figures(comparison, first, second))
+        _print_questions(console, first, comparison.only_in_first)
+        _print_questions(console, second, comparison.only_in_second)
 
 
-def _figures(one: queries.Comparison, first: str, second: str) -> Table:
-    table = Table(title=escape(one.first.combination))
+def _figures(comparison: queries.Comparison, first: str, second: str) -> Table:
+    table = Table(title=escape(comparison.first.combination))
     table.add_column("")
     for name in (first, second):
         table.add_column(escape(name), overflow="fold")
-    sides = (one.first, one.second)
+    sides = (comparison.first, comparison.second)
     reasons = sorted({reason for side in sides for reason in side.rejected_by_reason})
     rows: list[tuple[str, list[object]]] = [
         ("run", [side.run_id for side in sides]),
@@ -59,9 +59,9 @@ def _figures(one: queries.Comparison, first: str, second: str) -> Table:
         ("version of the set", [side.version for side in sides]),
         ("documents", [side.documents for side in sides]),
         ("accepted", [side.accepted for side in sides]),
-        ("questions in both", [one.in_both, one.in_both]),
-        ("questions in one only", [len(one.only_in_first), len(one.only_in_second)]),
-        ("  of these retired", [_retired(one.only_in_first), _retired(one.only_in_second)]),
+        ("questions in both", [comparison.in_both, comparison.in_both]),
+        ("questions in one only", [len(comparison.only_in_first), len(comparison.only_in_second)]),
+        ("  of these retired", [_retired(comparison.only_in_first), _retired(comparison.only_in_second)]),
         ("rejected", [side.rejected for side in sides]),
         *((f"  {reason}", [side.rejected_by_reason.get(reason, 0) for side in sides]) for reason in reasons),
         ("pass rate", [None if side.pass_rate is None else f"{side.pass_rate:.0%}" for side in sides]),
@@ -74,7 +74,7 @@ def _figures(one: queries.Comparison, first: str, second: str) -> Table:
 
 
 def _retired(questions: Sequence[queries.OneSided]) -> int:
-    return sum(one.reason is not None for one in questions)
+    return sum(question.reason is not None for question in questions)
 
 
 def _cost(side: queries.Side) -> str | None:
@@ -88,12 +88,12 @@ def _cost(side: queries.Side) -> str | None:
 
 def _print_questions(console: Terminal, name: str, questions: Sequence[queries.OneSided]) -> None:
     console.print(f"[bold]only in {escape(name)}: {len(questions)}[/bold]")
-    for one in questions[:SHOWN]:
-        text = f"  {one.question_id}  {one.source_document}: {one.question}"
+    for question in questions[:SHOWN]:
+        text = f"  {question.question_id}  {question.source_document}: {question.question}"
         console.print(escape(text), highlight=False)
-        if one.reason is not None:
-            console.print(escape(f"    retired, {one.reason}: {one.detail}"), highlight=False)
-            for before, now in zip_longest(one.text_before or (), one.text_now or (), fillvalue=""):
+        if question.reason is not None:
+            console.print(escape(f"    retired, {question.reason}: {question.detail}"), highlight=False)
+            for before, now in zip_longest(question.text_before or (), question.text_now or (), fillvalue=""):
                 console.print(escape(f"      before: {before}"), highlight=False)
                 console.print(escape(f"      now:    {now or 'nothing like it'}"), highlight=False)
     if len(questions) > SHOWN:

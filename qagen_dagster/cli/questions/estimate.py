@@ -69,7 +69,8 @@ def estimate(
     )
     for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
-    _read_documents(space, list(dict.fromkeys(one.corpus for one in combinations)), quiet=as_json)
+    corpora = dict.fromkeys(combination.corpus for combination in combinations)
+    _read_documents(space, list(corpora), quiet=as_json)
     found = estimate_run(space, combinations, options)
     warn(space.corpora.faults)
     if as_json:
@@ -107,43 +108,41 @@ def _table(found: Estimate) -> Table:
         "documents\nto do", "model\ncalls", "input\ntokens", "of them\ncached", "output\ntokens", "cost", "time",
     ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
-    for one in found.combinations:
+    for row in found.combinations:
         table.add_row(
-            f"[bold]{slashed(one.combination)}[/bold]", f"{one.to_do} of {one.documents}", *_amounts(one)
+            f"[bold]{slashed(row.combination)}[/bold]", f"{row.to_do} of {row.documents}", *_amounts(row)
         )
         table.add_section()
     if len(found.combinations) > 1:
-        to_do = sum(one.to_do for one in found.combinations)
-        documents = sum(one.documents for one in found.combinations)
+        to_do = sum(row.to_do for row in found.combinations)
+        documents = sum(row.documents for row in found.combinations)
         table.add_row("[bold]total[/bold]", f"{to_do} of {documents}", *_amounts(found.total))
     return table
 
 
-def _amounts(one: Amounts) -> list[str]:
+def _amounts(sums: Amounts) -> list[str]:
+    counts = (sums.calls, sums.input_tokens, sums.cached_tokens, sums.output_tokens)
     return [
-        _lines(one.calls, _count),
-        _lines(one.input_tokens, _count),
-        _lines(one.cached_tokens, _count),
-        _lines(one.output_tokens, _count),
-        _lines(one.usd, money),
-        _lines(one.seconds, _time),
+        *(_lines(count, _count) for count in counts),
+        _lines(sums.usd, money),
+        _lines(sums.seconds, _time),
     ]
 
 
 def _notes(found: Estimate) -> list[str]:
     """What the numbers are computed from. Combinations with the same basis share a line."""
     bases: dict[str, list[CombinationEstimate]] = {}
-    for one in found.combinations:
-        bases.setdefault(one.basis, []).append(one)
+    for row in found.combinations:
+        bases.setdefault(row.basis, []).append(row)
     lines = [
         escape(
-            f"{basis}" if len(bases) == 1 else f"{basis} ({', '.join(one.combination for one in several)})"
+            f"{basis}" if len(bases) == 1 else f"{basis} ({', '.join(row.combination for row in several)})"
         )
         for basis, several in bases.items()
     ]
-    done = sum(one.done for one in found.combinations)
-    begun = sum(one.begun for one in found.combinations)
-    without = sum(one.without_work for one in found.combinations)
+    done = sum(row.done for row in found.combinations)
+    begun = sum(row.begun for row in found.combinations)
+    without = sum(row.without_work for row in found.combinations)
     if done or begun or without:
         lines.append(
             f"Documents: {done} finished, which cost nothing; {begun} started, whose finished steps cost nothing; "
@@ -157,7 +156,7 @@ def _notes(found: Estimate) -> list[str]:
             )
         )
     batches = dict.fromkeys(
-        f"{role.role} ({role.model})" for one in found.combinations for role in one.roles if role.by_batch
+        f"{role.role} ({role.model})" for row in found.combinations for role in row.roles if role.by_batch
     )
     if batches:
         lines.append(
@@ -185,12 +184,12 @@ def _budget(end: BudgetEnd) -> str:
     return f"The budget of {amount}{where} may be too small: by the high forecast it covers {least:,} of {end.of:,} documents."
 
 
-def _lines(one: Range | None, told: Callable[[float], str]) -> str:
-    if one is None:
+def _lines(span: Range | None, shown: Callable[[float], str]) -> str:
+    if span is None:
         return "unknown"
-    if not one.high:
-        return told(0.0)
-    return "\n".join(told(getattr(one, end)) for end in _ENDS)
+    if not span.high:
+        return shown(0.0)
+    return "\n".join(shown(getattr(span, end)) for end in _ENDS)
 
 
 def _count(value: float) -> str:
@@ -205,9 +204,9 @@ def _count(value: float) -> str:
     return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
 
 
-def range_text(one: Range, told: Callable[[float], str]) -> str:
-    """A range on one line."""
-    low, high = told(one.low), told(one.high)
+def range_text(span: Range, shown: Callable[[float], str]) -> str:
+    """A range on one line. `shown` formats its ends."""
+    low, high = shown(span.low), shown(span.high)
     return low if low == high else f"{low} to {high}"
 
 

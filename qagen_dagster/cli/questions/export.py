@@ -33,7 +33,7 @@ ALL = "all"
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice([*(one.name for one in EXPORT_FORMATS), ALL]),
+    type=click.Choice([*(known.name for known in EXPORT_FORMATS), ALL]),
     default=[ALL],
     help="Only this format. Can be repeated. Default: all.",
 )
@@ -62,21 +62,25 @@ def export(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    published = [one for one in combinations if space.store.exists(CorpusGenerationResult.key(one))]
+    published = [
+        combination
+        for combination in combinations
+        if space.store.exists(CorpusGenerationResult.key(combination))
+    ]
     if not published:
         raise StoreError("no matching set is published: `qagen run` makes it")
     chosen = chosen_formats(() if ALL in formats else formats)
-    target, failures, told = Store(output.absolute()), list[str](), list[dict[str, Any]]()
-    for one in published:
+    target, failures, rows = Store(output.absolute()), list[str](), list[dict[str, Any]]()
+    for combination in published:
         try:
-            made = export_set(space, one, chosen)
+            made = export_set(space, combination, chosen)
         except StoreError as error:
             failures.append(str(error))
             continue
-        list(write_exports(target, one.key, made))
-        told += _rows(one.key, made, output)
-        warn(f"{one.key}: no picture of {why}" for why in made.no_picture)
-    _print(told, failures, as_json)
+        list(write_exports(target, combination.key, made))
+        rows += _rows(combination.key, made, output)
+        warn(f"{combination.key}: no picture of {why}" for why in made.no_picture)
+    _print(rows, failures, as_json)
     return fail(failures)
 
 
@@ -84,13 +88,13 @@ def _rows(combination: str, made: SetExports, output: Path) -> list[dict[str, An
     return [
         {
             "combination": combination,
-            "format": one.format,
-            "questions": one.questions,
-            "left_out": list(one.left_out),
-            "folder": str(output / combination / one.format),
-            "files": [str(output / combination / one.format / path) for path in one.files],
+            "format": exported.format,
+            "questions": exported.questions,
+            "left_out": list(exported.left_out),
+            "folder": str(output / combination / exported.format),
+            "files": [str(output / combination / exported.format / path) for path in exported.files],
         }
-        for one in made.exports
+        for exported in made.exports
     ]
 
 

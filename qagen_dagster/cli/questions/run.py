@@ -1,14 +1,18 @@
-"""`qagen run`: materializes the matching combinations on the project's Dagster instance."""
+"""`qagen run`: materializes the matching combinations on the project's Dagster instance, and summarises each of them."""
 
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
+from pydantic import Field
+from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
@@ -22,14 +26,9 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.cli.questions.combination_summary import (
-    CombinationReport,
-    as_table,
-    distinct_questions,
-    report,
-)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.loop.call_totals import unique_prices
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.before_run import refused, why_kept
@@ -39,8 +38,19 @@ from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import CorpusIndex, Outcome
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import Combination, Mode, normalise
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    DocumentEnd,
+    GenerationResult,
+    QAPair,
+    ValidatedSet,
+)
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -134,7 +144,7 @@ def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
     asking = _combinations(found.of(Product.QUESTIONS))
     to_read = found.of(Product.DOCUMENTS)
     probe = in_background(lambda: refused(space, asking, options, work.spending_id))
-    work.announce(one.partition for one in to_read)
+    work.announce(task.partition for task in to_read)
     begun = in_background(lambda: _begin(work, scope, (found, kept), probe))
     failures: list[str] = []
     with open_quietly(space, progress, work) as graph:
@@ -147,8 +157,8 @@ def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
         found, kept = begun.result()
         progress.begin(len(to_read) + len(found.tasks))
         progress.watch(work.document_counts)
-        for one in _combinations(found.due(Product.QUESTIONS)):
-            failures += graph.questions(one, options)
+        for combination in _combinations(found.due(Product.QUESTIONS)):
+            failures += graph.questions(combination, options)
         failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
     return failures + kept
@@ -157,7 +167,7 @@ def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
 def _begin(
     work: Work, scope: Scope, wanted: tuple[OutOfDate, list[str]], probe: Future[list[str]]
 ) -> tuple[OutOfDate, list[str]]:
-    """Begin the work of the runs, unless a paid model is refused. Returns what is wanted then, as `_to_run` does."""
+    """Begin the work of the runs, unless a paid model is refused. Returns what is to run after the parsing, as `_to_run` does."""
     found, kept = wanted
     if probe.result():
         return wanted
@@ -174,69 +184,162 @@ def _to_run(space: Workspace, scope: Scope) -> tuple[OutOfDate, list[str]]:
     if scope.options.replace:
         return found, []
     kept: dict[str, str] = {}
-    for one in _combinations(found.of(Product.QUESTIONS)):
-        why = why_kept(space, one, scope.options)
+    for combination in _combinations(found.of(Product.QUESTIONS)):
+        why = why_kept(space, combination, scope.options)
         if why is not None:
-            kept[one.key] = why
-    rest = (one for one in found.tasks if one.product is not Product.QUESTIONS or one.partition not in kept)
+            kept[combination.key] = why
+    rest = (
+        task for task in found.tasks if task.product is not Product.QUESTIONS or task.partition not in kept
+    )
     return replace(found, tasks=tuple(rest)), [f"{key}: {why}" for key, why in kept.items()]
 
 
 def _combinations(tasks: Iterable[Task]) -> tuple[Combination, ...]:
-    return tuple(Combination.from_key(one.partition) for one in tasks)
+    return tuple(Combination.from_key(task.partition) for task in tasks)
 
 
 def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
     """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations and exports."""
     failures: list[str] = []
+
+    def refresh(task: Task) -> list[str]:
+        fields = refresh_fields(task, scope.options)
+        return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
+
     for task in found.due(Product.GRADING, Product.INDEX):
-        failures += _refresh(graph, task, scope)
+        failures += refresh(task)
     later = (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS, Product.EXPORTS)
     if found.of(*later):  # the new questions decide whether they are out of date
-        now = find_out_of_date(space, replace(scope, force=False))
-        for task in now.due(*later):
-            failures += _refresh(graph, task, scope)
+        for task in find_out_of_date(space, replace(scope, force=False)).due(*later):
+            failures += refresh(task)
     return failures
-
-
-def _refresh(graph: Graph, task: Task, scope: Scope) -> list[str]:
-    fields = refresh_fields(task, scope.options)
-    return graph.make(task.product, partition=task.partition, fields=fields, title=task.name)
 
 
 def _print(space: Workspace, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
     settings, distinct = space.settings, distinct_questions(space, reports)
     if as_json:
-        rows = [one.model_dump(mode="json") for one in reports]
+        rows = [state.model_dump(mode="json") for state in reports]
         totals = {"distinct_questions": distinct}
         print_json({"ok": not failures, "failures": failures, "combinations": rows} | totals)
         return
     console = Terminal()
     console.print(as_table(reports))
-    accepted = sum(one.accepted for one in reports)
+    accepted = sum(state.accepted for state in reports)
     console.print(
         f"{accepted} accepted questions, {distinct} of them distinct, in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
-    console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {_ui(settings)}")
+    usual = settings.assets == load_settings().assets
+    command = "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"
+    console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {command}")
 
 
 def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator[str]:
-    """A line for each of the first files of which no mode can use the text or the pages."""
+    """A line for each of the first files of a corpus that none of its modes can use, and one for the number of the others."""
     modes: dict[str, set[Mode]] = {}
-    for one in combinations:
-        modes.setdefault(one.corpus, set()).add(one.mode)
+    for combination in combinations:
+        modes.setdefault(combination.corpus, set()).add(combination.mode)
     for corpus, asked in modes.items():
         usable = USABLE if Mode.VISUAL in asked else (Outcome.PARSED,)
         known = space.store.exists(CorpusIndex.key(corpus))
-        bad = [one for one in space.entries(corpus) if one.outcome not in usable] if known else []
-        for one in bad[:_NAMED]:
-            yield f"{corpus}/documents/{one.source}: {one.outcome}" + (
-                f", {one.detail}" if one.detail else ""
+        bad = [entry for entry in space.entries(corpus) if entry.outcome not in usable] if known else []
+        for entry in bad[:_NAMED]:
+            yield f"{corpus}/documents/{entry.source}: {entry.outcome}" + (
+                f", {entry.detail}" if entry.detail else ""
             )
         if bad[_NAMED:]:
             yield f"{corpus}: {len(bad) - _NAMED} more documents cannot be used; see: qagen documents --corpus {corpus}"
 
 
-def _ui(settings: Settings) -> str:
-    usual = settings.assets == load_settings().assets
-    return "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"
+class CombinationReport(Record):
+    """The state of one combination, read from the store."""
+
+    combination: str
+    documents: int = 0
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    accepted: int = 0
+    distinct: int = 0  # accepted questions with different words
+    rejected: dict[str, int] = Field(default_factory=dict)
+    model_calls: int = 0
+    usd: float | None = 0.0  # None: the price of some calls is unknown
+    published: str | None = None
+
+
+def report(space: Workspace, combination: Combination) -> CombinationReport:
+    """Read the state of a combination from the store."""
+    store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
+    if store.find_head(made, CandidateSet, CandidateDocument) is None:
+        return CombinationReport(combination=combination.key)
+    validated = store.find_head(questions, ValidatedSet, QAPair)
+    removed = validated.removed if validated else ()
+    asked = asked_questions(space, combination) if validated else []
+    rejected = Counter(question.rejection_reason.value for question in removed)
+    outcomes: Counter[str] = Counter()
+
+    def read() -> Iterator[CallSummary]:
+        for document in store.rows(made, CandidateSet, CandidateDocument):
+            outcomes[document.end.value] += 1
+            if document.result_key is not None:
+                result = store.read(document.result_key, GenerationResult)
+                rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
+                yield from result.calls
+
+    prices = unique_prices(chain(read(), validated.calls if validated else ()))
+    key = CorpusGenerationResult.key(combination)
+    # A budget may have ended the only paid calls: then a sum of 0 means that nothing is known.
+    known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
+    return CombinationReport(
+        combination=combination.key,
+        documents=outcomes.total(),
+        outcomes=dict(outcomes),
+        accepted=len(asked),
+        distinct=len(set(asked)),
+        rejected=dict(rejected.most_common()),
+        model_calls=len(prices),
+        usd=known if known or DocumentEnd.BUDGET_EXHAUSTED.value not in outcomes else None,
+        published=space.store.path(key) if space.store.exists(key) else None,
+    )
+
+
+def asked_questions(space: Workspace, combination: Combination) -> list[str]:
+    """The normalised texts of the accepted questions."""
+    rows = space.store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair)
+    return [normalise(row.question) for row in rows]
+
+
+def distinct_questions(space: Workspace, reports: Sequence[CombinationReport]) -> int:
+    """The number of different questions in all sets together: the textual and the visual set may have a question in common."""
+    combinations = (Combination.from_key(state.combination) for state in reports if state.accepted)
+    return len({text for combination in combinations for text in asked_questions(space, combination)})
+
+
+def as_table(reports: Sequence[CombinationReport]) -> Table:
+    """The reports as a terminal table that fits 80 columns."""
+    table = Table(title="Question sets", show_lines=True)
+    table.add_column("combination", overflow="fold", ratio=1)
+    for name in ("documents", "accepted", "rejected", "calls", "cost"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for state in reports:
+        details = (
+            f"documents by outcome: {_counts(state.outcomes)}\nrejected by reason: {_counts(state.rejected)}"
+        )
+        table.add_row(
+            f"[bold]{state.combination}[/bold]\n[dim]{details}[/dim]",
+            str(state.documents),
+            str(state.accepted),
+            str(sum(state.rejected.values())),
+            str(state.model_calls),
+            _cost(state),
+        )
+    return table
+
+
+def _cost(state: CombinationReport) -> str:
+    """The cost. It is a minimum if a budget ended a candidate, because the results lack the calls for that candidate."""
+    if state.usd is None:
+        return "unknown"
+    least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in state.outcomes else ""
+    return f"{least}${state.usd:.4f}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"

@@ -50,29 +50,29 @@ def questions(
     space = Workspace(settings)
     wanted = Wanted(outcome, document, reason, question_type, text)
     found = (
-        one
+        row
         for combination in space.corpora.combinations(corpus, scenario, mode)
-        for one in listed(space, combination, wanted)
+        for row in listed(space, combination, wanted)
     )
     shown = list(islice(found, limit))
     if as_json:
-        print_json([one.model_dump(mode="json") for one in shown])
+        print_json([row.model_dump(mode="json") for row in shown])
         return
     console = Terminal()
-    for one in shown:
-        _print(console, one)
+    for row in shown:
+        _print(console, row)
     more = sum(1 for _ in found)
     console.print(f"{len(shown) + more} questions" + (f", {more} not listed (--limit)" if more else ""))
 
 
-def _print(console: Terminal, one: ListedQuestion) -> None:
-    place = next((f":{quote.start_line}" for quote in one.evidence if quote.start_line), "")
-    why = "accepted" if one.reason is None else f"rejected: {one.reason.value}"
-    console.print(f"[bold]{one.id}[/bold]  {why}", highlight=False)
-    console.print(f"[dim]{one.combination}  {escape(one.document_id)}{place}[/dim]", highlight=False)
-    console.print(f"  {escape(one.question)}\n  {escape(one.answer)}", highlight=False)
-    if one.detail:
-        console.print(f"  [dim]{escape(one.detail)}[/dim]", highlight=False)
+def _print(console: Terminal, row: ListedQuestion) -> None:
+    place = next((f":{quote.start_line}" for quote in row.evidence if quote.start_line), "")
+    why = "accepted" if row.reason is None else f"rejected: {row.reason.value}"
+    console.print(f"[bold]{row.id}[/bold]  {why}", highlight=False)
+    console.print(f"[dim]{row.combination}  {escape(row.document_id)}{place}[/dim]", highlight=False)
+    console.print(f"  {escape(row.question)}\n  {escape(row.answer)}", highlight=False)
+    if row.detail:
+        console.print(f"  [dim]{escape(row.detail)}[/dim]", highlight=False)
     console.print()
 
 
@@ -104,18 +104,15 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
         return
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
-        where = _lines(place.start_line, place.end_line)
+        where = "no text lines"
+        if place.start_line is not None:
+            several = place.end_line not in (None, place.start_line)
+            where = f"lines {place.start_line}-{place.end_line}" if several else f"line {place.start_line}"
         page = f", page {place.page}" if place.page else ""
         visual = f", {escape(place.visual)}" if place.visual else ""
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
     console.print()
     console.print(_facts(found))
-
-
-def _lines(first: int | None, last: int | None) -> str:
-    if first is None:
-        return "no text lines"
-    return f"line {first}" if last in (None, first) else f"lines {first}-{last}"
 
 
 def _facts(found: queries.QuestionLineage) -> Table:

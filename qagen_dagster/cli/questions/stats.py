@@ -33,15 +33,15 @@ def stats(
     with current_catalog(Store(settings.assets)) as file:
         every = queries.combinations(file)
     chosen = [
-        one
-        for one in every
-        if corpus in (None, one.corpus) and scenario in (None, one.scenario) and mode in (None, one.mode)
+        row
+        for row in every
+        if corpus in (None, row.corpus) and scenario in (None, row.scenario) and mode in (None, row.mode)
     ]
     if not chosen and (every or corpus or scenario or mode):
-        known = ", ".join(one.combination for one in every) or "none"
+        known = ", ".join(row.combination for row in every) or "none"
         raise ConfigError(f"no combination of the catalog matches (there are: {known})")
     if as_json:
-        print_json([one.model_dump(mode="json") for one in chosen])
+        print_json([row.model_dump(mode="json") for row in chosen])
         return
     console = Terminal()
     console.print(_questions(chosen))
@@ -52,12 +52,12 @@ def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
     table = Table(title="Questions", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("combination", "accepted", "pass rate", "rejected by reason"):
         table.add_column(name, overflow="fold")
-    for one in chosen:
+    for row in chosen:
         table.add_row(
-            slashed(one.combination),
-            str(one.accepted),
-            "-" if one.pass_rate is None else f"{one.pass_rate:.0%}",
-            ", ".join(f"{name} {count}" for name, count in one.rejected_by_reason.items()) or "-",
+            slashed(row.combination),
+            str(row.accepted),
+            "-" if row.pass_rate is None else f"{row.pass_rate:.0%}",
+            ", ".join(f"{name} {count}" for name, count in row.rejected_by_reason.items()) or "-",
         )
     return table
 
@@ -77,17 +77,17 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
         "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "per\nquestion",
     ):  # fmt: skip
         table.add_column(name, justify="right")
-    for one in chosen:
-        each = "-" if one.usd is not None and not one.accepted else _exact(one.usd_per_accepted)
-        tokens = "-" if one.tokens_per_accepted is None else f"{one.tokens_per_accepted:,.0f}"
-        unknown = one.unknown_price_share if one.calls else 0.0
+    for row in chosen:
+        each = "-" if row.usd is not None and not row.accepted else _exact(row.usd_per_accepted)
+        tokens = "-" if row.tokens_per_accepted is None else f"{row.tokens_per_accepted:,.0f}"
+        unknown = row.unknown_price_share if row.calls else 0.0
         table.add_row(
-            f"[bold]{slashed(one.combination)}[/bold]",
-            *_spent(one, one.model_seconds),
-            _money(one.usd, unknown) if one.calls else "-",
+            f"[bold]{slashed(row.combination)}[/bold]",
+            *_spent(row, row.model_seconds),
+            _money(row.usd, unknown) if row.calls else "-",
             f"{each}\n{tokens}",
         )
-        for role in one.roles:
+        for role in row.roles:
             unknown = role.unknown_price_calls / role.calls if role.calls else 0.0
             name = f"  {role.role}\n  {escape(role.model)}"
             table.add_row(name, *_spent(role, role.seconds), _money(role.usd, unknown))
@@ -95,12 +95,12 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
     return table
 
 
-def _spent(one: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
+def _spent(spending: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
     return [
-        f"{one.calls:,}",
-        f"{one.input_tokens:,}\n{one.cached_tokens:,}",
-        f"{one.output_tokens:,}\n{one.reasoning_tokens:,}",
-        f"{seconds:,.1f}\n{one.retries:,}",
+        f"{spending.calls:,}",
+        f"{spending.input_tokens:,}\n{spending.cached_tokens:,}",
+        f"{spending.output_tokens:,}\n{spending.reasoning_tokens:,}",
+        f"{seconds:,.1f}\n{spending.retries:,}",
     ]
 
 

@@ -33,11 +33,11 @@ _CROP = RenderOptions(max_pixels=120_000, max_side=420, max_bytes=60_000)
 
 
 def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
-    """Counts by outcome, and a row per document; documents without text come first."""
+    """Counts by outcome, and a row per document. Documents with another outcome than `parsed` come first."""
     outcomes = Counter(document.outcome.value for document in index.documents)
     rows = [
         (d.id, d.format, d.outcome.value, d.page_count, d.line_count, d.detail)
-        for d in sorted(index.documents, key=lambda d: (d.outcome in (Outcome.PARSED,), d.id))
+        for d in sorted(index.documents, key=lambda d: (d.outcome is Outcome.PARSED, d.id))
     ]
     usable = outcomes[Outcome.PARSED.value] + outcomes[Outcome.NO_TEXT.value]
     header = ("document", "format", "outcome", "pages", "lines", "detail")
@@ -73,7 +73,7 @@ def of_manifests(manifests: Sequence[VisualManifest]) -> Metadata:
 def page_crops(
     space: Workspace, corpus: Corpus, manifests: Sequence[VisualManifest], pool: ParserPool
 ) -> Metadata:
-    """Small pictures of a few visuals, so that a person sees whether the boxes fit."""
+    """Small pictures of the first visuals, by which a person can check their boxes."""
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
     chosen: list[tuple[str, Visual]] = []
     for manifest in manifests:

@@ -1,4 +1,4 @@
-"""Assets that evaluate a published set. `question_set` does not run them."""
+"""Assets that evaluate a published set. The job `question_set` does not run them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ from qagen_dagster.records.ids import Combination
 class Stage:
     """What one kind of evaluation runs and shows. Its asset is in the table of products."""
 
-    kinds: set[str]  # as the UI shows them
+    kinds: set[str]  # of the asset, as the UI shows them
     description: str
-    verb: str  # in progress lines
+    verb: str  # what is done with a question, in progress lines: "asked"
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
 

@@ -1,4 +1,4 @@
-"""Checks of the evaluations: a metric that is held to a bound of the scenario, and whether every question has a result."""
+"""Checks of the evaluations: whether a metric is within the bound of the scenario, and whether every question has a result."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN
+from qagen_dagster.defs.check_results import warning_result
 from qagen_dagster.records.corpus import EvaluationOptions
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A check that a metric is not above its bound (`upper`), or not below it."""
+    """A check that a metric is not above its bound, or, without `upper`, not below it. `bound` finds the bound; None is no bound."""
 
     name: str
     description: str
@@ -61,7 +61,7 @@ def check_descriptions(kind: Kind) -> dict[str, str]:
 def evaluation_results(
     asset: str, options: EvaluationOptions, report: EvaluationReport[Any]
 ) -> list[dg.AssetCheckResult]:
-    """Results of a report's two checks. A metric that was not measured is not out of bounds."""
+    """Results of a report's two checks. A metric that was not measured is within its bound."""
     check = _CHECKS[report.kind]
     bound, value = check.bound(options), report.metrics.get(check.metric)
     good = bound is None or value is None or (value <= bound if check.upper else value >= bound)
@@ -70,10 +70,6 @@ def evaluation_results(
     counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
     whole = report.failed == 0 and report.unheard == 0
     return [
-        dg.AssetCheckResult(
-            check_name=check.name, asset_key=asset, passed=good, severity=WARN, metadata=numbers | limit
-        ),
-        dg.AssetCheckResult(
-            check_name="complete", asset_key=asset, passed=whole, severity=WARN, metadata=counts
-        ),
+        warning_result(check.name, good, numbers | limit, asset),
+        warning_result("complete", whole, counts, asset),
     ]

@@ -39,7 +39,7 @@ from qagen_dagster.records.evaluation import (
 )
 
 MOST_RUNS = 20  # earlier runs in the table
-SECONDS = 19  # characters of a time without fractions of a second
+SECONDS = 19  # characters of an ISO 8601 time up to its seconds
 _COLORS = {"bm25": "#b8bcc4", "embedding": "#4f7cac", "fused": "#3d8a5f"}
 _LEVELS = ("document", "evidence")
 
@@ -202,7 +202,7 @@ def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
 
 
 def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMetadataValue:
-    """Questions whose document search does not rank first, the worst first; those it could not search for come before."""
+    """The questions whose document is not ranked first, the worst ranks first. Questions that were not searched come before them."""
     found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))
@@ -220,7 +220,7 @@ def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMeta
 
 
 def _recall_chart(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
-    """Bars of recall among the first results, of documents and of evidence, a colour per ranking."""
+    """A bar chart of recall by target (documents, evidence) and number of results, with a colour for each ranking."""
     groups = [(f"{level}, first {cut}", f"{level}_recall_at_{cut}") for level in _LEVELS for cut in CUTS]
     parts: list[str] = []
     for number, (name, color) in enumerate(_COLORS.items()):

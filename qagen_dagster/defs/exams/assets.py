@@ -50,18 +50,14 @@ class ExamRunConfig(ModelConfig):
         known = {one.value: one for one in Difficulty}
         for name in set(self.weights or {}) - set(known):
             raise ConfigError(f"weights: there is no difficulty {name!r} (there are: {', '.join(known)})")
+        names = ("profile", "seed", "max_designer_retries", "max_implementer_retries", "replace", "refresh")
         return ExamOptions(
-            profile=self.profile,
+            **{name: getattr(self, name) for name in names},
             n_items=self.items,
-            seed=self.seed,
             weights={known[name]: share for name, share in (self.weights or {}).items()} or None,
             schema_prefixes=tuple(self.schema_prefixes) if self.schema_prefixes else None,
-            max_designer_retries=self.max_designer_retries,
-            max_implementer_retries=self.max_implementer_retries,
             models=self.models or {},
             run_budget=self.allowance,
-            replace=self.replace,
-            refresh=self.refresh,
         )
 
 

@@ -1,4 +1,4 @@
-"""What the UI shows of exams: schemas, ideas, items as the exam shows them, which step rejected what, cost."""
+"""What the UI shows of exams: schemas, ideas, typeset items, the number of rejections by step, cost."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from qagen_dagster.records.exams.bank import (
 from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
-_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: pixels wide, letters on a line, pixels a line
+_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: its width in pixels, letters on a line, pixels of a line
 _CARD = "font:15px/1.5 Georgia,serif;color:#222;background:#fff;padding:4px 14px"
 _LIST = "<style>ol{list-style:upper-alpha;padding-left:2em}li{margin:.3em 0}</style>"
 
 
 def of_schemas(exam: Exam) -> Metadata:
-    """What exam.yaml asks for, a row per schema, and what is wrong with schemas that cannot be used."""
+    """The settings of exam.yaml, a row per schema, and the faults of schemas that cannot be used."""
     rows = [
         (one.id, one.title, one.core_move, len(one.contexts), len(one.wrong_paths), one.line)
         for one in exam.schemas.values()
@@ -61,7 +61,7 @@ def of_schemas(exam: Exam) -> Metadata:
 
 
 def of_ideas(plan: PartPlan, found: Sequence[SlotPlan]) -> Metadata:
-    """A row per idea, the designs that could not be used, cost."""
+    """A row per idea, a row per design that could not be used, cost."""
     ideas = [(one.slot, one.plan) for one in found if one.plan is not None]
     rows = [
         (slot, idea.idea_summary, idea.what_is_asked, "; ".join(idea.intended_wrong_paths))
@@ -78,7 +78,7 @@ def of_ideas(plan: PartPlan, found: Sequence[SlotPlan]) -> Metadata:
 
 
 def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Metadata:
-    """Accepted and rejected items, which step rejected what, items as the exam shows them, cost."""
+    """Accepted and rejected items, the number of rejections by step, pictures of typeset items, cost."""
     items = [one.item for one in results if one.item is not None]
     rejected = [one.rejected for one in results if one.rejected is not None]
     ends = Counter(one.end.value for one in results)
@@ -99,7 +99,7 @@ def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Meta
 
 
 def of_bank(exam: Exam, found: Bank) -> Metadata:
-    """Acceptance by schema and difficulty, which step rejected what, items as the exam shows them, files, cost."""
+    """The share of accepted items by schema and difficulty, the number of rejections by step, pictures of typeset items, files, cost."""
     stats = found.stats
     total = stats.accepted + stats.rejected
     outcomes = {"accepted": stats.accepted} | stats.failure_types
@@ -126,9 +126,8 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
     if total:
         shown["acceptance_rate"] = round(stats.accepted / total, 4)
     if "preview.html" in exports:
-        shown["preview"] = path(
-            ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html")
-        )  # a whole path is cut off
+        # The key in the store, because the UI would cut off the whole path.
+        shown["preview"] = path(ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html"))
     return shown
 
 
@@ -143,7 +142,7 @@ def _of_plan(plan: PartPlan) -> Metadata:
 
 
 def _acceptance(exam: Exam, by_part: dict[str, Counts]) -> dg.MarkdownMetadataValue:
-    """A row per schema and a column per difficulty: accepted items of all finished ones."""
+    """A row per schema and a column per difficulty, with the number of accepted items out of the finished ones."""
     difficulties = [one.value for one in exam.config.difficulties]
     rows: list[tuple[str, ...]] = []
     for schema in exam.schemas.values():
@@ -212,7 +211,7 @@ def _cards(items: Sequence[ExamItem]) -> Metadata:
 
 
 def card(item: ExamItem) -> str:
-    """One question as SVG; the browser typesets its MathML without loading anything."""
+    """One question as SVG. The browser typesets its MathML and needs no other file."""
     lines = sum(_height(line) for line in item.question.stem.splitlines())
     lines += sum(_height(option) + 0.25 for option in item.question.options.values())
     height = round(lines * _LINE + 48)
@@ -220,7 +219,7 @@ def card(item: ExamItem) -> str:
 
 
 def _height(text: str) -> float:
-    """Lines that a text takes; tall formulas take more."""
+    """The number of lines that a text takes. Fractions and displayed formulas are taller than a line."""
     displayed = any(mark in text for mark in ("$$", "\\[", "dfrac"))
     tall = 1.2 if displayed else 0.3 if "frac" in text else 0.0
     return max(1, math.ceil(len(text) / _LETTERS)) + tall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN
+from qagen_dagster.defs.check_results import warning_result
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.grading.grade_answers import in_picture
 from qagen_dagster.records.corpus import GradingOptions
@@ -18,32 +18,26 @@ GROUNDING_CHECKS = {
 
 
 def grounding_results(options: GradingOptions, report: GroundingReport) -> list[dg.AssetCheckResult]:
-    """Results of GROUNDING_CHECKS. Without a measured answer there is no grade that could be too low.
+    """Results of GROUNDING_CHECKS. If no answer was measured, `grade` passes.
 
-    A report without a grade, because few answers were measured, is held to what these few give.
+    If too few answers were measured for a grade of the report, `grade` uses the grade that their mean confidence would give.
     """
     grade, minimum = report.overall_grade, options.min_grade
     answers = [answer for document in report.documents for answer in document.answers]
     pictures = sum(in_picture(answer) for answer in answers)
     measurable = len(answers) - pictures
     share = (report.not_measured - pictures) / measurable if measurable else 0.0
-    numbers = {"not_measured": report.not_measured - pictures, "answers": measurable, "in_pictures": pictures}
-    confidence = (
-        {} if report.overall_confidence is None else {"confidence": round(report.overall_confidence, 4)}
-    )
+    numbers = {
+        "not_measured": report.not_measured - pictures,
+        "answers": measurable,
+        "in_pictures": pictures,
+        "share_not_measured": round(share, 4),
+        "maximum": options.max_not_measured,
+    }
+    mean, shown = report.overall_confidence, "none" if grade is None else grade.value
+    good = mean is None or letter(mean).value <= minimum.value
+    confidence = {} if mean is None else {"confidence": round(mean, 4)}
     return [
-        dg.AssetCheckResult(
-            check_name="grade",
-            passed=report.overall_confidence is None
-            or letter(report.overall_confidence).value <= minimum.value,
-            severity=WARN,
-            metadata={"grade": "none" if grade is None else grade.value, "minimum": minimum.value}
-            | confidence,
-        ),
-        dg.AssetCheckResult(
-            check_name="measured",
-            passed=share <= options.max_not_measured,
-            severity=WARN,
-            metadata=numbers | {"share_not_measured": round(share, 4), "maximum": options.max_not_measured},
-        ),
+        warning_result("grade", good, {"grade": shown, "minimum": minimum.value} | confidence),
+        warning_result("measured", share <= options.max_not_measured, numbers),
     ]

@@ -23,12 +23,12 @@ from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
 
-MOST_BARS = 25  # documents in the chart; the least grounded come first
-_PARTS = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured", "#b8bcc4"))
+MOST_BARS = 25  # maximum number of documents in the chart; the least grounded are shown
+_OUTCOMES = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured", "#b8bcc4"))
 
 
 def of_report(space: Workspace, report: GroundingReport) -> Metadata:
-    """Numbers that plot by partition and over time, a chart, a row per document and per ungrounded answer, cost."""
+    """Numbers that the UI plots by partition and over time, charts, a row per document and per ungrounded answer, cost."""
     answers = [(one, answer) for one in report.documents for answer in one.answers]
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
@@ -58,7 +58,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
 
 
 def _decided(report: GroundingReport) -> dg.MarkdownMetadataValue:
-    """The share of answers that was decided, by whom, and the known errors of code."""
+    """How many answers were decided and by whom, and how often such decisions of code are right."""
     return dg.MetadataValue.md(
         "\n".join(f"- {line}" for line in coverage_lines(report.decided, report.error_rates))
     )
@@ -122,21 +122,21 @@ def _why(answer: GradedAnswer) -> str:
 
 
 def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
-    """One bar of all answers, short enough (1,000 characters) that the UI shows it without a click."""
+    """One bar for all answers. Its Markdown has less than INLINE characters, so the UI shows it without a click."""
     counts = (report.grounded, report.ungrounded, report.not_measured)
     parts: list[str] = []
     x = 0
-    for count, (_, color) in zip(counts, _PARTS, strict=True):
+    for count, (_, color) in zip(counts, _OUTCOMES, strict=True):
         width = round(CHART * count / max(1, sum(counts)))
         parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
         x += width
-    words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _PARTS, strict=True))
+    words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _OUTCOMES, strict=True))
     parts.append(f'<text y="36" fill="#555">{words}</text>')
     return dg.MetadataValue.md(chart(words, CHART, 40, parts))
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
-    """A bar of the same length per document: the shares of its answers that are grounded, ungrounded, not measured."""
+    """For each document a bar of the same length, split into the shares of grounded, ungrounded and not measured answers."""
     shown = [one for one in _worst_first(documents) if one.answers][:MOST_BARS]
     parts = _legend()
     for number, one in enumerate(shown):
@@ -149,7 +149,7 @@ def _legend() -> list[str]:
     return [
         f'<rect x="{200 + 110 * number}" y="4" width="12" height="12" fill="{color}"/>'
         f'<text x="{217 + 110 * number}" y="14" fill="#555">{name}</text>'
-        for number, (name, color) in enumerate(_PARTS)
+        for number, (name, color) in enumerate(_OUTCOMES)
     ]
 
 
@@ -158,7 +158,7 @@ def _bar(one: DocumentGrades, y: int) -> list[str]:
     name = one.document_id if len(one.document_id) <= 30 else f"{one.document_id[:29]}\u2026"
     parts = [f'<text x="192" y="{y + 15}" text-anchor="end" fill="#555">{escape(name)}</text>']
     x = 200.0
-    for count, (_, color) in zip(counts, _PARTS, strict=True):
+    for count, (_, color) in zip(counts, _OUTCOMES, strict=True):
         width = 330 * count / max(1, sum(counts))
         if count:
             parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="20" fill="{color}"/>')

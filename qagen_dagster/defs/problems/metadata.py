@@ -36,15 +36,16 @@ from qagen_dagster.records.problems.result import BankItem, ProblemBank, Problem
 from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6
-_WIDE, _LINE, _LETTER = 990, 17, 7.5  # pixels: of a card, of a line, of a letter
-_LEAST, _MOST = 160, 620  # pixels high
+# pixels: the width of a card, the height of a line, the width of a letter
+_WIDE, _LINE, _LETTER = 990, 17, 7.5
+_LEAST, _MOST = 160, 620  # minimum and maximum height of a card in pixels
 _TEXT = "font:13px/1.4 Georgia,serif;color:#222"
 _CODE = "font:11px/1.45 monospace;color:#333;white-space:pre-wrap;overflow-wrap:anywhere;margin:0"
 _COLUMN = "box-sizing:border-box;padding:8px 10px;overflow:hidden;border-left:1px solid #ddd"
 
 
 def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources) -> Metadata:
-    """What problems.yaml asks for, a row per file, a row per problem, pictures as models see them."""
+    """The settings of problems.yaml, a row per file, a row per problem, and thumbnails of pictures."""
     config = problem_set.config
     files = [(one.file, one.problems) for one in found.sources]
     rows = [(one.id, one.source_path, one.input.value, one.kind, one.tex) for one in found.problems]
@@ -66,7 +67,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
 
 
 def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, fresh: int) -> Metadata:
-    """Outcomes of the tasks with a row each, failures, repairs, warnings, items beside their pictures, cost."""
+    """The outcomes of the stage's tasks, failures, repairs, warnings, rendered items, cost. `fresh` problems have new results."""
     tasks = [(one.id, task) for one in bank.problems for task in one.tasks if task.task.stage is stage]
     ends = Counter(task.end.value for _, task in tasks)
     rejected = [(name, task.task.key, task.end.value, task.detail) for name, task in tasks if not task.end.ok]
@@ -74,7 +75,7 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
         (name, task.task.key, "; ".join(map(str, task.repaired))) for name, task in tasks if task.repaired
     ]
     warned = [(name, task.task.key, said) for name, task in tasks for said in task.warnings]
-    rows = [(name, task.task.key, task.end.value, _told(task), task.model) for name, task in tasks]
+    rows = [(name, task.task.key, task.end.value, _in_one_line(task), task.model) for name, task in tasks]
     shown: Metadata = {
         "dagster/row_count": sum(task.end.ok for _, task in tasks),
         "problems_with_new_results": fresh,
@@ -130,9 +131,10 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
 
 
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
-    """One item as SVG: its picture, its LaTeX, its rendering. The browser shows it without loading anything.
+    """One item as SVG with three columns: its picture, its LaTeX, its rendering. The browser needs no other file.
 
-    `picture` and `drawn` are data URIs. Without a picture the other columns are wider; without a rendering, formulas are MathML.
+    `picture` and `drawn` are data URIs. Without a picture there are two wider columns. Without a rendering, the text is shown with
+    MathML.
     """
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
@@ -196,8 +198,8 @@ def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:
     return found
 
 
-def _told(task: TaskResult) -> str:
-    """A result in one line."""
+def _in_one_line(task: TaskResult) -> str:
+    """The result of a task in one line."""
     if task.classification is not None:
         one = task.classification
         return (

@@ -56,7 +56,7 @@ class PlanConfig(ShardConfig, RunOptions):
     def run(
         self, context: dg.OpExecutionContext, work: Work, names: Sequence[str] | None = None
     ) -> CombinationRun:
-        """The work of this run, or only that on `names` if the run was planned in another process."""
+        """The work of this run. If it was planned in another process, the work on the documents `names` only."""
         combination = Combination.from_key(context.partition_key)
         return work.questions(combination, self, context.run_id, spending_id(context.run), names)
 

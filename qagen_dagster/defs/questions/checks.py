@@ -6,7 +6,7 @@ from collections import Counter
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN, failing_result
+from qagen_dagster.defs.check_results import failing_result, warning_result
 from qagen_dagster.loop.questions.publication.publish import Published, broken_evidence
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
@@ -31,7 +31,7 @@ def validated_results(
     questions = validated.questions
     words = Counter(normalise(pair.question) for pair in questions)
     duplicates = [pair.id for pair in questions if words[normalise(pair.question)] > 1]
-    same = [pair.id for pair in questions if _validated_by_itself(pair)]
+    same = [pair.id for pair in questions if _is_validated_by_generator(pair)]
     count = {"questions": len(questions)}
     return [
         failing_result("no_duplicates", duplicates, count),
@@ -49,9 +49,9 @@ def published_results(
     return [failing_result("evidence_in_document", broken, {"questions": len(questions)})]
 
 
-def _validated_by_itself(pair: QAPair) -> bool:
-    made = pair.generation_metadata
-    return made.generator_model.casefold() == made.validator_model.casefold()
+def _is_validated_by_generator(pair: QAPair) -> bool:
+    models = pair.generation_metadata
+    return models.generator_model.casefold() == models.validator_model.casefold()
 
 
 def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResult:
@@ -60,10 +60,6 @@ def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResul
     validated, accepted = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
     minimum = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate
     rate = accepted / validated if validated else None
-    return dg.AssetCheckResult(
-        check_name="pass_rate",
-        passed=rate is None or rate >= minimum,
-        severity=WARN,
-        metadata={"validated": validated, "accepted": accepted, "minimum": minimum}
-        | ({} if rate is None else {"pass_rate": round(rate, 4)}),
-    )
+    numbers = {"validated": validated, "accepted": accepted, "minimum": minimum}
+    measured = {} if rate is None else {"pass_rate": round(rate, 4)}
+    return warning_result("pass_rate", rate is None or rate >= minimum, numbers | measured)

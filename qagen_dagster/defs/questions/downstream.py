@@ -1,4 +1,4 @@
-"""Published sets as inputs of downstream assets: the IO manager that loads them, and what other code locations merge."""
+"""Published sets as inputs of downstream assets: the IO manager that loads them, and the definitions that other code locations merge."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class PublishedSets(dg.ConfigurableIOManager):
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
-        """The asset writes its files itself."""
+        """Does nothing, because the asset writes its files itself."""
 
     def load_input(self, context: dg.InputContext) -> PublishedSet | dict[str, PublishedSet]:
         store = Store(self.assets)
@@ -43,9 +43,9 @@ def build_published_sets(settings: Settings) -> PublishedSets:
 
 
 def upstream(settings: Settings | None = None) -> dg.Definitions:
-    """What another code location merges into its definitions so that its assets can take `corpus_json` as an input.
+    """Definitions to merge into those of another code location, whose assets can then take `corpus_json` as an input.
 
-    These are the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it.
+    They have the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it.
     """
     chosen = settings or load_settings()
     partitions = build_partitions(load_corpora(chosen.corpora))

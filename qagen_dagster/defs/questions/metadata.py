@@ -41,8 +41,9 @@ MAX_CROPS = 4
 def log_documents(
     context: dg.OpExecutionContext, count: int, before: int, total: int
 ) -> Callable[[str, GenerationResult | None], None]:
-    """A progress callback for an op of `count` documents: a line per document of a small op, about ten lines for a large one (each
-    is an event). The lines count all `total` documents; earlier ops have `before`.
+    """A progress callback for an op of `count` documents. It writes about ten lines at most, because each line is an event.
+
+    A line numbers its document among the `total` documents of the run. The ops before this one have `before` documents.
     """
     done = 0
     step = max(1, count // 10)
@@ -60,14 +61,14 @@ def log_documents(
 
 
 def log_comparisons(context: dg.AssetExecutionContext) -> Callable[[int, int], None]:
-    """A progress callback of deduplication. Small sets write no line."""
+    """A progress callback of deduplication, which does not call it for small sets."""
     return lambda done, total: context.log.info(f"compared {done:,} of {total:,} questions")
 
 
 def of_candidates(
     space: Workspace, found: CandidateSet, results: Iterable[GenerationResult], fresh: int
 ) -> Metadata:
-    """Counts, a row per document, accepted and rejected questions, cost. `fresh` documents were worked on in this run."""
+    """Counts, a row per document, accepted and rejected questions, cost. This run worked on `fresh` documents."""
     combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
     accepted: list[QAPair] = []
     rejected: list[RejectedQA] = []
@@ -85,12 +86,11 @@ def of_candidates(
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
         "dagster/row_count": len(accepted),
-        "accepted_before_deduplication": len(
-            accepted
-        ),  # `qagen status` counts after the comparison of documents
+        # Named so because `qagen status` counts after the deduplication across documents.
+        "accepted_before_deduplication": len(accepted),
         "rejected_before_deduplication": len(rejected),
         "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
-        **rejections.told(space, combination, rejected, "rejected"),
+        **rejections.of_rejected(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
         "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
@@ -103,7 +103,7 @@ def of_candidates(
 
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
-    """Counts, the questions, those removed and why, and in visual mode crops of the visuals asked about."""
+    """Counts, the questions, the removed questions with reasons, and in visual mode crops of the visuals that are asked about."""
     combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     shown: Metadata = {
@@ -112,7 +112,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
         "rejected": sum(one.rejected for one in made) + len(validated.removed),
         "questions": _questions(validated.questions),
         "removed": len(validated.removed),
-        **rejections.told(space, combination, validated.removed, "removed"),
+        **rejections.of_rejected(space, combination, validated.removed, "removed"),
         **cost(validated.calls),
     }
     if validated.mode is Mode.VISUAL:
@@ -127,9 +127,8 @@ def of_published(combination: Combination, published: Published) -> Metadata:
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
         **review_of(combination),
-        "folder": CorpusGenerationResult.key(combination).rpartition("/")[
-            0
-        ],  # of the store: longer ones are cut off
+        # The key in the store, because the UI would cut off the whole path.
+        "folder": CorpusGenerationResult.key(combination).rpartition("/")[0],
         "files": ", ".join(name.rpartition("/")[2] for name in published.paths),
         "changed": ", ".join(published.changed) or "none",
     }
@@ -147,7 +146,7 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
             pair.id,
             pair.question,
             pair.answer,
-            ", ".join([rejections.placed(pair.document_id, pair.evidence), *pair.content_refs]),
+            ", ".join([rejections.place_of(pair.document_id, pair.evidence), *pair.content_refs]),
         )
         for pair in pairs
     ]

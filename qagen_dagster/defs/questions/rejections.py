@@ -1,4 +1,4 @@
-"""Why candidates were rejected: a short table, a report that tells each case, and links to the lines of the documents."""
+"""Why candidates were rejected: a short table, a report with a paragraph for each, and links to the lines of the documents."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import Evidence, RejectedQA, RejectionReason
 
-MOST_TOLD = 50  # rejections in the report
-_MOST_LINES, _LINE, _FACT = (
-    12,
-    1_000,
-    600,
-)  # lines under one rejection; characters of a line, and of other texts
+MOST_SHOWN = 50  # maximum number of rejections in the report
+_MOST_LINES = 12  # of a document, under one rejection
+_LINE, _FACT = 1_000, 600  # maximum characters of a line of a document, and of another text
 _HAPPENED = {
     RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
     RejectionReason.DUPLICATE: "The question asks the same as another one",
@@ -40,16 +37,18 @@ _HAPPENED = {
 }
 
 
-def told(space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str) -> Metadata:
-    """The table, and with rejections the report and the links; `verb`, "rejected" or "removed", is in their labels."""
+def of_rejected(
+    space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str
+) -> Metadata:
+    """The table, and if anything was rejected, the report and the links. Their labels contain `verb`: "rejected" or "removed"."""
     ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
     rows = [
-        (name, one.rejection_reason.value, one.question, placed(one.document_id, one.evidence))
+        (name, one.rejection_reason.value, one.question, place_of(one.document_id, one.evidence))
         for name, one in zip(ids, rejected, strict=True)
     ]
     shown: Metadata = {f"{verb}_questions": markdown_table(("id", "reason", "question", "document"), rows)}
     if rejected:
-        numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_TOLD]
+        numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_SHOWN]
         cases = [_case(space, combination, number, name, one) for number, (name, one) in numbered]
         if len(rejected) > len(cases):
             cases.append(f"... and {len(rejected) - len(cases)} more: `qagen questions --outcome rejected`")
@@ -59,7 +58,7 @@ def told(space: Workspace, combination: Combination, rejected: Sequence[Rejected
 
 
 def _case(space: Workspace, combination: Combination, number: int, name: str, one: RejectedQA) -> str:
-    """What happened, what was asked, what the document says."""
+    """One rejection in the report: the reason, the question and its answer, and the lines of the document."""
     parts = [f"**{number}. {name}: {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)"]
     facts = {
         "Asked": one.question,
@@ -72,14 +71,14 @@ def _case(space: Workspace, combination: Combination, number: int, name: str, on
         cell(place.quote, _LINE) for place in one.evidence
     ]
     if said:
-        parts.append(f"**The document says** ({cell(placed(one.document_id, one.evidence))}):")
+        parts.append(f"**The document says** ({cell(place_of(one.document_id, one.evidence))}):")
         parts.append("\n".join(f"> {line}\\" for line in said).removesuffix("\\"))
     parts.append(f"`qagen questions {name}`")
     return "\n\n".join(parts)
 
 
 def _lines(space: Workspace, corpus: str, one: RejectedQA) -> Iterator[str]:
-    """The lines of the quotes with their numbers in bold, and the lines before and after them."""
+    """The lines of the quotes, with their numbers in bold, and the lines directly before and after them."""
     quoted = {
         number
         for place in one.evidence
@@ -101,12 +100,12 @@ def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, Rejected
         file = space.store.local_path(Document.text_key(corpus, one.document_id))
         line = next((place.start_line for place in one.evidence if place.start_line is not None), None)
         if file is not None and line is not None:
-            label = f"{number}. {placed(one.document_id, one.evidence)}"
+            label = f"{number}. {place_of(one.document_id, one.evidence)}"
             links.append(dg.LocalFileCodeReference(file_path=str(file), line_number=line, label=label))
     return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=[*links])} if links else {}
 
 
-def placed(document: str, evidence: Sequence[Evidence]) -> str:
+def place_of(document: str, evidence: Sequence[Evidence]) -> str:
     """The document, and the page and lines of the first evidence."""
     parts = [document]
     for place in evidence[:1]:

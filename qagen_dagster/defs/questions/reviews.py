@@ -1,8 +1,8 @@
-"""The asset that shows how far the review of each published set is, and its check."""
+"""The asset that shows how much of each published set is reviewed, and its check."""
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult, check_specs, warning_result
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions.metadata import review_of
@@ -17,7 +17,7 @@ from qagen_dagster.records.review import ReviewFacts
 CHECKS = {
     "unreviewed_share": "The share of questions on which nobody decided. Warns when it is above `max_unreviewed` of the scenario."
 }
-_LAST = 20  # decisions in the table
+_LAST = 20  # maximum number of decisions in the table; the latest are shown
 
 
 def build_review_decisions(partitions: Partitions) -> dg.AssetsDefinition:
@@ -74,9 +74,5 @@ def _unreviewed(space: Workspace, combination: Combination, facts: ReviewFacts) 
     maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
     share = facts.unreviewed / facts.questions if facts.questions else 0.0
     bound = {} if maximum is None else {"maximum": maximum}
-    return dg.AssetCheckResult(
-        check_name="unreviewed_share",
-        passed=maximum is None or share <= maximum,
-        severity=WARN,
-        metadata={"questions": facts.questions, "unreviewed_share": round(share, 4), **bound},
-    )
+    numbers = {"questions": facts.questions, "unreviewed_share": round(share, 4)}
+    return warning_result("unreviewed_share", maximum is None or share <= maximum, numbers | bound)

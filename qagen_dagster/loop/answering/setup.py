@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from qagen_dagster.answering.answer_from_document import ModelOf, Place
+from qagen_dagster.answering.answer_from_document import Place
 from qagen_dagster.answering.chunk_source import ChunkSource, Indexed
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Role
@@ -132,8 +132,7 @@ def _index(space: Workspace, corpus: str, meter: Meter | None) -> Indexed | None
         opened = open_index(space, corpus, meter)
     except StoreError:
         return None  # never built: texts are embedded when a question about them is asked
-    known = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
-    return Indexed(opened.searcher, known)
+    return Indexed(opened.searcher, opened.index.texts)
 
 
 def _place(
@@ -159,12 +158,11 @@ def _place(
             changes["temperature"] = temperature
         return build_model(spec.model_copy(update=changes), ledger, secret, space.settings.state)
 
-    made: ModelOf = model
     return Place(
         store=store,
         corpus=corpus,
         options=options,
         pool=space.parsers(),
-        model=made,
+        model=model,
         chunks=ChunkSource(embedder, chunking, index),
     )

@@ -26,9 +26,8 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination
 
-_RARELY = (
-    0.1  # share of questions that are compared with those of other documents, before any set was compared
-)
+# share of questions that are compared with those of other documents, before any set was compared
+_RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}

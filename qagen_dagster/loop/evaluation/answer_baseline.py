@@ -28,8 +28,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
     EvaluationRun,
     Progress,
     Session,
+    blank,
     plan_evaluation,
-    question_fields,
     report_fields,
     store_report,
 )
@@ -73,9 +73,8 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
     place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
     evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found)))
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    questions = EvaluationRun(found, evaluator, DocumentEvaluation[BaselineAnswer], progress).run(
-        planned, workers
-    )
+    record = DocumentEvaluation[BaselineAnswer]
+    questions = EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(planned, workers)
     report = AnswerReport(
         **report_fields(found, Kind.ANSWERS),
         fingerprint=planned.fingerprint,
@@ -149,7 +148,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
     index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
-    texts = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    texts = index.texts
     same = (name for name, entry in found.entries.items() if texts.get(name) == entry.text_sha256)
     return dict.fromkeys(same, index.fingerprint)
 
@@ -168,7 +167,7 @@ def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[st
 
 
 class _AnswerEvaluator:
-    """Implements `Evaluator` of `run_questions.py`."""
+    """Answers one question. Called from many threads."""
 
     def __init__(
         self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
@@ -177,12 +176,9 @@ class _AnswerEvaluator:
         self._judge, self._grader = judge, grader
         self._source = lru_cache(_KEPT_SOURCES)(self._read)
 
-    def blank(self, pair: QAPair) -> BaselineAnswer:
-        return BaselineAnswer(**question_fields(pair))
-
     def ask(self, session: Session) -> BaselineAnswer:
         """The answer with its scores."""
-        pair, blank = session.pair, self.blank(session.pair)
+        pair, unanswered = session.pair, blank(BaselineAnswer, session.pair)
         answerer = session.recorded(self._answerer, Role.ANSWERER.value)
 
         def model(_name: str | None, _temperature: float | None) -> Model:
@@ -195,8 +191,8 @@ class _AnswerEvaluator:
                 raise answerer.error
             why = answered.error_message or answered.error.description
             again = {"unheard": answered.error in _AGAIN, "failure": why, "error": answered.error}
-            return blank.model_copy(update=again)
-        scored = blank.model_copy(update=_scores(answered, pair))
+            return unanswered.model_copy(update=again)
+        scored = unanswered.model_copy(update=_scores(answered, pair))
         again = answered.fulltext_error in _AGAIN
         if answered.answerable is False:
             return scored.model_copy(update={"unheard": again})

@@ -15,8 +15,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
     EvaluationRun,
     Progress,
     Session,
+    blank,
     plan_evaluation,
-    question_fields,
     report_fields,
     store_report,
 )
@@ -29,7 +29,6 @@ from qagen_dagster.records.evaluation import (
     DocumentEvaluation,
     Kind,
 )
-from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "2"  # increase if the same responses would give another verdict
 
@@ -71,8 +70,8 @@ def check_closed_book(found: Evaluation, progress: Progress | None = None) -> Cl
         role,
     )
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    work = EvaluationRun(found, evaluator, DocumentEvaluation[ClosedBookAnswer], progress)
-    questions = work.run(planned, workers)
+    record = DocumentEvaluation[ClosedBookAnswer]
+    questions = EvaluationRun(found, evaluator.ask, ClosedBookAnswer, record, progress).run(planned, workers)
     report = ClosedBookReport(
         **report_fields(found, Kind.CLOSED_BOOK),
         fingerprint=planned.fingerprint,
@@ -106,27 +105,24 @@ def _comparer_of(found: Evaluation) -> tuple[str, ModelSpec]:
 
 @dataclass(frozen=True)
 class _ClosedBookEvaluator:
-    """Implements `Evaluator` of `run_questions.py`."""
+    """Asks one question. Called from many threads."""
 
     corpus_context: str
     answerer: Model
     comparer: Model
     role: str
 
-    def blank(self, pair: QAPair) -> ClosedBookAnswer:
-        return ClosedBookAnswer(**question_fields(pair))
-
     def ask(self, session: Session) -> ClosedBookAnswer:
         """The question with the model's guess, and whether the guess is right."""
         pair = session.pair
-        blank = self.blank(pair)
+        unanswered = blank(ClosedBookAnswer, pair)
         guess = closed_book.guess(
             session.recorded(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
         )
         if guess.result is None:
-            return blank.model_copy(update={"failure": guess.failure})
+            return unanswered.model_copy(update={"failure": guess.failure})
         said = guess.result.answer.strip()
-        answered = blank.model_copy(update={"given": said, "confidence": guess.result.confidence})
+        answered = unanswered.model_copy(update={"given": said, "confidence": guess.result.confidence})
         comparer = session.recorded(self.comparer, self.role)
         marked = mark_answer(pair.question, pair.answer, said, comparer, self.role)
         if marked.result is None:

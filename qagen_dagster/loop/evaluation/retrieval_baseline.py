@@ -16,12 +16,12 @@ from qagen_dagster.loop.evaluation.measures import metrics
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     Progress,
-    question_fields,
+    blank,
     report_fields,
     store_report,
 )
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import counter, map_in_parallel
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.records.document import (
     Chunk,
@@ -105,17 +105,15 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
     spec = EmbedderSpec.model_validate(search.index.embedder)
     workers = 1 if spec.local else found.space.settings.document_workers
     finder = _RankFinder(found, search)
-    done: list[str] = []
+    count = counter(progress, len(found.questions))
 
-    def one(number: int) -> RetrievedQuestion:
-        result = finder.ask(found.questions[number])
-        done.append(result.document_id)
-        if progress is not None:
-            progress(len(done), len(found.questions), result.document_id)
+    def one(pair: QAPair) -> RetrievedQuestion:
+        result = finder.ask(pair)
+        count(result.document_id)
         return result
 
     try:
-        questions = tuple(run_in_parallel([()] * len(found.questions), one, workers=workers))
+        questions = tuple(map_in_parallel(one, found.questions, workers=workers))
     finally:
         search.searcher.close()
     report = RetrievalReport(
@@ -136,21 +134,24 @@ class _RankFinder:
 
     def ask(self, pair: QAPair) -> RetrievedQuestion:
         """The ranks of a question's document and evidence in each ranking."""
-        blank = RetrievedQuestion(**question_fields(pair))
+        unsearched = blank(RetrievedQuestion, pair)
         entry = self.found.entries.get(pair.document_id)
         if entry is None or not self.search.holds(entry):
             why = "the search index does not hold this version of the document"
-            return blank.model_copy(update={"failure": why})
+            return unsearched.model_copy(update={"failure": why})
         chunks = self.search.searcher.chunks(pair.document_id)
         if not chunks:
-            return blank.model_copy(update={"failure": "the document has no text that could be found"})
-        holders = holders_of(self.found.text(pair.document_id), pair.evidence, chunks)
+            return unsearched.model_copy(update={"failure": "the document has no text that could be found"})
+        text = self.found.text(pair.document_id)
+        holders = holders_of(text, pair.evidence, chunks)
         try:
             placements = self._places(pair.question, pair.document_id, holders)
-            untitled = without_title(pair.question, self._titles(pair.document_id))
+            document = self.found.document(pair.document_id)
+            title = document.metadata.title if document else None
+            untitled = without_title(pair.question, titles_of(text, title))
             others = self._places(untitled, pair.document_id, holders) if untitled else ()
         except BudgetExhaustedError as error:
-            return blank.model_copy(update={"failure": str(error), "unheard": True})
+            return unsearched.model_copy(update={"failure": str(error), "unheard": True})
         relevant = len(set[int]().union(*holders))
         update = {
             "relevant": relevant,
@@ -158,11 +159,7 @@ class _RankFinder:
             "untitled": untitled,
             "untitled_placements": others,
         }
-        return blank.model_copy(update=update)
-
-    def _titles(self, document_id: str) -> list[str]:
-        document = self.found.document(document_id)
-        return titles_of(self.found.text(document_id), document.metadata.title if document else None)
+        return unsearched.model_copy(update=update)
 
     def _places(self, question: str, document_id: str, holders: Sequence[set[int]]) -> tuple[Placement, ...]:
         return tuple(self._place(question, ranking, document_id, holders) for ranking in Ranking)

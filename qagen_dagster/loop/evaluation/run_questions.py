@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.configuration.profiles import Profile
@@ -19,11 +19,10 @@ from qagen_dagster.errors import (
     BudgetExhaustedError,
     MalformedResponseError,
     ModelError,
-    PermanentModelError,
     StoreError,
 )
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
@@ -40,6 +39,7 @@ from qagen_dagster.store import Store
 PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"
 
 ReportT = TypeVar("ReportT", bound=EvaluationReport[Any])
+QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 
 
 @dataclass(frozen=True)
@@ -155,14 +155,9 @@ def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence
     return EvaluationPlan(tuple(documents))
 
 
-def question_fields(pair: QAPair) -> dict[str, Any]:
-    """The fields of an EvaluatedQuestion that come from the published question."""
-    return {
-        "question_id": pair.id,
-        "document_id": pair.document_id,
-        "question": pair.question,
-        "answer": pair.answer,
-    }
+def blank(kind: type[QuestionT], pair: QAPair) -> QuestionT:
+    """A published question without a result."""
+    return kind(question_id=pair.id, document_id=pair.document_id, question=pair.question, answer=pair.answer)
 
 
 def report_fields(found: Evaluation, kind: Kind) -> dict[str, Any]:
@@ -207,8 +202,6 @@ def report_version(report: EvaluationReport[Any]) -> str:
 
 MAX_FAILURES = 5  # questions in a row without a response; then the models are at fault, not the questions
 
-QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
-ResultT = TypeVar("ResultT", bound=EvaluatedQuestion, covariant=True)
 Progress = Callable[[int, int, str], None]  # questions done, all questions, id of the last document
 
 
@@ -259,29 +252,22 @@ class Session:
         )
 
 
-class Evaluator(Protocol[ResultT]):
-    """Evaluates one question. Called from many threads."""
-
-    def blank(self, pair: QAPair) -> ResultT:
-        """The question without a result."""
-        ...
-
-    def ask(self, session: Session) -> ResultT:
-        """The question with its result. Raises ModelError if no model is available."""
-        ...
-
-
 @dataclass
 class EvaluationRun(Generic[QuestionT]):
-    """One evaluation in progress."""
+    """One evaluation in progress.
+
+    Attributes:
+        ask: evaluates one question. It is called from many threads, and raises ModelError if no model is available.
+        kind: the class of evaluated questions.
+        record: the class of the stored results of a document.
+    """
 
     found: Evaluation
-    evaluator: Evaluator[QuestionT]
+    ask: Callable[[Session], QuestionT]
+    kind: type[QuestionT]
     record: type[DocumentEvaluation[QuestionT]]
     progress: Progress | None = None
-    _done: int = 0
-    _in_a_row: int = 0
-    _fault: ModelError | None = None
+    _failures: FailuresInARow = field(default_factory=lambda: FailuresInARow(MAX_FAILURES))
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, planned: EvaluationPlan, workers: int) -> tuple[QuestionT, ...]:
@@ -290,13 +276,19 @@ class EvaluationRun(Generic[QuestionT]):
         Raises ModelError if the models fail for several questions in a row. Finished documents are kept.
         """
         store = self.found.space.store
-        kept = {one.key: store.find_valid(one.key, self.record) for one in planned.documents}
-        todo = [one for one in planned.documents if kept[one.key] is None]
+        kept = {
+            one.key: found
+            for one in planned.documents
+            if (found := store.find_valid(one.key, self.record)) is not None
+        }
+        todo = [one for one in planned.documents if one.key not in kept]
         units = [(document, number) for document in todo for number in range(len(document.questions))]
         unfinished: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}
 
-        def unit(at: int) -> None:
-            document, number = units[at]
+        count = counter(self.progress, len(units))
+
+        def unit(place: tuple[DocumentQuestions, int]) -> None:
+            document, number = place
             result = self._ask(document.questions[number])
             with self._guard:
                 results = unfinished[document.key]
@@ -305,38 +297,29 @@ class EvaluationRun(Generic[QuestionT]):
             if ended:
                 whole = tuple(results[place] for place in range(len(results)))
                 kept[document.key] = self._keep(document, whole)
-            self._tell(len(units), document.document_id)
+            count(document.document_id)
 
-        run_in_parallel([()] * len(units), unit, workers=workers)
-        if self._fault is not None:
-            raise PermanentModelError(
-                f"{MAX_FAILURES} questions in a row could not be asked, the last: {self._fault}"
-            )
-        return tuple(question for one in planned.documents for question in _of(kept[one.key]).questions)
+        map_in_parallel(unit, units, workers=workers)
+        self._failures.check("questions in a row could not be asked")
+        return tuple(question for one in planned.documents for question in kept[one.key].questions)
 
     def _ask(self, pair: QAPair) -> QuestionT:
         session = Session(pair)
-        if self._fault is not None:
+        if self._failures.fault is not None:
             return self._failed(session, "not asked: the model failed for others", unheard=True)
         try:
-            result = self.evaluator.ask(session)
+            result = self.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:
             return self._failed(session, _one_line(error), unheard=isinstance(error, BudgetExhaustedError))
         except ModelError as error:
-            self._count(error)
+            self._failures.failed(error)
             return self._failed(session, _one_line(error), unheard=True)
-        self._count(None)
+        self._failures.succeeded()
         return result.model_copy(update={"calls": (*result.calls, *session.calls)})
 
     def _failed(self, session: Session, why: str, *, unheard: bool) -> QuestionT:
-        blank = self.evaluator.blank(session.pair)
-        return blank.model_copy(update={"failure": why, "unheard": unheard, "calls": session.calls})
-
-    def _count(self, error: ModelError | None) -> None:
-        with self._guard:
-            self._in_a_row = 0 if error is None else self._in_a_row + 1
-            if self._in_a_row >= MAX_FAILURES:
-                self._fault = error
+        update = {"failure": why, "unheard": unheard, "calls": session.calls}
+        return blank(self.kind, session.pair).model_copy(update=update)
 
     def _keep(
         self, document: DocumentQuestions, questions: tuple[QuestionT, ...]
@@ -346,18 +329,6 @@ class EvaluationRun(Generic[QuestionT]):
             self.found.space.store.write(document.key, record)
         return record
 
-    def _tell(self, total: int, document_id: str) -> None:
-        with self._guard:
-            self._done += 1
-            if self.progress is not None:
-                self.progress(self._done, total, document_id)
-
 
 def _one_line(error: ModelError) -> str:
     return f"{type(error).__name__.removesuffix('Error')}: {error}"[:500]
-
-
-def _of(record: DocumentEvaluation[QuestionT] | None) -> DocumentEvaluation[QuestionT]:
-    if record is None:
-        raise AssertionError("every document has been worked")
-    return record

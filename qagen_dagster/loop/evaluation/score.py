@@ -15,7 +15,7 @@ from qagen_dagster.loop.evaluation.measures import compare_systems, grouped, mar
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
-from qagen_dagster.loop.parallel import run_in_parallel, worker_count
+from qagen_dagster.loop.parallel import map_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -139,13 +139,12 @@ def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: 
     passages = [passage for row in rows for passage in row.passages or ()]
     lined = any(passage.start_line is not None for passage in passages)
 
-    def one(at: int) -> ScoredAnswer:
-        question = questions[at]
+    def one(question: PublishedQuestion) -> ScoredAnswer:
         row = output.answers.get(question.id, SystemAnswer(id=question.id))
         found = _ranked(question, row, lined=lined)
         return _marked(found, question, judge.model) if answered else found
 
-    answers = run_in_parallel([()] * len(questions), one, workers=judge.workers)
+    answers = map_in_parallel(one, questions, workers=judge.workers)
     retrieved = any(row.passages is not None for row in rows)
     return SystemScores(
         system=output.name,

@@ -323,23 +323,12 @@ def _left_out(result: SlotResult, stage: str, failure_type: str, why: str) -> Re
     if item is None:
         raise ValueError("only an accepted item can be left out")
     return RejectedItem(
-        exam=item.exam,
-        schema_id=item.schema_id,
-        schema_title=item.schema_title,
-        difficulty=item.difficulty,
+        **{name: getattr(item, name) for name in RejectedItem.model_fields if name in ExamItem.model_fields},
         slot=result.slot,
         stage=stage,
         failure_type=failure_type,
         severity=Severity.FIXABLE,
         reasons=(why,),
-        idea_plan=item.idea_plan,
-        question_package=item.question_package,
-        blind_solution=item.blind_solution,
-        verifier_report=item.verifier_report,
-        style_report=item.style_report,
-        models=item.models,
-        attempts=item.attempts,
-        timestamp=item.timestamp,
     )
 
 

@@ -13,16 +13,16 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.exams import ExamContext, prompts
 from qagen_dagster.configuration.exams import Exam, chosen, find_exam
-from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
+from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role, bound_specs
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemLimits
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.shared_budget import effective_budget, metered
+from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import Allowance, Budget, Meter
+from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination, Given, PartSet, SlotResult
@@ -85,15 +85,6 @@ def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tupl
     return tuple(order)
 
 
-def exam_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
-    """The model of every role. Raises ConfigError, which names the roles without one."""
-    found = {role: profile.exam_spec(role) for role in EXAM_ROLES}
-    missing = [role.value for role, spec in found.items() if spec is None]
-    if missing:
-        raise ConfigError(f"profile {name} binds no model to {', '.join(missing)}")
-    return {role: spec for role, spec in found.items() if spec is not None}
-
-
 def exam_prompt_hashes() -> dict[str, str]:
     """The hashes of the prompts of all four roles, by name."""
     return {prompt.name: prompt.hash for prompt in prompts()}
@@ -122,36 +113,6 @@ def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, s
 
 
 @dataclass(frozen=True)
-class ExamModels:
-    """The models of one part."""
-
-    designer: Model
-    implementer: Model
-    verifier: Model
-    style_judge: Model
-
-    def metered(self, meter: Meter) -> ExamModels:
-        """The same models, whose calls `meter` checks and records."""
-        return replace(
-            self,
-            designer=metered(self.designer, meter),
-            implementer=metered(self.implementer, meter),
-            verifier=metered(self.verifier, meter),
-            style_judge=metered(self.style_judge, meter),
-        )
-
-    @property
-    def names(self) -> dict[str, str]:
-        """`provider:model` by role."""
-        return {
-            Role.DESIGNER.value: self.designer.spec.name,
-            Role.IMPLEMENTER.value: self.implementer.spec.name,
-            Role.VERIFIER.value: self.verifier.spec.name,
-            Role.STYLE_JUDGE.value: self.style_judge.spec.name,
-        }
-
-
-@dataclass(frozen=True)
 class ItemWork:
     """The work on one slot, with everything that decides its result."""
 
@@ -159,8 +120,13 @@ class ItemWork:
     slot: int  # counts from 1
     context: ExamContext
     limits: ItemLimits
-    models: ExamModels
+    models: Mapping[Role, Model]
     examine: Examiner = code_checks.examine
+
+    @property
+    def model_names(self) -> dict[str, str]:
+        """`provider:model` by role."""
+        return {role.value: model.spec.name for role, model in self.models.items()}
 
 
 @dataclass(frozen=True)
@@ -240,17 +206,11 @@ class PartPlan:
         key = self.part.journal_key(slot, self.fingerprint)
         return JournalFile(workspace.store, key, self.fingerprint, ExamJournal)
 
-    def models(self, workspace: Workspace) -> ExamModels:
-        """The models of the part. Raises ConfigError if one cannot be built."""
-        build = {role: workspace.model(spec) for role, spec in self.specs.items()}
-        return ExamModels(
-            designer=build[Role.DESIGNER],
-            implementer=build[Role.IMPLEMENTER],
-            verifier=build[Role.VERIFIER],
-            style_judge=build[Role.STYLE_JUDGE],
-        )
+    def models(self, workspace: Workspace) -> dict[Role, Model]:
+        """The models of the part by role. Raises ConfigError if one cannot be built."""
+        return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
-    def work(self, slot: int, models: ExamModels) -> ItemWork:
+    def work(self, slot: int, models: Mapping[Role, Model]) -> ItemWork:
         context = ExamContext(self.exam.config, self.schema, self.part.difficulty, slot, self.seed)
         return ItemWork(self.part, slot, context, self.limits, models)
 
@@ -277,7 +237,7 @@ def _planned(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Part
         raise ConfigError(f"exam {exam.key} has no part {part.key}")
     name = options.profile or exam.config.profile or workspace.settings.profile
     profile = _with_models(workspace.profile(name), options.models, name)
-    specs = exam_specs(profile, name)
+    specs = bound_specs(profile, EXAM_ROLES, name)
     seed = exam.config.seed if options.seed is None else options.seed
     items = exam.config.items if options.n_items is None else options.n_items
     if not (0 <= seed <= MOST_SEED and 1 <= items <= MOST_ITEMS):
@@ -336,7 +296,7 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
         if role is None:
             known = ", ".join(one.value for one in EXAM_ROLES)
             raise ConfigError(f"there is no exam role {role_name!r} (there are: {known})")
-        roles[role] = _other(profile.exam_spec(role), model, role)
+        roles[role] = _other(profile.spec_or_fallback(role), model, role)
     try:
         return Profile.model_validate(profile.model_dump() | {"roles": roles})
     except ValidationError as error:

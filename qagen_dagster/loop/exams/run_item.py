@@ -9,6 +9,7 @@ from typing import Any
 
 from qagen_dagster.agents import exams
 from qagen_dagster.agents.exams import Reply
+from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.exams.plan import ItemWork
 from qagen_dagster.loop.exams.state_machine import (
@@ -49,6 +50,15 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import ExamPart
+
+_STAGES = {
+    Designed: Stage.DESIGNER,
+    Implemented: Stage.IMPLEMENTER,
+    Examined: Stage.GATES,
+    Solved: Stage.BLIND_SOLUTION,
+    Verified: Stage.VERIFIER,
+    Styled: Stage.STYLE_JUDGE,
+}
 
 
 @dataclass(frozen=True)
@@ -95,24 +105,25 @@ def _perform(
     ideas: Sequence[str],
 ) -> ExamEvent:
     """Perform one step. Raises ModelError."""
-    context, models, attempt = work.context, work.models, len(state.attempts)
+    context, attempt = work.context, len(state.attempts)
+    designer, implementer, verifier, style_judge = (work.models[role] for role in EXAM_ROLES)
     match step:
         case Design():
-            idea = exams.design(context, models.designer, ideas, step.failures)
+            idea = exams.design(context, designer, ideas, step.failures)
             return Designed(plan=idea.result, **_about(idea))
         case Implement():
-            question = exams.implement(context, models.implementer, step.plan, step.number, _failed(step))
+            question = exams.implement(context, implementer, step.plan, step.number, _failed(step))
             return Implemented(package=question.result, **_about(question))
         case Examine():
             return Examined(examination=work.examine(step.package), at=_now())
         case Solve():
-            solution = exams.solve(context, models.verifier, step.package.question, attempt)
+            solution = exams.solve(context, verifier, step.package.question, attempt)
             return Solved(blind=solution.result, **_about(solution))
         case Verify():
-            verdict = exams.verify(context, models.verifier, step.package, step.blind, attempt)
+            verdict = exams.verify(context, verifier, step.package, step.blind, attempt)
             return Verified(report=verdict.result, **_about(verdict))
         case JudgeStyle():
-            style = exams.judge_style(context, models.style_judge, step.package, step.report, attempt)
+            style = exams.judge_style(context, style_judge, step.package, step.report, attempt)
             return Styled(report=style.result, **_about(style))
 
 
@@ -186,7 +197,7 @@ def _item(work: ItemWork, step: Accepted, events: tuple[ExamEvent, ...]) -> Exam
         verifier_report=step.report,
         style_report=step.style,
         proof=examination.proof if examination is not None else Proof(),
-        models=work.models.names,
+        models=work.model_names,
         attempts=step.attempt.number,
         timestamp=events[-1].at,
     )
@@ -209,7 +220,7 @@ def _rejected(work: ItemWork, worked: Worked, step: GivenUp) -> RejectedItem:
         blind_solution=last.blind,
         verifier_report=last.report,
         style_report=last.style,
-        models=work.models.names,
+        models=work.model_names,
         attempts=last.number,
         timestamp=worked.events[-1].at,
     )
@@ -219,34 +230,13 @@ def _log(events: tuple[ExamEvent, ...], thresholds: StyleThresholds) -> Iterator
     state = ItemState()
     for event in events:
         state = transition(state, event)
-        stage, raw = _stage_of(event), "" if isinstance(event, Examined) else event.raw
+        stage, raw = _STAGES[type(event)], "" if isinstance(event, Examined) else event.raw
         if isinstance(event, Designed):
             attempt, detail = len(state.design_failures) + (event.plan is not None), event.failure
         else:
-            attempt, detail = len(state.attempts), _detail(state, event, thresholds)
+            attempt, found = len(state.attempts), finding_of(state.attempts[-1], thresholds)
+            detail = "" if found is None else f"{found.name} ({found.severity.value}): {found.detail}"
         ok = event.plan is not None if isinstance(event, Designed) else not detail
         if ok and isinstance(event, Examined):
             detail = f"proof: {event.examination.proof.status.value}"
         yield StageLog(stage=stage, attempt=attempt, ok=ok, detail=detail, raw_text=raw, at=event.at)
-
-
-def _detail(state: ItemState, event: ExamEvent, thresholds: StyleThresholds) -> str:
-    """The fault that `event` has found; empty if there is none."""
-    finding = finding_of(state.attempts[-1], thresholds)
-    return "" if finding is None else f"{finding.name} ({finding.severity.value}): {finding.detail}"
-
-
-def _stage_of(event: ExamEvent) -> Stage:
-    match event:
-        case Designed():
-            return Stage.DESIGNER
-        case Implemented():
-            return Stage.IMPLEMENTER
-        case Examined():
-            return Stage.GATES
-        case Solved():
-            return Stage.BLIND_SOLUTION
-        case Verified():
-            return Stage.VERIFIER
-        case _:
-            return Stage.STYLE_JUDGE

@@ -5,37 +5,27 @@ Designs run one after another, because the designer is shown the earlier ideas. 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 
-from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.call_totals import total_spent
-from qagen_dagster.loop.exams.plan import ExamModels, PartPlan, finished_slot
+from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
 from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
+from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, work_on_each
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.exams.bank import SlotPlan, SlotResult
 from qagen_dagster.records.exams.submissions import IdeaPlan
 
 STOP_AFTER = 3  # a part ends early after this many permanent model failures without any success
 Progress = Callable[[int, int, str], None]
-_NOT_TRIED = "not tried: the model failed for good before"
-
-
-@dataclass
-class PartOutcome:
-    """The slots of a run by outcome."""
-
-    finished: list[int] = field(default_factory=list[int])
-    reused: list[int] = field(default_factory=list[int])
-    stopped: list[int] = field(default_factory=list[int])  # by a budget; a later run resumes
-    failed: dict[int, str] = field(default_factory=dict[int, str])
 
 
 def design_part(
@@ -44,7 +34,7 @@ def design_part(
     run_id: str,
     progress: Progress | None = None,
     spending_id: str | None = None,
-) -> PartOutcome:
+) -> WorkOutcome[int]:
     """Design every slot, one after another. A later run resumes where a model failed or a budget was exhausted.
 
     Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError if a model cannot be built.
@@ -58,7 +48,7 @@ def run_part(
     run_id: str,
     progress: Progress | None = None,
     spending_id: str | None = None,
-) -> PartOutcome:
+) -> WorkOutcome[int]:
     """Finish every slot, including missing designs. Raises as `design_part` does."""
     run = _PartRun(workspace, plan, run_id, spending_id or run_id, progress)
     return run.finish(run.design())
@@ -102,24 +92,22 @@ class _PartRun:
     spending_id: str
     progress: Progress | None
     ideas: dict[int, str] = field(default_factory=dict[int, str])  # by slot
-    stop: threading.Event = field(default_factory=threading.Event)
-    succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[int] = field(default_factory=list[int])  # slots whose model failed for good
+    stop: EarlyStop = field(default_factory=lambda: EarlyStop(STOP_AFTER))
 
     @cached_property
-    def models(self) -> ExamModels:
+    def models(self) -> dict[Role, Model]:
         return self.plan.models(self.workspace)
 
     @cached_property
     def spending(self) -> RunSpending:
         return RunSpending(self.workspace.store, self.plan.part.spending_folder(self.spending_id))
 
-    def design(self) -> PartOutcome:
+    def design(self) -> WorkOutcome[int]:
         """Design the missing slots in order.
 
         The designer is shown the ideas of earlier slots, and those of later slots that an earlier run has designed.
         """
-        outcome = PartOutcome()
+        outcome = WorkOutcome[int]()
         slots = part_plans(self.workspace, self.plan)
         self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
         for known in slots:
@@ -132,46 +120,38 @@ class _PartRun:
                 self.ideas[known.slot] = _idea(plan)
         return outcome
 
-    def finish(self, designed: PartOutcome) -> PartOutcome:
+    def finish(self, designed: WorkOutcome[int]) -> WorkOutcome[int]:
         """Finish every slot, except those whose design failed."""
-        outcome = PartOutcome(failed=dict(designed.failed))
+        outcome = WorkOutcome(failed=dict(designed.failed))
         todo: list[int] = []
         for slot in self.plan.numbers:
             if slot in self.plan.kept or finished_slot(self.workspace, self.plan, slot) is not None:
                 outcome.reused.append(slot)
             elif slot not in outcome.failed:
                 todo.append(slot)
-        if todo:
-            self._run_in_parallel(todo, outcome)
+        workers = self.workspace.settings.document_workers
+        work_on_each(todo, self._unless_stopped, partial(self._done, outcome), workers=workers)
+        outcome.finished.sort()
+        outcome.stopped.sort()
         return outcome
 
-    def _design(self, slot: int, outcome: PartOutcome) -> IdeaPlan | None:
+    def _design(self, slot: int, outcome: WorkOutcome[int]) -> IdeaPlan | None:
         try:
-            worked = self._unless_stopped(slot, design_only=True)
+            worked = self.stop.run(lambda: self._work(slot, design_only=True))
         except ModelError as error:
             outcome.failed[slot] = str(error)
             return None
         if worked is None:
-            outcome.failed[slot] = _NOT_TRIED
+            outcome.failed[slot] = NOT_TRIED
             return None
         (outcome.stopped if worked.stopped else outcome.finished).append(slot)
         note = "budget exhausted" if worked.stopped else "designed"
         self._say(slot, len(outcome.finished) + len(outcome.reused), note)
         return worked.state.plan
 
-    def _unless_stopped(self, slot: int, *, design_only: bool = False) -> Worked | None:
+    def _unless_stopped(self, slot: int) -> Worked | None:
         """Work a slot; None if the part was stopped before."""
-        if self.stop.is_set():
-            return None
-        try:
-            worked = self._work(slot, design_only=design_only)
-        except PermanentModelError:
-            self.permanent.append(slot)
-            if len(self.permanent) >= STOP_AFTER and not self.succeeded.is_set():
-                self.stop.set()
-            raise
-        self.succeeded.set()
-        return worked
+        return self.stop.run(lambda: self._work(slot, design_only=False))
 
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
@@ -186,42 +166,23 @@ class _PartRun:
             self.workspace.store.write(key, result.model_copy(update=done))
         return worked
 
-    def _charged(self, journal: JournalFile[ExamEvent]) -> ExamModels:
+    def _charged(self, journal: JournalFile[ExamEvent]) -> Mapping[Role, Model]:
         """The models; if there is a budget, with a meter for the item."""
         if self.plan.budget.unlimited:
             return self.models
         spent = total_spent(call for event in journal.events for call in event.calls)
-        return self.models.metered(BudgetMeter(self.plan.budget, self.spending, spent, "item"))
+        return all_metered(self.models, BudgetMeter(self.plan.budget, self.spending, spent, "item"))
 
-    def _run_in_parallel(self, todo: Sequence[int], outcome: PartOutcome) -> None:
-        workers = min(self.workspace.settings.document_workers, len(todo))
-        threads = ThreadPoolExecutor(workers, thread_name_prefix="item")
-        try:
-            self._gather({threads.submit(self._unless_stopped, slot): slot for slot in todo}, outcome)
-        except BaseException as error:
-            self.stop.set()
-            # After an interrupt, calls in flight are not awaited. Journals keep the finished steps.
-            threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
-            raise
-        threads.shutdown()
+    def _done(self, outcome: WorkOutcome[int], slot: int, worked: Worked | ModelError | None) -> None:
+        note = self._note(slot, worked, outcome)
+        self._say(slot, len(outcome.finished) + len(outcome.reused), note)
 
-    def _gather(self, futures: dict[Future[Worked | None], int], outcome: PartOutcome) -> None:
-        for future in as_completed(futures):
-            slot = futures[future]
-            try:
-                worked = future.result()
-            except ModelError as error:
-                outcome.failed[slot], note = str(error), "failed"
-            else:
-                note = self._note(slot, worked, outcome)
-            done = len(outcome.finished) + len(outcome.reused)
-            self._say(slot, done, note)
-        outcome.finished.sort()
-        outcome.stopped.sort()
-
-    def _note(self, slot: int, worked: Worked | None, outcome: PartOutcome) -> str:
+    def _note(self, slot: int, worked: Worked | ModelError | None, outcome: WorkOutcome[int]) -> str:
+        if isinstance(worked, ModelError):
+            outcome.failed[slot] = str(worked)
+            return "failed"
         if worked is None:
-            outcome.failed[slot] = _NOT_TRIED
+            outcome.failed[slot] = NOT_TRIED
             return "not tried"
         if not worked.over:
             outcome.stopped.append(slot)

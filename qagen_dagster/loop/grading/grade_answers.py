@@ -16,7 +16,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.judge import Judge, Lines
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -109,13 +109,13 @@ def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) 
     opened = [_OpenDocument(document, count) for document, count in zip(documents, chunks, strict=True)]
     units = [(index, number) for index, count in enumerate(chunks) for number in range(count)]
 
-    def unit(at: int) -> None:
-        index, number = units[at]
+    def unit(place: tuple[int, int]) -> None:
+        index, number = place
         finished = opened[index].grade(grader, number)
         if finished is not None:
             done(index, finished)
 
-    run_in_parallel([()] * len(units), unit, workers=grader.workers)
+    map_in_parallel(unit, units, workers=grader.workers)
 
 
 def in_picture(answer: GradedAnswer) -> bool:

@@ -28,6 +28,17 @@ from qagen_dagster.records.grading import (
 from qagen_dagster.records.ids import store_key
 from qagen_dagster.store import Store
 
+_OF_GRADING = (  # fields of an AnswerGrade that are shown
+    "is_grounded",
+    "confidence",
+    "method",
+    "issues",
+    "grounded_sentences",
+    "ungrounded_sentences",
+    "llm_verdict",
+    "judge_failure",
+)
+
 
 class QADetail(Record):
     """One answer. None means not measured."""
@@ -188,7 +199,6 @@ def described_outputs(
 
 
 def _output(one: GroundingReport, document: DocumentGrades, row: str | None, content: str) -> dict[str, Any]:
-    details = ("is_grounded", "confidence", "method", "issues", "grounded_sentences", "ungrounded_sentences")
     pairs = [_detail(answer).model_dump(mode="json") for answer in document.answers]
     return {
         "document": {"id": document.document_id, "row": row, "title": document.title, "content": content},
@@ -197,7 +207,7 @@ def _output(one: GroundingReport, document: DocumentGrades, row: str | None, con
                 "question": pair["question"],
                 "answer": pair["answer"],
                 "supporting_evidence": pair["supporting_evidence"],
-                "grading": {name: pair[name] for name in (*details, "llm_verdict", "judge_failure")},
+                "grading": {name: pair[name] for name in _OF_GRADING},
             }
             for pair in pairs
         ],
@@ -246,21 +256,14 @@ def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -
 
 
 def _detail(answer: GradedAnswer) -> QADetail:
-    grading = answer.grading
+    grading = {name: getattr(answer.grading, name) for name in _OF_GRADING}
     return QADetail(
         id=answer.id,
         question=answer.question,
         answer=answer.answer,
-        is_grounded=grading.is_grounded,
-        confidence=grading.confidence,
-        method=grading.method,
-        issues=grading.issues,
-        grounded_sentences=grading.grounded_sentences,
-        ungrounded_sentences=grading.ungrounded_sentences,
-        llm_verdict=grading.llm_verdict,
-        judge_failure=grading.judge_failure,
         marked=answer.marked,
         supporting_evidence=answer.supporting_evidence,
+        **grading,
     )
 
 

@@ -1,29 +1,30 @@
-"""Brings the search index of a corpus up to date with its documents within a budget, opens it, and tells why it is out of date.
+"""Brings the search index of a corpus up to date with its documents within a budget, opens it, and says why it is out of date.
 
-Documents are spread over shards by id, so a changed document rewrites one sixteenth of the index. Each shard is written as a whole.
-The record that names the shards is written last. An index with another fingerprint has its own folder until it is complete.
+The id of a document decides in which of SHARDS files it is, so a changed document rewrites only a part of the index. Each shard is
+written as a whole. The record that names the shards is written last. An index with another fingerprint is built in a folder of its
+own, and the former index is removed when the new one is complete.
 """
 
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentModelError, StoreError
+from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.index.search import Searcher, embed_document, index_fingerprint
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
+from qagen_dagster.loop.parallel import FailuresInARow, counter
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter
@@ -37,10 +38,11 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
 SHARDS = 16
-MAX_FAILURES = 5  # consecutive documents that cannot be embedded: then the embedder fails, not the documents
+# consecutive documents that cannot be embedded; then the embedder is at fault, not the documents
+MAX_FAILURES = 5
 BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
 
-Progress = Callable[[int, int, str], None]  # done, all, name
+Progress = Callable[[int, int, str], None]  # documents done, all documents, id of the last document
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class IndexBuild:
     """The new index, and the cost of building it."""
 
     index: SearchIndex
-    embedded: tuple[str, ...]  # documents; the others are unchanged
+    embedded: tuple[str, ...]  # ids of the documents that were embedded now
     use: EmbeddingUse
     seconds: float
 
@@ -61,28 +63,8 @@ class CorpusSearch:
     searcher: Searcher
 
     def holds(self, entry: IndexEntry) -> bool:
-        """Whether the index has the current text of a document, so that positions are correct."""
-        return any(
-            one.id == entry.id and one.text_sha256 == entry.text_sha256 and one.failure is None
-            for one in self.index.documents
-        )
-
-
-@dataclass
-class _Failures:
-    """Counts consecutive documents that could not be embedded."""
-
-    left: int = MAX_FAILURES
-    last: ModelError | None = None
-    _guard: threading.Lock = field(default_factory=threading.Lock)
-
-    def failed(self, error: ModelError) -> None:
-        with self._guard:
-            self.left, self.last = self.left - 1, error
-
-    def succeeded(self) -> None:
-        with self._guard:
-            self.left = MAX_FAILURES if self.left > 0 else self.left
+        """Whether the index has the current text of a document. Only then do positions in the index fit the text."""
+        return self.index.texts.get(entry.id) == entry.text_sha256
 
 
 @dataclass(frozen=True)
@@ -92,7 +74,7 @@ class _Job:
     embedder: Embedder
     fingerprint: str
     threads: ThreadPoolExecutor
-    failures: _Failures
+    failures: FailuresInARow
     done: Callable[[str], None]
 
     def key(self, shard: int) -> str:
@@ -108,9 +90,9 @@ def build_index(
 ) -> IndexBuild:
     """Bring the search index of a corpus up to date with its parsed documents.
 
-    A document that fails, or for which `meter` allows no more spending, gets an entry with the error and is tried again next time.
-    Raises ConfigError, StoreError when the corpus was never parsed, and ModelError when several consecutive documents cannot be
-    embedded. Finished documents are kept.
+    A document that cannot be embedded gets an entry with the error, also if `meter` allows no more spending. The next build tries it
+    again. Raises ConfigError, StoreError if the corpus was never parsed, and ModelError if MAX_FAILURES consecutive documents cannot
+    be embedded. Documents that were finished before the error are kept.
     """
     started = time.monotonic()
     corpus = space.corpus(corpus_key)
@@ -126,8 +108,8 @@ def build_index(
             embedder=embedder,
             fingerprint=index_version(space, corpus_key, profile),
             threads=threads,
-            failures=_Failures(),
-            done=_counter(progress, len(entries)),
+            failures=FailuresInARow(MAX_FAILURES),
+            done=counter(progress, len(entries)),
         )
         index, embedded = _build(job, entries)
     return IndexBuild(index, embedded, embedder.use, round(time.monotonic() - started, 3))
@@ -143,10 +125,7 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
         found, fresh = _unchanged(job, number, mine, known) or _shard(job, number, mine)
         documents |= {one.id: one for one in found}
         embedded += fresh
-        if job.failures.left <= 0 and job.failures.last is not None:
-            raise PermanentModelError(
-                f"{MAX_FAILURES} documents in a row could not be embedded, the last: {job.failures.last}"
-            )
+        job.failures.check("documents in a row could not be embedded")
     index = SearchIndex(
         corpus=job.corpus.key,
         fingerprint=job.fingerprint,
@@ -171,7 +150,10 @@ def shard_of(document_id: str) -> int:
 def _unchanged(
     job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
 ) -> tuple[list[IndexedDocument], list[str]] | None:
-    """The documents of a shard, if the last record of the index lists exactly these; else None."""
+    """The documents of a shard that needs no work, and no new ones; None if it needs work.
+
+    It needs none if the last record of the index and the file of the shard have exactly the texts of `entries`.
+    """
     if known is None:
         return None
     recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
@@ -187,7 +169,7 @@ def _unchanged(
 
 
 def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[IndexedDocument], list[str]]:
-    """Bring one shard up to date."""
+    """Bring one shard up to date. Returns its documents, and the ids of those that were embedded now."""
     with tempfile.TemporaryDirectory() as folder, _local(job.store, [job.key(number)]) as files:
         stored = _stored(job, number, files)
         old = files[0] if stored else None
@@ -213,7 +195,7 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
 
 
 def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[str, int]]:
-    """What a shard holds. A damaged one holds nothing, and is set aside."""
+    """For each document in the file of a shard, the hash of its text and its number of chunks. A damaged file is set aside."""
     try:
         return documents_in(files[0]) if files else {}
     except StoreError as error:
@@ -222,10 +204,10 @@ def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[st
 
 
 def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
-    """One document with its vectors, or the error."""
+    """One document with its vectors; if it cannot be embedded, its entry with the error."""
     failure = ""
     try:
-        if job.failures.left > 0:
+        if job.failures.fault is None:
             text = stored_text(job.store, job.corpus.key, entry)
             done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
             job.failures.succeeded()
@@ -248,7 +230,7 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
-    """Whether a readable index, by any embedder, has the current text of every usable document. Raises StoreError."""
+    """Whether a readable index has the current text of every usable document, whichever embedder made it. Raises StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         return False
@@ -261,7 +243,7 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
             held = {name for file in files for name in documents_in(file)}
     except StoreError:
         return False
-    known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    known = index.texts
     return wanted == known and held == {one.id for one in index.documents if one.chunks}
 
 
@@ -274,13 +256,13 @@ def index_version(space: Workspace, corpus_key: str, profile: str | None = None)
 def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:
     """Read the search index of a corpus into memory. `meter` checks and records paid queries.
 
-    Raises StoreError, which says how to build one, when there is no index.
+    Raises StoreError if there is no index. Its message says how to build one.
     """
     index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
     spec = EmbedderSpec.model_validate(index.embedder)
-    chosen = space.profile(space.settings.profile).embedder  # its key, limits and address may have changed
+    chosen = space.profile(space.settings.profile).embedder  # has the present API key, limits and address
     embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, meter=meter)
     keys = [SearchIndex.shard_key(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
@@ -314,20 +296,6 @@ def embedder_of(
     )
 
 
-def _counter(progress: Progress | None, total: int) -> Callable[[str], None]:
-    guard = threading.Lock()
-    done = 0
-
-    def count(name: str) -> None:
-        nonlocal done
-        with guard:
-            done += 1
-            if progress is not None:
-                progress(done, total, name)
-
-    return count
-
-
 def index_meter(
     space: Workspace,
     corpus: str,
@@ -335,7 +303,7 @@ def index_meter(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> BudgetMeter | None:
-    """The check of the budget for paid embeddings; None when nothing is limited. Raises ConfigError for a limit in dollars without prices."""
+    """The meter for paid embeddings; None if nothing is limited. Raises ConfigError if dollars are limited and prices are unknown."""
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
     return partition_meter(space.store, budget, SearchIndex.spending_folder(launch, corpus))
 
@@ -357,7 +325,7 @@ def made_index(space: Workspace, corpus: str, _wanted: Configuration) -> Configu
 
 
 def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None) -> tuple[str, ...]:
-    """Why an index that was built once is out of date, in one line each. Raises ConfigError and StoreError."""
+    """The reasons why an existing index is out of date, in one line each. Raises ConfigError and StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     if index is None:
         return ()
@@ -369,7 +337,7 @@ def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None
     if is_indexed(space, corpus):
         return ()
     now = {one.id: one.text_sha256 for one in space.index(corpus).documents if one.outcome in USABLE}
-    known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    known = index.texts
     differing = [name for name in {**known, **now} if known.get(name) != now.get(name)]
     return tuple(counted("outdated documents", differing)) or ("one of its files is damaged",)
 

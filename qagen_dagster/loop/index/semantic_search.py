@@ -1,4 +1,4 @@
-"""Semantic search for the agents of one op: with the index of the corpus, or with embeddings that are computed on demand."""
+"""Semantic search for agents. It uses the index of the corpus, and embeds documents that are not in it when they are searched."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from qagen_dagster.toolkit.search_passages import Meaning
 class SemanticSearch:
     """Finds passages in documents of one corpus with the embedder of the profile. Thread-safe.
 
-    The results do not depend on the index: an index of another embedder or chunking is not used, and a document that is not in the index
-    is embedded when it is first searched.
+    The results are the same with and without an index: an index with another embedder or chunking is not used, and a document that is
+    not in the index is embedded when it is first searched.
     """
 
     def __init__(
         self, space: Workspace, corpus: Corpus, profile: Profile, meter: Meter | None = None
     ) -> None:
-        """`meter` checks the budget of embeddings and records their cost. Raises ConfigError when the embedder cannot be built."""
+        """`meter` checks the budget of embeddings and records their cost. Raises ConfigError if the embedder cannot be built."""
         options = corpus.config.index
         index = _indexed(space, corpus.key, index_fingerprint(profile.embedder, options), meter)
         self._chunks = ChunkSource(embedder_of(space, profile.embedder, meter=meter), options, index)
 
     def of(self, view: DocumentView) -> Meaning:
-        """The search in one document."""
+        """A function that searches in one document."""
         text = "\n".join(view.lines)
 
         def find(query: str, most: int) -> Sequence[ChunkHit]:
@@ -51,7 +51,6 @@ def _indexed(space: Workspace, corpus: str, wanted: str, meter: Meter | None) ->
         return None
     try:
         opened = open_index(space, corpus, meter)
-    except StoreError:  # incomplete: missing documents are embedded on demand
+    except StoreError:  # the index is incomplete: all documents are embedded when they are searched
         return None
-    texts = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
-    return Indexed(opened.searcher, texts)
+    return Indexed(opened.searcher, opened.index.texts)

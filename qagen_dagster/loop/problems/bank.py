@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
+from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import trimmed
@@ -25,7 +26,6 @@ from qagen_dagster.loop.problems.plan import (
     SetPlan,
     picture_key,
     plan_set,
-    problem_specs,
     wishes_of,
 )
 from qagen_dagster.loop.problems.properties import (
@@ -204,7 +204,7 @@ def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) 
         return wished
     profile = wished.profile or made.profile
     name = profile or problem_set.config.profile or space.settings.profile
-    wanted = model_names(problem_specs(space.profile(name), name)).values()
+    wanted = model_names(bound_specs(space.profile(name), PROBLEM_ROLES, name)).values()
     models = (task.model for one in made.problems for task in one.tasks if task.model)
     return replace(wished, profile=profile, seed=made.seed, replace=not is_free_for_paid(models, wanted))
 

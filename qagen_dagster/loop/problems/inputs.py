@@ -17,7 +17,7 @@ from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.latex.engine import Engine, compile_item, find_engine
 from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
-from qagen_dagster.loop.shared_budget import metered
+from qagen_dagster.loop.shared_budget import all_metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
@@ -46,9 +46,8 @@ ROLE_OF = {
     Stage.VARIANT: Role.VARIANT,
     Stage.CONVERT: Role.CONVERTER,
 }
-CompileLatex = Callable[
-    [str, str, tuple[str, ...]], Compiled
-]  # takes an item or a picture, its preamble and its libraries
+# takes an item or a picture, its preamble and its libraries
+CompileLatex = Callable[[str, str, tuple[str, ...]], Compiled]
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
 _ASKS_INTEGER = re.compile(
     r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",
@@ -95,7 +94,7 @@ class ProblemWork:
 
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work with models whose calls `meter` checks and records."""
-        return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})
+        return replace(self, models=all_metered(self.models, meter))
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:

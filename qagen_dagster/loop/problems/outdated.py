@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
+from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources, reviewed
 from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, problem_specs
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.properties import problem_prompt_hashes
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.sources import TEX, read_set
@@ -24,7 +25,7 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
     problem_set = find_problem_set(space.settings.corpora, key)
     made = _bank(space, key)
     name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
-    specs = problem_specs(space.profile(name), name)
+    specs = bound_specs(space.profile(name), PROBLEM_ROLES, name)
     settings = model_settings(specs) | {
         f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
     }

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from qagen_dagster.agents.problems.roles import prompts
 from qagen_dagster.configuration.problems import ProblemSet
-from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
+from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role, bound_specs
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.inputs import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
 from qagen_dagster.loop.problems.run_problem import BLIND, TaskResults
@@ -160,21 +160,12 @@ def plan_set(
         problems=tuple(problems),
         wishes=wishes,
         profile_name=profile_name,
-        specs=problem_specs(profile, profile_name),
+        specs=bound_specs(profile, PROBLEM_ROLES, profile_name),
         budget=effective_budget(profile, chosen.run_budget),
         seed=chosen.seed or 0,
         compiler=compiler,
         references=references or References(),
     )
-
-
-def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
-    """The model of every role. Raises ConfigError, which names the roles without one."""
-    found = {role: profile.problem_spec(role) for role in PROBLEM_ROLES}
-    missing = [role.value for role, spec in found.items() if spec is None]
-    if missing:
-        raise ConfigError(f"profile {name} binds no model to {', '.join(missing)}")
-    return {role: spec for role, spec in found.items() if spec is not None}
 
 
 def vision_fault(plan: SetPlan, problem: Problem) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.call_totals import total_spent
+from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, counter, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
@@ -31,7 +30,6 @@ from qagen_dagster.records.problems.result import (
 _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
 STOP_AFTER = 3  # a run ends early after this many permanent model failures without any success
 Progress = Callable[[int, int, str], None]
-_NOT_TRIED = "not tried: the model failed for good before"
 
 
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:
@@ -96,19 +94,6 @@ def _outcome_line(record: ProblemRecord, one: TaskResult) -> str:
     return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
 
 
-@dataclass
-class SetOutcome:
-    """The problems of a run by outcome.
-
-    A finished problem has a result for every task of the stages, or was rejected. A reused problem had these results before the run.
-    """
-
-    finished: list[str] = field(default_factory=list[str])
-    reused: list[str] = field(default_factory=list[str])
-    stopped: list[str] = field(default_factory=list[str])  # by a budget; a later run resumes
-    failed: dict[str, str] = field(default_factory=dict[str, str])
-
-
 def run_stages(
     workspace: Workspace,
     plan: SetPlan,
@@ -117,9 +102,10 @@ def run_stages(
     run_id: str,
     progress: Progress | None = None,
     spending_id: str | None = None,
-) -> SetOutcome:
+) -> WorkOutcome[str]:
     """Do the missing tasks of `stages` for the named problems.
 
+    A finished problem has a result for every task of the stages, or was rejected. A reused problem had these results before the run.
     Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError for an unknown problem, and if a model
     cannot be built.
     """
@@ -154,9 +140,7 @@ class _SetRun:
     stages: tuple[Stage, ...]
     spending_id: str
     progress: Progress | None
-    stop: threading.Event = field(default_factory=threading.Event)
-    succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[str] = field(default_factory=list[str])  # problems with a permanent failure
+    stop: EarlyStop = field(default_factory=lambda: EarlyStop(STOP_AFTER))
 
     @cached_property
     def models(self) -> dict[Role, Model]:
@@ -168,39 +152,22 @@ class _SetRun:
             self.workspace.store, ProblemBank.spending_folder(self.spending_id, self.plan.name)
         )
 
-    def work(self, problems: Sequence[Problem]) -> SetOutcome:
-        outcome = SetOutcome()
+    def work(self, problems: Sequence[Problem]) -> WorkOutcome[str]:
+        outcome = WorkOutcome[str]()
         if not problems:
             return outcome
         _ = self.models, self.spending  # built before threads share them
-        workers = min(self.workspace.settings.document_workers, len(problems))
-        threads = ThreadPoolExecutor(workers, thread_name_prefix="problem")
-        try:
-            self._gather({threads.submit(self._unless_stopped, one): one.id for one in problems}, outcome)
-        except BaseException as error:
-            self.stop.set()
-            # After an interrupt, calls in flight are not awaited. Finished tasks are kept.
-            threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
-            raise
-        threads.shutdown()
+        count = counter(self.progress, len(problems))
+
+        def done(problem: Problem, worked: Worked | ModelError | None) -> None:
+            count(f"{problem.id}: {_note(problem.id, worked, outcome)}")
+
+        workers = self.workspace.settings.document_workers
+        work_on_each(problems, lambda one: self.stop.run(lambda: self._work(one)), done, workers=workers)
         order = [one.id for one in problems]
         for names in (outcome.finished, outcome.reused, outcome.stopped):
             names.sort(key=order.index)
         return outcome
-
-    def _unless_stopped(self, problem: Problem) -> Worked | None:
-        """Work a problem; None if the run was stopped before."""
-        if self.stop.is_set():
-            return None
-        try:
-            worked = self._work(problem)
-        except PermanentModelError:
-            self.permanent.append(problem.id)
-            if len(self.permanent) >= STOP_AFTER and not self.succeeded.is_set():
-                self.stop.set()
-            raise
-        self.succeeded.set()
-        return worked
 
     def _work(self, problem: Problem) -> Worked:
         work = self.plan.work(problem, self.models, self.workspace.store)
@@ -216,22 +183,13 @@ class _SetRun:
             work = work.metered(meter)
         return work_problem(work, results, self.stages)
 
-    def _gather(self, futures: dict[Future[Worked | None], str], outcome: SetOutcome) -> None:
-        for done, future in enumerate(as_completed(futures), 1):
-            problem_id = futures[future]
-            try:
-                worked = future.result()
-            except ModelError as error:
-                outcome.failed[problem_id], note = str(error), "failed"
-            else:
-                note = _note(problem_id, worked, outcome)
-            if self.progress is not None:
-                self.progress(done, len(futures), f"{problem_id}: {note}")
 
-
-def _note(problem_id: str, worked: Worked | None, outcome: SetOutcome) -> str:
+def _note(problem_id: str, worked: Worked | ModelError | None, outcome: WorkOutcome[str]) -> str:
+    if isinstance(worked, ModelError):
+        outcome.failed[problem_id] = str(worked)
+        return "failed"
     if worked is None:
-        outcome.failed[problem_id] = _NOT_TRIED
+        outcome.failed[problem_id] = NOT_TRIED
         return "not tried"
     if worked.stopped:
         outcome.stopped.append(problem_id)

@@ -13,12 +13,12 @@ from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
-from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.document_work import QAModels
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.loop.review import (
@@ -60,7 +60,7 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What becomes of one question: the pair, or the rejected candidates in its place."""
+    """What one question has become: the pair that remains, if any, and the rejected candidates."""
 
     pair: QAPair | None
     removed: tuple[RejectedQA, ...] = ()
@@ -88,7 +88,7 @@ def apply_decisions(
     run = CombinationRun(workspace, planned, (), candidates.run_id, candidates.run_id, DocumentPool(1))
     reviews = {name: state_of(some) for name, some in decisions.items()}
     judge = _Judge(run, models, reviews)
-    found = run_in_parallel([()] * len(pairs), lambda at: judge.decide(pairs[at]), workers=workers)
+    found = map_in_parallel(judge.decide, pairs, workers=workers)
     kept = [(one.pair, one) for one in found if one.pair is not None]
     return Reviewed(
         pairs=[pair for pair, _ in kept],
@@ -145,7 +145,7 @@ class _Judge:
         return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
 
     def _edited(self, pair: QAPair) -> tuple[QAPair, list[tuple[QAPair, Decision]]]:
-        """The question with its edits, which may have been edited again, and the texts before each edit."""
+        """The question after all its edits, and for each edit, the question before it. An edited question may be edited again."""
         edits: list[tuple[QAPair, Decision]] = []
         seen: set[str] = set()
         while pair.id not in seen:
@@ -171,7 +171,7 @@ class _Judge:
         return pair.model_copy(update=update)
 
     def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...], edited_in: str) -> _Outcome:
-        """`edited_in`: the id of the document at the time of the edit."""
+        """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
         fault = self._unsupported(pair)
         if fault is not None:
             row = left_out(pair, RejectionReason.ANSWER_NOT_SUPPORTED, fault)
@@ -192,7 +192,7 @@ class _Judge:
         return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
 
     def _unsupported(self, pair: QAPair) -> str | None:
-        """Why the quotes do not support the new answer. In visual mode the validator looks at the page."""
+        """Why the quotes do not support the new answer; None if they do, and in visual mode, where the validator sees the page."""
         if pair.category is Mode.VISUAL:
             return None
         text = "\n".join(place.quote for place in pair.evidence)
@@ -200,25 +200,22 @@ class _Judge:
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
     def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
-        """The validator's judgement, from the journal of the edited question if the text around its evidence is the same."""
-        work = self._open(pair.document_id)
+        """The validator's judgement and its calls. It is stored, and used again as long as the text around the evidence is the same."""
+        documents = self.run.planned.documents
+        work = self.run.open(next(one for one in documents if one.id == pair.document_id))
         view, attempt = work.context.view, pair.generation_metadata.attempt_number
         around = (surroundings(view.document, view.lines, one) for one in pair.evidence)
         labels = pair.labels if pair.category is Mode.VISUAL else ()
         looks = (look(view, one) or view.document.version for one in view.visuals if one.label in labels)
         version = fingerprint([work.fingerprint, pair.question, pair.answer, *around, *looks])
         key = GenerationResult.journal_key(work.combination, edited_in, version)
-        journal = open_journal(self.run.workspace.store, key, version)
+        journal = DocumentJournal(self.run.workspace.store, key, version)
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
             step = Validate(candidate=_candidate(pair), attempt=attempt)
             known = model_checks.validate(step, work, self.models)
             journal.append(known)
         return known, known.calls
-
-    def _open(self, document_id: str) -> DocumentWork:
-        entry = next(one for one in self.run.planned.documents if one.id == document_id)
-        return self.run.open(entry)
 
 
 def _candidate(pair: QAPair) -> Candidate:

@@ -1,4 +1,4 @@
-"""What keeps a run from beginning: a published set that it must not replace, or a paid model that refuses to answer."""
+"""Reasons not to begin a run: a published set that it must not replace, or a paid model that refuses to answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.model_checkup import key_of
-from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
@@ -21,7 +21,7 @@ from qagen_dagster.records.questions.results import CandidateSet
 
 
 def why_kept(workspace: Workspace, combination: Combination, options: RunOptions) -> str | None:
-    """Why a run with these options must not replace the published set unless it is told to; None if it may.
+    """Why a run with these options must not replace the published set without --replace; None if it may.
 
     Raises ConfigError for a profile that cannot be used.
     """
@@ -51,9 +51,9 @@ def refused(
 ) -> list[str]:
     """A line for each paid model of these combinations whose server refuses the shortest possible call.
 
-    All models are asked at once. The ledger keeps the responses, so a model that has answered is not asked again. A server
-    that is busy or cannot be reached is left to the retries of the run. A budget of 0 allows no call. The calls count in the
-    spending of the run.
+    All models are asked at the same time. The ledger keeps the responses, so a model that has answered is not asked again. A server that
+    is busy or cannot be reached is not reported here, because the run retries it. If a budget is 0, no model is asked. The calls
+    count toward the spending of the run.
     """
     spending = RunSpending(workspace.store, f"spending/{spending_id}/first_calls")
     specs: dict[str, tuple[ModelSpec, BudgetMeter]] = {}
@@ -65,9 +65,7 @@ def refused(
             paid = (spec for spec in found if spec is not None and _is_paid(spec))
             specs |= {key_of(spec): (spec, BudgetMeter(budget, spending)) for spec in paid}
     chosen = list(specs.values())
-    lines = run_in_parallel(
-        [()] * len(chosen), lambda number: _refused(workspace, *chosen[number]), workers=len(chosen) or 1
-    )
+    lines = map_in_parallel(lambda one: _refused(workspace, *one), chosen, workers=len(chosen) or 1)
     return [line for line in lines if line is not None]
 
 
@@ -84,6 +82,6 @@ def _refused(workspace: Workspace, spec: ModelSpec, meter: BudgetMeter) -> str |
 
 
 def _is_paid(spec: ModelSpec) -> bool:
-    """Whether a call costs money, as far as the profile tells: it has a price, or needs a key."""
+    """Whether a call probably costs money: the profile has a price for the model, or the model needs an API key."""
     priced = spec.usd_per_million_input or spec.usd_per_million_output
     return bool(priced or key_variable(spec.provider, spec.api_key_env))

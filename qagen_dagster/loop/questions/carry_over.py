@@ -1,4 +1,4 @@
-"""Keeps the questions of a set alive while its corpus changes: what a document gave before is looked up, checked and carried over."""
+"""Keeps the questions of a set while its corpus changes: the former result of a document is found, checked and carried over."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _UNFINISHED = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.NOT_USABLE, DocumentEnd
 
 @dataclass(frozen=True)
 class EarlierSet:
-    """The candidate set before a run, as far as the same models, prompts and scenario made it."""
+    """The candidate set before a run. `made` is None if other models, prompts or another scenario made it."""
 
     store: Store
-    documents: tuple[IndexEntry, ...]  # of the corpus now
+    documents: tuple[IndexEntry, ...]  # the present documents of the corpus
     made: CandidateSet | None
 
     @classmethod
@@ -48,7 +48,7 @@ class EarlierSet:
         return cls(store, documents, made if made is not None and made.fingerprint == fingerprint else None)
 
     def result_for(self, entry: IndexEntry) -> GenerationResult | None:
-        """What the document gave before, under this name or another. None when there is nothing."""
+        """The former result of the document, under this name or another; None if there is none."""
         line = self.lines.get(entry.id)
         return None if line is None else self._result(line)
 
@@ -63,10 +63,10 @@ class EarlierSet:
 
     @cached_property
     def lines(self) -> dict[str, CandidateDocument]:
-        """The line of each document that the set had.
+        """The line of the former set for each present document that the set had, by the present id.
 
-        A new or changed document is the earlier one with its content, if that one is gone: a file was renamed, or rows without ids
-        moved up or down in their file.
+        A file may have been renamed, and rows without ids may have moved in their file. So a document with another name or content
+        than before gets the line of a document that is gone and had the same content.
         """
         left = {} if self.made is None else {line.document_id: line for line in self.made.documents}
         contents = {name: self._content_of(line) for name, line in left.items()}
@@ -91,12 +91,12 @@ class EarlierSet:
 
 
 def _content(text_sha256: str, version: str) -> str:
-    """What says whether two documents are the same: the text, or the file of a document without text."""
+    """A hash that is equal for documents with the same content: the hash of the text, or without text, that of the file."""
     return version if text_sha256 in ("", _NO_TEXT) else text_sha256
 
 
 def is_same_content(work: DocumentWork, earlier: GenerationResult) -> bool:
-    """Whether a document shows an agent what it showed when `earlier` was made. In visual mode that includes its pages."""
+    """Whether the document has the same text as when `earlier` was made. In visual mode the file must be the same, too."""
     document = work.context.view.document
     same_file = earlier.document_version == document.version
     return earlier.text_sha256 == document.text_sha256 and (
@@ -105,7 +105,7 @@ def is_same_content(work: DocumentWork, earlier: GenerationResult) -> bool:
 
 
 def moved(work: DocumentWork, earlier: GenerationResult) -> GenerationResult:
-    """The result of a document with the same content as before, for its new name or version. It costs nothing."""
+    """The former result under the new name and version of the document, which has the same content. It has no calls."""
     document = work.context.view.document
     own = {"document_id": document.id}
     return earlier.model_copy(
@@ -121,7 +121,7 @@ def moved(work: DocumentWork, earlier: GenerationResult) -> GenerationResult:
 
 
 def carried(work: DocumentWork, earlier: GenerationResult) -> Carried:
-    """What becomes of the questions of an earlier version of a document. No model is asked."""
+    """Decide for each question of the former version whether it is kept, checked again or retired. No model is asked."""
     if is_same_content(work, earlier):
         pairs = (_renamed(pair, work) for pair in earlier.accepted)
         found = [_kept(pair, pair.evidence, earlier) for pair in pairs]
@@ -135,18 +135,19 @@ def carried(work: DocumentWork, earlier: GenerationResult) -> Carried:
 
 
 def all_retired(earlier: GenerationResult, why: str) -> tuple[RetiredQA, ...]:
-    """Every question of a document that can no longer be used."""
+    """All questions of a document that cannot be used any more, as retired questions with the reason `why`."""
     lost = (_retired(pair, why, _quotes(pair), ()) for pair in earlier.accepted)
     return (*earlier.retired, *lost)
 
 
 def is_finished(earlier: GenerationResult) -> bool:
-    """Whether models worked on the document until it ended."""
+    """Whether the work on the document was finished by models, not by a budget or an unusable document."""
     return earlier.end not in _UNFINISHED
 
 
 def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Kept | Recheck | RetiredQA:
-    before = earlier.surroundings.get(pair.id) or ("",) * len(pair.evidence)  # not known of older results
+    # older results have no surroundings
+    before = earlier.surroundings.get(pair.id) or ("",) * len(pair.evidence)
     found = [_place(context, place, old) for place, old in zip(pair.evidence, before, strict=True)]
     evidence = tuple(place for place, _ in found if place is not None)
     now = tuple(text for _, text in found)
@@ -161,9 +162,9 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
 
 
 def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence | None, str]:
-    """The quote in the present text with its surroundings; of several places the one with the same surroundings as before.
+    """The place of a quote in the present text, and its surroundings. If the quote is gone: None and a similar passage.
 
-    None with a similar passage when the quote is not there.
+    If the quote is at several places, a place with the surroundings `before` is preferred.
     """
     view = context.view
     if place.start_line is None and not view.has_text:
@@ -187,7 +188,7 @@ def _fault(context: QAContext, pair: QAPair, lost: list[bool]) -> str:
 
 
 def _looks_as_before(context: QAContext, pair: QAPair, earlier: GenerationResult) -> bool:
-    """Whether the visuals of a question show what they showed; also False if that is not known."""
+    """Whether the visuals of a question look as before. False if their former look is not known."""
     before = [earlier.looks.get(label, "") for label in pair.labels]
     visuals = {one.label: one for one in context.view.visuals}
     return (
@@ -234,7 +235,7 @@ def _candidate(pair: QAPair, evidence: tuple[Evidence, ...]) -> Candidate:
 
 
 def _renamed(pair: QAPair, work: DocumentWork) -> QAPair:
-    """The question under the name of its document now, with pages as the document has them now."""
+    """The question with the present name and the present page numbers of its document."""
     document = work.context.view.document
     update = {
         "document_id": document.id,

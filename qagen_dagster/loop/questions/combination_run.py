@@ -1,7 +1,7 @@
-"""The work of one run on a combination: hands its documents to a pool, and waits for those of one op after another.
+"""The work of one run on a combination: hands its documents to a pool, and lets each op wait for the documents of its shard.
 
-Each result is stored as soon as it is done. The first op hands all documents to the pool, in order, so no op waits for an earlier
-one.
+Each result is stored as soon as it is done. The first op hands all documents to the pool, in order. So the documents of a later op
+are worked on while an earlier op still waits.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
 from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
+from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
@@ -32,27 +33,17 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
 
-STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
+STOP_AFTER = 5  # a combination ends early after this many permanent model failures without any success
 Progress = Callable[[str, GenerationResult | None], None]
 _Results = dict[str, Future[GenerationResult | None]]
-
-
-@dataclass
-class ShardOutcome:
-    """How a shard ended: document ids by outcome."""
-
-    finished: list[str] = field(default_factory=list[str])
-    reused: list[str] = field(default_factory=list[str])
-    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run resumes here
-    failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, eq=False)
 class CombinationRun:
     """The work of one run on the named documents of a combination. Runs with the same `spending_id` share a budget.
 
-    A document whose model fails is reported, and the others continue. After STOP_AFTER permanent failures without any success the
-    remaining documents are not tried.
+    If a model fails on a document, the document is reported and the others continue. After STOP_AFTER permanent failures without any
+    success, the remaining documents are not tried.
     """
 
     workspace: Workspace
@@ -64,13 +55,14 @@ class CombinationRun:
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
     _results: _Results = field(default_factory=_Results)
     _begun: threading.Event = field(default_factory=threading.Event)
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _succeeded: threading.Event = field(default_factory=threading.Event)
-    _permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
+    _stop: EarlyStop = field(default_factory=lambda: EarlyStop(STOP_AFTER))
     ended: list[str] = field(default_factory=list[str])  # documents that are not worked on any more
 
     def begin(self) -> list[Callable[[], None]]:
-        """The work on all documents that have no result, for the pool; nothing when it has begun already. Raises ConfigError."""
+        """Tasks for the pool, one for each document without a result. There are none if they were handed out before.
+
+        Raises ConfigError.
+        """
         if self._begun.is_set():
             return []
         wanted = set(self.names)
@@ -78,15 +70,14 @@ class CombinationRun:
         self._begun.set()
         return tasks
 
-    def wait_for(self, document_ids: Sequence[str], progress: Progress | None) -> ShardOutcome:
+    def wait_for(self, document_ids: Sequence[str], progress: Progress | None) -> WorkOutcome[str]:
         """Work on the named documents if that has not begun, and wait for them. Raises ConfigError."""
         self.pool.add(self.begin())
         wanted = set(document_ids)
         entries = [entry for entry in self.planned.documents if entry.id in wanted]
-        self.pool.add(
-            self._tasks([entry for entry in entries if entry.id not in self._results])
-        )  # tried again
-        outcome, results = ShardOutcome(), _Results()
+        tried_again = [entry for entry in entries if entry.id not in self._results]
+        self.pool.add(self._tasks(tried_again))
+        outcome, results = WorkOutcome[str](), _Results()
         for entry in entries:
             if entry.id in self._results:
                 results[entry.id] = self._results.pop(entry.id)
@@ -99,14 +90,14 @@ class CombinationRun:
                 future.cancel()
             if isinstance(error, Exception):
                 wait(results.values())
-            else:  # An interrupt does not wait for calls in flight: journals keep the finished steps.
+            else:  # After an interrupt, calls in flight are not awaited. Journals keep the finished steps.
                 self.cancel()
             raise
         return outcome
 
     def cancel(self) -> None:
-        """Do not work on documents that have not begun."""
-        self._stop.set()
+        """Start no further document."""
+        self._stop.stop()
 
     @cached_property
     def _models(self) -> QAModels:
@@ -137,7 +128,7 @@ class CombinationRun:
 
     def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
         todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
-        if todo:  # built here, so that an error is raised, and shared by the threads
+        if todo:  # build here what the threads share, so that its errors are raised to the caller
             _ = self._models, self._spending, self._meanings, self._earlier.lines, self._avoided
         self._results.update((entry.id, Future()) for entry in todo)
         return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
@@ -146,27 +137,13 @@ class CombinationRun:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(self._document(entry))
+            future.set_result(self._stop.run(lambda: self._work(entry)))
         except BaseException as error:
             future.set_exception(error)
         self.ended.append(entry.id)
 
-    def _document(self, entry: IndexEntry) -> GenerationResult | None:
-        """Work on one document and store its result; None when the run was stopped before the document began."""
-        if self._stop.is_set():
-            return None
-        try:
-            result = self._work(entry)
-        except PermanentModelError:
-            self._permanent.append(entry.id)
-            if len(self._permanent) >= STOP_AFTER and not self._succeeded.is_set():
-                self._stop.set()
-            raise
-        self._succeeded.set()
-        return result
-
     def open(self, entry: IndexEntry) -> DocumentWork:
-        """The work on a document, which is opened."""
+        """Open a document, and return the work on it."""
         planned, workspace = self.planned, self.workspace
         spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
         view = open_view(
@@ -205,17 +182,17 @@ class CombinationRun:
         return same and is_finished(earlier) and is_same_content(work, earlier)
 
     def _models_of(self, journal: DocumentJournal) -> QAModels:
-        """The models, with the limit of the pool, and the budget of the document if there is one."""
+        """The models, with the limit of the pool. If there is a budget, they also have a meter for the document."""
         if self.planned.budget.unlimited:
             return self._models.changed(self.pool.limited)
         spent = total_spent(call for event in journal.events for call in event.calls)
         budget = self.planned.budget
-        # In order where that lets a budget end at the same step every time: one for each document, or one worker.
+        # Without overlap, a budget for each document, or a budget with one worker, is exhausted at the same step in every run.
         overlap = budget.document.unlimited and self.workspace.settings.document_workers > 1
         meter = BudgetMeter(budget, self._spending, spent)
         return self._models.metered(meter, overlap=overlap).changed(self.pool.limited)
 
-    def _gather(self, results: _Results, outcome: ShardOutcome, progress: Progress | None) -> None:
+    def _gather(self, results: _Results, outcome: WorkOutcome[str], progress: Progress | None) -> None:
         names = {future: name for name, future in results.items()}
         for future in as_completed(names):
             name = names[future]
@@ -226,7 +203,7 @@ class CombinationRun:
                 outcome.failed[name] = str(error)
             else:
                 if result is None:
-                    outcome.failed[name] = f"not tried: {len(self._permanent)} documents failed for good"
+                    outcome.failed[name] = f"not tried: {self._stop.failures} documents failed for good"
                 else:
                     stopped = result.end is DocumentEnd.BUDGET_EXHAUSTED
                     (outcome.stopped if stopped else outcome.finished).append(name)

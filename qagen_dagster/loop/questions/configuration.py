@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
-from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_hashes, specs_of
-from qagen_dagster.loop.questions.limits import wanted_limits
-from qagen_dagster.loop.questions.plan import RunOptions, effective_fingerprint
+from qagen_dagster.loop.questions.fingerprint import specs_of
+from qagen_dagster.loop.questions.plan import RunOptions, plan_without_documents
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import PLAN, RunPlan
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
 
-_TEXTS = {  # the name of a part: its field in a RunPlan
+_TEXTS = {  # the fields of a RunPlan, by the names of parts
     "strategy": "strategy",
     "corpus name": "corpus_name",
     "corpus_context": "corpus_context",
@@ -24,36 +22,33 @@ _TEXTS = {  # the name of a part: its field in a RunPlan
 def wanted_questions(
     space: Workspace, combination: Combination, options: RunOptions | None = None
 ) -> Configuration:
-    """The configuration with which a run would make the combination. Raises ConfigError when its profile cannot be used."""
-    chosen = options or RunOptions()
-    corpus = space.corpus(combination.corpus)
-    scenario = corpus.scenario(combination.scenario)
-    name = space.profile_name(combination, chosen.profile)
-    specs = specs_of(space.profile(name), combination.mode, scenario.strategy)
-    limits = wanted_limits(space, combination, name, chosen.target_count, replace=chosen.replace)
-    control = has_text_control(scenario, combination.mode, specs[Role.VALIDATOR])
+    """The configuration with which a run would make the combination. Raises ConfigError if its profile cannot be used."""
+    planned = plan_without_documents(space, combination, options or RunOptions())
+    config, scenario = planned.corpus.config, planned.corpus.scenario(combination.scenario)
+    specs = specs_of(planned.profile, combination.mode, planned.strategy)
     parts = {
-        "profile": name,
+        "profile": planned.profile_name,
         **model_names(specs),
-        **_prompts(prompt_hashes(combination.mode, scenario.strategy, control=control)),
-        "target_count": str(limits.target_count),
+        **_prompts(planned.prompts),
+        "target_count": str(planned.limits.target_count),
         "strategy": scenario.strategy.value,
-        "corpus name": corpus.config.name,
-        "corpus_context": corpus.config.corpus_context,
+        "corpus name": config.name,
+        "corpus_context": config.corpus_context,
         "scenario name": scenario.name,
         "scenario description": scenario.description,
     }
-    told = scenario.model_dump(mode="json", include={"max_consecutive_failures", "max_attempts", "batch"})
-    settings = {f"scenario {name}": str(value) for name, value in told.items()}
-    settings |= {"embedder": space.profile(name).embedder.name} if scenario.search_meaning else {}
-    version = effective_fingerprint(space, combination, chosen)
-    return Configuration(version, parts, model_settings(specs) | settings)
+    options_of_loop = scenario.model_dump(
+        mode="json", include={"max_consecutive_failures", "max_attempts", "batch"}
+    )
+    settings = {f"scenario {name}": str(value) for name, value in options_of_loop.items()}
+    settings |= {"embedder": planned.profile.embedder.name} if scenario.search_meaning else {}
+    return Configuration(planned.configuration, parts, model_settings(specs) | settings)
 
 
 def made_questions(space: Workspace, combination: Combination, wanted: Configuration) -> Configuration | None:
     """The configuration of the stored candidate set; None if there is none.
 
-    Parts that its run did not keep are taken from `wanted`.
+    If the plan of its run was not stored, as by older versions, the texts are taken from `wanted`.
     """
     made = space.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     if made is None:

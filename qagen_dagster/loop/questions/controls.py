@@ -1,4 +1,4 @@
-"""The controls that an accepted candidate passes at the end: a multi-hop question needs its passages, a visual question its picture.
+"""The last checks of a candidate that the validator accepts: a multi-hop question must need its passages, a visual one its picture.
 
 Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text alone.
 """
@@ -30,7 +30,10 @@ from qagen_dagster.records.questions.results import CallSummary, Candidate, Evid
 def same_fact(
     step: Validate, work: DocumentWork, models: QAModels, given: str
 ) -> tuple[bool, str, tuple[CallSummary, ...]]:
-    """Whether `given` is the proposed answer, and why a model could not decide that. Raises ModelError."""
+    """Returns (same, failure, calls). `same`: `given` has the same meaning as the proposed answer.
+
+    A model decides if code cannot. `failure` says why the model did not decide. Raises ModelError.
+    """
     candidate, model = step.candidate, models.validator
     alike = match(given, candidate.answer)
     if alike in (Match.SAME, Match.CONFLICT):
@@ -45,18 +48,18 @@ def same_fact(
 SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
 )
-NEEDED = 2  # passages
+NEEDED = 2  # minimum number of passages that a multi-hop question must need
 OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
 
 
 def control(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
 ) -> Judged | Controlled:
-    """Reject a candidate that passed if fewer than two of its passages are needed. Raises ModelError.
+    """Reject an accepted candidate of which fewer than NEEDED passages are needed. Raises ModelError.
 
-    A table row or a sentence can hold both sides of a comparison, so evidence of one passage proves nothing, and
-    neither does a second quote beside it that is not needed. A result that code computed and that no quote states cannot be
-    looked up in one place, even if the document says some items twice: no model is asked.
+    Three kinds of candidates pass without enough needed passages. Evidence of one passage proves nothing, because one sentence or table
+    row may hold both sides of a comparison. The same holds if a second quote is not needed beside such a passage. And a result that
+    code computed and that no quote states cannot be looked up in one place, so no model is asked about it.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)
@@ -96,7 +99,7 @@ def control(
 
 
 def applies(work: DocumentWork, question_type: str) -> bool:
-    """Whether questions of this type must need several passages. What a picture shows cannot be hidden."""
+    """Whether questions of this type must need several passages. In visual mode none must, because pictures cannot be hidden."""
     return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
 
 
@@ -110,14 +113,14 @@ def _is_worked_out(candidate: Candidate) -> bool:
 
 
 def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
-    """Whether the passage alone has the values that are compared or added up: at least two that the question does not name."""
+    """Whether the passage alone may hold all compared or added values: it has at least two values that the question does not name."""
     named = {one.value for one in amounts(candidate.question)}
     values = {one.value for number in passage for one in amounts(candidate.evidence[number].quote)}
     return candidate.question_type in OF_VALUES and len(values - named) >= NEEDED
 
 
 def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
-    """The numbers of the quotes of each passage: each quote is one, but the rows of a table and its head are one together."""
+    """The passages, each as the numbers of its quotes. Each quote is a passage, but all quotes of one table are one passage."""
     lines = work.context.view.lines
     heads = [None if one.start_line is None else head_of_table(lines, one.start_line) for one in places]
     found: dict[tuple[int, int], set[int]] = {}
@@ -131,7 +134,7 @@ def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
 def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[int]) -> AnswerRun:
     """The validator's answer from the other passages."""
     others = [place for number, place in enumerate(step.candidate.evidence) if number not in hidden]
-    # Numbered anew: a gap would tell that something was left out.
+    # The numbers have no gap, which would show the validator that a passage is hidden.
     view = work.context.view
     heads = [view.section_at(place.start_line) if place.start_line else None for place in others]
     shown = [
@@ -156,7 +159,7 @@ _REASON = RejectionReason.ANSWERABLE_FROM_TEXT
 def validate(
     step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
 ) -> Judged | Controlled:
-    """Let the validator judge the candidate, then run the control where the scenario wants it. Raises ModelError."""
+    """Let the validator judge the candidate. If the scenario wants it, check that the question needs a picture. Raises ModelError."""
     context, spec = work.context, models.validator.spec
     if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
         return model_checks.validate(step, work, models, found=found)
@@ -166,10 +169,12 @@ def validate(
         return judged
     if not found.looked:
         return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
-    return _controlled(step, work, models, judged)
+    return _answered_from_text(step, work, models, judged)
 
 
-def _controlled(step: Validate, work: DocumentWork, models: QAModels, judged: Judged) -> Judged | Controlled:
+def _answered_from_text(
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged
+) -> Judged | Controlled:
     context = replace(work.context, mode=Mode.TEXTUAL)
     found = validator.answer_blind(context, models.validator, step.candidate.question, step.attempt)
     judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})

@@ -1,9 +1,10 @@
-"""The pool in which the runs of a process work on documents, in the order in which they were added.
+"""The pool in which a process works on documents, in the order in which they were added.
 
-All ops and combinations share it, so an op that waits for its slowest document leaves no call unused. The
-limit is the number of model calls in flight. While a document does its own work between two calls, another document calls; so
-the pool works on a few more documents than it allows calls. The last documents start together: one after another, the last of
-them would call alone.
+All ops and combinations of the process share it. So while one op waits for its slowest document, other documents use the free calls.
+
+The pool limits the number of model calls in flight. A document computes between two calls, and another document can call in that time.
+So the pool works on more documents at once than it allows calls. Once the waiting documents are fewer than the allowed calls, all of
+them start together, so that no document is left to call alone at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from qagen_dagster.models.messages import Request, Response
 
 
 class DocumentPool:
-    """Works on documents with at most `calls` model calls in flight. With one call it works on one document at a time."""
+    """Works on documents with at most `calls` model calls in flight."""
 
     def __init__(self, calls: int) -> None:
         self._calls = calls
@@ -27,7 +28,7 @@ class DocumentPool:
         self._running = 0
 
     def add(self, documents: Iterable[Callable[[], None]]) -> None:
-        """Add the work on documents. The documents of one call are counted together, so add at once what is known at once."""
+        """Add the work on documents. Add all known documents in one call, because their number decides how many start."""
         with self._lock:
             self._waiting.extend(documents)
             self._start()
@@ -39,12 +40,12 @@ class DocumentPool:
     def _start(self) -> None:
         while self._waiting and self._running < self._most():
             self._running += 1
-            # A daemon: the end of the process does not wait for model calls. Journals keep the finished steps.
+            # A daemon thread, so that the end of the process does not wait for model calls. Journals keep the finished steps.
             work = self._waiting.popleft()
             threading.Thread(target=self._work, args=(work,), name="document", daemon=True).start()
 
     def _most(self) -> int:
-        """The number of documents at the same time."""
+        """The maximum number of documents at the same time."""
         return 2 * self._calls if len(self._waiting) < self._calls else self._calls + self._calls // 4
 
     def _work(self, document: Callable[[], None]) -> None:

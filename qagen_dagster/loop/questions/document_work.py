@@ -1,4 +1,4 @@
-"""The work on one document in one combination, as a value."""
+"""What the work on one document in one combination needs: the models, and the document with its limits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ from qagen_dagster.records.questions.results import RejectedQA
 
 @dataclass(frozen=True)
 class QAModels:
-    """The models of one combination. The batch strategy needs two more. Without an answerer the generator answers.
+    """The models of one combination.
 
-    `overlap`: calls for one document may run at the same time.
+    Attributes:
+        answerer: only for the batch strategy. Without one, the generator answers.
+        judge: only for the batch strategy. Without one, code alone grades answers.
+        overlap: whether calls for one document may run at the same time.
     """
 
     generator: Model
@@ -39,15 +42,10 @@ class QAModels:
         return replace(self.changed(lambda model: metered(model, meter)), overlap=overlap)
 
     def changed(self, change: Callable[[Model], Model]) -> QAModels:
-        """Each of the models as `change` returns it."""
-        return replace(
-            self,
-            generator=change(self.generator),
-            validator=change(self.validator),
-            deduplicator=change(self.deduplicator),
-            answerer=None if self.answerer is None else change(self.answerer),
-            judge=None if self.judge is None else change(self.judge),
-        )
+        """The same models after `change` was applied to each."""
+        roles = (*QUESTION_ROLES, Role.ANSWERER, Role.JUDGE)
+        models = {role.value: getattr(self, role.value) for role in roles}
+        return replace(self, **{name: change(model) for name, model in models.items() if model is not None})
 
 
 def question_models(
@@ -68,14 +66,14 @@ def question_models(
 class DocumentWork:
     """One document in one combination, with everything that decides its result.
 
-    `fingerprint` covers the configuration: models, prompts, corpus and scenario, code.
+    `fingerprint` is a hash of the configuration: models, prompts, corpus, scenario and version of the loop.
     """
 
     combination: Combination
     context: QAContext
     limits: QALimits
     fingerprint: str
-    avoided: tuple[RejectedQA, ...] = ()  # rejected by reviewers; the generator is told
+    avoided: tuple[RejectedQA, ...] = ()  # questions that reviewers rejected; the generator is shown them
 
     @property
     def source_document(self) -> str:

@@ -1,6 +1,6 @@
-"""The fingerprint of everything that the results of a combination depend on.
+"""The fingerprint of the configuration that the results of a combination depend on.
 
-Timeouts, prices and retries are left out, because they do not change what a response says.
+Timeouts, prices and retries are left out, because they do not change a response.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from qagen_dagster.records.corpus import (
 )
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "8"  # increase when the same responses would give another result
+LOOP_VERSION = "8"  # increase if the same responses would give another result
 BATCH_VERSION = "9"  # the same for the batch strategy, including the grading of its answers
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
-_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # limits, like the target
+_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # these are limits, as the target is
 
 
 def prompt_hashes(
     mode: Mode, strategy: Strategy = Strategy.AGENT, *, control: bool = False
 ) -> dict[str, str]:
-    """The hashes of the prompts that a mode and a strategy use, by name; `control`: with those of the text control."""
+    """The hashes of the prompts that a mode and a strategy use, by name. `control` adds the prompts of the text control."""
     prompts = (
         *(_batch_prompts() if strategy is Strategy.BATCH else (generator.prompt_for(mode),)),
         validator.blind_prompt(mode),
@@ -66,13 +66,13 @@ def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) 
 
 
 def has_text_control(config: ScenarioConfig, mode: Mode, validator: ModelSpec) -> bool:
-    """Whether the questions of a scenario must need a picture. A validator that sees none cannot tell."""
+    """Whether it is checked that questions need a picture. A validator that sees no pictures cannot check it."""
     sees = validator.images and validator.provider != "embedded"
     return mode is Mode.VISUAL and config.text_control and sees
 
 
 def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy, *, control: bool) -> str:
-    """Changes with the model or the settings of a role, or with a prompt, of this mode and strategy."""
+    """A hash of the models with their settings, and of the prompts, of a mode and a strategy."""
     specs = specs_of(profile, mode, strategy)
     models = {
         role.value: spec.identity() | _opening(role, spec, mode, control=control)
@@ -83,15 +83,16 @@ def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy, *, contr
 
 
 def _opening(role: Role, spec: ModelSpec, mode: Mode, *, control: bool) -> dict[str, Any]:
-    """The size of the opening, where the role is shown one and it is not the default."""
+    """The size of the document's opening, as a setting of a model. Empty if the role is shown no opening, or for the default size."""
     shown = role is Role.VALIDATOR if control else mode is Mode.TEXTUAL and role in _OPENED
     other = spec.opening_characters != OPENING_CHARACTERS
     return {"opening_characters": spec.opening_characters} if shown and other else {}
 
 
 def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode: Mode) -> str:
-    """What the journal of a document depends on, except for its own version. The limits of the loop are left out, so a higher target
-    resumes the same journal.
+    """A hash of everything that the journal of a document depends on, except the document itself.
+
+    The limits of the loop are left out, so that a run with a higher target resumes the same journal.
     """
     config = corpus.scenarios[scenario]
     told = [corpus.name, corpus.corpus_context, config.name, config.description]

@@ -1,7 +1,7 @@
-"""The work that runs of one process ask for: parsed documents, and questions about them.
+"""The work that the runs of one process ask for: parsed documents, and questions about them.
 
-A run that asks gets the work done then. A command begins the work of its runs before them, because Dagster takes seconds to load:
-it hands its `Work` to the graph, and each run finds by its id what was begun for it, waits for it, and records it as its own.
+The work for a run starts when the run asks for it. A command may start it earlier, because Dagster takes seconds to load. The command
+hands its `Work` to the graph. Each run finds the work that was started for it by the run id, waits for it, and records the results.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ from qagen_dagster.records.ids import Combination
 
 
 class Work:
-    """A context manager; at its end, documents that have not begun are left. Runs with its `spending_id` share a budget."""
+    """The work of one command or one run. All runs with its `spending_id` share a budget.
+
+    It is a context manager. At its end, documents that have not been started are left out.
+    """
 
     def __init__(self, space: Workspace) -> None:
         self.space = space
         self.spending_id = str(uuid.uuid4())
-        self.run_ids: dict[str, str] = {}  # of the runs whose work was begun before them, by partition
+        self.run_ids: dict[str, str] = {}  # ids of the runs whose work was started before them, by partition
         self._parsings: dict[str, CorpusParsing] = {}  # by run id, like the next two
         self._begun: dict[str, tuple[RunOptions, CombinationRun]] = {}
         self._taken: dict[str, CombinationRun] = {}
@@ -52,11 +55,11 @@ class Work:
 
     @cached_property
     def pool(self) -> DocumentPool:
-        """The pool of all documents, of whatever combination."""
+        """The pool for the documents of all combinations."""
         return DocumentPool(self.space.settings.document_workers)
 
     def parsing(self, corpus: str, run_id: str) -> CorpusParsing:
-        """The parsing that was begun for the run; else one that begins when it is asked for its results."""
+        """The parsing that was announced for the run. If there is none, a new one, which starts when its results are asked for."""
         return self._parsings.get(run_id) or CorpusParsing(self.space, corpus, run_id)
 
     def questions(
@@ -67,11 +70,11 @@ class Work:
         spending_id: str,
         names: Sequence[str] | None = None,
     ) -> CombinationRun:
-        """The work of a run on a combination, which is planned once.
+        """The work of a run on a combination. It is planned once, and later calls for the same run return the same work.
 
-        If the run was planned in another process, as where each op has its own, `names` are the documents to work on here. Else
-        they are all that are unfinished. What was begun before the run is left if options, configuration or documents have
-        changed since. Raises ConfigError and StoreError.
+        `names` are the documents to work on, if another process has planned the run; None means all unfinished documents. Work that
+        was started before the run is cancelled and planned again if options, configuration or documents have changed since.
+        Raises ConfigError and StoreError.
         """
         taken = self._taken.get(run_id) or self._begun_for(combination, options, run_id)
         if taken is None:
@@ -80,21 +83,21 @@ class Work:
         return taken
 
     def announce(self, corpora: Iterable[str]) -> None:
-        """Let the runs of these corpora wait for `parse`."""
+        """Choose the ids of the runs of these corpora. These runs will wait for `parse`."""
         for key in corpora:
             run_id = self.run_ids[key] = str(uuid.uuid4())
             self._parsings[run_id] = CorpusParsing(self.space, key, run_id, ahead=True)
 
     def parse(self) -> None:
-        """Parse the announced corpora and find their visuals. An error is left to the run that waits."""
+        """Parse the announced corpora and find their visuals. An error is raised in the run that waits for the results."""
         for parsing in list(self._parsings.values()):
             mark(self.space.store, parsing.corpus, begun=DOCUMENTS)  # the run may never begin
             parsing.work()
 
     def ask(self, combinations: Iterable[Combination], options: RunOptions) -> None:
-        """Start the documents of several combinations together, in order, before their runs.
+        """Start the documents of several combinations, in order, before the runs of the combinations.
 
-        A combination that cannot be planned is left to its run, which reports the error. After `end` nothing starts.
+        If a combination cannot be planned, its run plans it again and reports the error. After `end` nothing is started.
         """
         documents: list[Callable[[], None]] = []
         for one in combinations:
@@ -105,15 +108,16 @@ class Work:
                 documents += run.begin()
         if self._begun and not self._ended:
             self.pool.add(documents)
-            in_background(embedders.shared)  # comparing the questions needs it when the last call has ended
+            # load the embedder now, because questions are compared after the last call
+            in_background(embedders.shared)
 
     def document_counts(self) -> tuple[int, int]:
-        """The documents of `ask` that are done, and all of them."""
+        """The numbers of documents that `ask` has started: those whose work has ended, and all."""
         runs = [run for _, run in list(self._begun.values())]
         return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
 
     def end(self) -> None:
-        """Do not work on documents that have not begun."""
+        """Start no further document."""
         self._ended = True
         for run in (*self._taken.values(), *(run for _, run in list(self._begun.values()))):
             run.cancel()
@@ -131,7 +135,10 @@ class Work:
         return CombinationRun(self.space, planned, chosen, run_id, spending_id, self.pool)
 
     def _begun_for(self, combination: Combination, options: RunOptions, run_id: str) -> CombinationRun | None:
-        """What was begun for the run, unless it would now be planned differently. Raises ConfigError and StoreError."""
+        """The work that was started for the run; None if there is none, or if it would be planned differently now.
+
+        Raises ConfigError and StoreError.
+        """
         asked, run = self._begun.get(run_id, (options, None))
         if run is None:
             return None
@@ -142,7 +149,7 @@ class Work:
 
 
 class CorpusParsing:
-    """The parsing of a corpus for a run, and the search for its visuals. If `ahead`, a thread does the `work` and the run waits."""
+    """The parsing of a corpus and the search for its visuals. If `ahead`, a thread calls `work`, and the run waits for the results."""
 
     def __init__(self, space: Workspace, corpus: str, run_id: str, *, ahead: bool = False) -> None:
         self.corpus = corpus
@@ -151,24 +158,24 @@ class CorpusParsing:
         self._listener: Progress | None = None
 
     def text(self, progress: Progress) -> ParsingResult:
-        """What was parsed. Raises what `parse_corpus` raises."""
+        """The parsed documents. Raises as `parse_corpus` does."""
         self._listener = progress
         return self._text.result() if self._ahead else self._parse()
 
     def visuals(self, progress: Progress) -> list[VisualManifest]:
-        """The visuals of all documents. Raises what `build_manifests` raises, and StoreError for a corpus that was never parsed."""
+        """The visuals of all documents. Raises as `build_manifests` does, and StoreError if the corpus was never parsed."""
         self._listener = progress
         return self._visuals.result() if self._ahead else self._look(self._space.index(self.corpus))
 
     def work(self) -> None:
-        """Parse, then look for visuals. An error is raised where the result is waited for."""
+        """Parse, then look for visuals. An error is raised by `text` and `visuals`."""
         try:
             self._text.set_result(self._parse())
             self._visuals.set_result(self._look(self._text.result().index))
         except BaseException as error:
-            for one in (self._text, self._visuals):
-                if not one.done():
-                    one.set_exception(error)
+            for future in (self._text, self._visuals):
+                if not future.done():
+                    future.set_exception(error)
 
     def _parse(self) -> ParsingResult:
         space = self._space

@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, get_args
 
 from pydantic import Field
 
 from qagen_dagster.errors import ResumeError
 from qagen_dagster.loop.journal import Journal, JournalFile
-from qagen_dagster.loop.questions.batch.state import (
-    Answered,
-    AnswerGraded,
-    Asked,
-    BatchEvent,
-    BlindAnswered,
-    Prepared,
-    QuestionGraded,
-    Reanswered,
-    Rewritten,
-)
-from qagen_dagster.loop.questions.state import (
-    Carried,
-    Compared,
-    Controlled,
-    Event,
-    Exhausted,
-    GenerationFailed,
-    Judged,
-    Mended,
-    Proposed,
-)
+from qagen_dagster.loop.questions.batch.state import Answered, Asked, BatchEvent, Rewritten
+from qagen_dagster.loop.questions.state import Event, GenerationFailed, Judged
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.store import Store
 
-E = TypeVar("E")
-_OF_BOTH = (Carried, Proposed, Compared, Judged, Controlled)
-_OF_AGENT = (GenerationFailed, Exhausted, Mended)
-_OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, Prepared, AnswerGraded, BlindAnswered, Reanswered)
-QuestionEvent: TypeAlias = Annotated[
-    Carried
-    | Proposed
-    | GenerationFailed
-    | Exhausted
-    | Compared
-    | Judged
-    | Mended
-    | Controlled
-    | Asked
-    | QuestionGraded
-    | Rewritten
-    | Answered
-    | Prepared
-    | AnswerGraded
-    | BlindAnswered
-    | Reanswered,
-    Field(discriminator="kind"),
-]
+QuestionEvent: TypeAlias = Annotated[Event | BatchEvent, Field(discriminator="kind")]
 
 
 class QuestionJournal(Journal[QuestionEvent]):
@@ -63,11 +21,15 @@ class QuestionJournal(Journal[QuestionEvent]):
 
 
 class DocumentJournal(JournalFile[QuestionEvent]):
-    """The journal file of one document. It never ends with steps that malformed replies failed: they are taken again."""
+    """The journal file of one document. Raises StoreError if it cannot be read, and ResumeError if it belongs to other work.
+
+    A step that failed because of a malformed reply is stored only if another step follows. So a later run takes the last steps again.
+    """
 
     def __init__(self, store: Store, key: str, work: str) -> None:
         super().__init__(store, key, work, QuestionJournal)
-        self._held: list[QuestionEvent] = []  # failed steps, until another step follows
+        # steps with malformed replies that no other step has followed yet
+        self._held: list[QuestionEvent] = []
         kept = list(self.events)
         while kept and _malformed(kept[-1]):
             kept.pop()
@@ -79,11 +41,6 @@ class DocumentJournal(JournalFile[QuestionEvent]):
             for one in self._held:
                 super().append(one)
             self._held.clear()
-
-
-def open_journal(store: Store, key: str, work: str) -> DocumentJournal:
-    """The journal of a document. Raises StoreError when it cannot be read, ResumeError when it belongs to other work."""
-    return DocumentJournal(store, key, work)
 
 
 def _malformed(event: QuestionEvent) -> bool:
@@ -98,17 +55,16 @@ def _malformed(event: QuestionEvent) -> bool:
 
 def agent_events(journal: DocumentJournal) -> tuple[Event, ...]:
     """The events of the agent strategy. Raises ResumeError if the journal has others."""
-    found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_AGENT)))
-    return _all_of(found, journal)
+    return _events_of(Event, journal)
 
 
 def batch_events(journal: DocumentJournal) -> tuple[BatchEvent, ...]:
     """The events of the batch strategy. Raises ResumeError if the journal has others."""
-    found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_BATCH)))
-    return _all_of(found, journal)
+    return _events_of(BatchEvent, journal)
 
 
-def _all_of(found: tuple[E, ...], journal: DocumentJournal) -> tuple[E, ...]:
-    if len(found) != len(journal.events):
+def _events_of(union: Any, journal: DocumentJournal) -> tuple[Any, ...]:
+    kinds = get_args(get_args(union)[0])  # the classes in an annotated union
+    if not all(isinstance(event, kinds) for event in journal.events):
         raise ResumeError("the journal contains steps of another strategy")
-    return found
+    return journal.events

@@ -18,7 +18,9 @@ from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
 
 Wanted = tuple[tuple[QuestionType, int], ...]
-_LEAST = ("max_attempts", "max_consecutive_failures")
+_KEPT = ("max_attempts", "max_consecutive_failures")
+# The default of `max_attempts` is four attempts for each wanted question, but at least ten.
+LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 
 
 _QUESTION, _ANSWER, _BLIND = 80, 220, 160  # output tokens of one item, with its quotes, in a reply of several
@@ -58,7 +60,7 @@ class QALimits(Record):
 
 
 class BatchLimits(QALimits):
-    """When work on a document by the batch strategy ends. `target_count` is the sum of the mix if there is one."""
+    """When the work on a document by the batch strategy ends. If there is a mix, `target_count` is its sum."""
 
     options: BatchOptions
     method: Method
@@ -67,10 +69,10 @@ class BatchLimits(QALimits):
     )  # no part of the configuration: replies that are cut off say the same
 
     def wanted(self, document_id: str) -> Wanted:
-        """The number of questions of each type, in order, without types that have 0.
+        """The number of wanted questions of each type, in order, without types of which none is wanted.
 
-        Without a mix the target is spread evenly. The remainder goes to other types from document to document, so that a corpus has
-        about the same number of each.
+        Without a mix, the target is divided equally among the types. The id of the document decides which types get the remainder, so
+        that a corpus gets about as many questions of each type.
         """
         if self.options.mix is not None:
             return tuple(self.options.mix.items())
@@ -82,16 +84,11 @@ class BatchLimits(QALimits):
 
 
 def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLimits:
-    """The limits of a scenario. A mix replaces the target."""
+    """The limits of a scenario with the batch strategy. A mix replaces the target."""
     options = scenario.batch or BatchOptions()
-    target = sum(options.mix.values()) if options.mix is not None else target_count or scenario.target_count
-    return BatchLimits(
-        target_count=target,
-        max_consecutive_failures=scenario.max_consecutive_failures,
-        max_attempts=scenario.max_attempts or max(10, 4 * target),
-        options=options,
-        method=scenario.grading.method,
-    )
+    target = None if options.mix is None else sum(options.mix.values())
+    limits = _base_limits(scenario, target_count if target is None else target)
+    return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
 
 
 _LEAST_OUTPUT = {
@@ -133,23 +130,27 @@ def room_notes(scenario: ScenarioConfig, profile: Profile, target_count: int | N
 
 
 def limits_of(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
-    """The limits of the loop, with `target_count` in place of the scenario's if it is given."""
-    if scenario.strategy is Strategy.BATCH:
-        return batch_limits(scenario, target_count)
+    """The limits of a scenario. If `target_count` is given, it replaces the scenario's."""
+    batch = scenario.strategy is Strategy.BATCH
+    return batch_limits(scenario, target_count) if batch else _base_limits(scenario, target_count)
+
+
+def _base_limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
     target = target_count or scenario.target_count
     return QALimits(
         target_count=target,
         max_consecutive_failures=scenario.max_consecutive_failures,
-        max_attempts=scenario.max_attempts or max(10, 4 * target),
+        max_attempts=scenario.max_attempts or max(LEAST_ATTEMPTS, ATTEMPTS_EACH * target),
     )
 
 
 def wanted_limits(
     workspace: Workspace, combination: Combination, profile: str, target_count: int | None, *, replace: bool
 ) -> QALimits:
-    """The limits of a run with a profile. `target_count` replaces the scenario's if it is given.
+    """The limits of a run with a profile. If `target_count` is given, it replaces the scenario's.
 
-    Without `replace` they are at least those of the set that the same profile made: a run adds questions.
+    Without `replace`, no limit is below that of the present candidate set, if the same profile made it, because a run only adds
+    questions.
     """
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
     limits = limits_of(scenario, target_count)
@@ -163,7 +164,7 @@ def wanted_limits(
         limits = batch_limits(scenario.model_copy(update={"batch": options_of_mix}), None)
     else:
         limits = limits_of(scenario, max(limits.target_count, made.target_count))
-    least = {name: max(getattr(limits, name), getattr(made, name)) for name in _LEAST}
+    least = {name: max(getattr(limits, name), getattr(made, name)) for name in _KEPT}
     return limits.model_copy(update=least)
 
 

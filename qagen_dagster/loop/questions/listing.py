@@ -43,7 +43,7 @@ class ListedQuestion(Record):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which questions to list; None and an empty text mean any."""
+    """Which questions to list. None, or an empty text, selects all."""
 
     outcome: Outcome | None = None
     document: str | None = None
@@ -63,7 +63,7 @@ class Wanted:
 
 
 def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> Iterator[ListedQuestion]:
-    """The questions of the combination's current set, accepted ones first. Nothing when there is none."""
+    """The questions of the combination's current set, accepted ones first. There are none if there is no set."""
     validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
     results = results_of(workspace, candidates) if candidates else ()

@@ -51,13 +51,12 @@ def validate(
     rule: validator.TypeRule | None = None,
     found: validator.BlindFinding | None = None,
 ) -> Judged:
-    """Let the validator answer without seeing the answer, unless it has `found` its answer; then judge.
+    """Let the validator judge the candidate. `found` is its blind answer; if it is None, the validator answers first.
 
-    The `rule` of the question type is checked if it has one. Raises ModelError.
+    If the question type has a `rule`, the rule is checked, too. Raises ModelError.
     """
-    textual = (
-        work.context.mode is Mode.TEXTUAL
-    )  # values that two readers take from a picture can differ a little
+    # two readers may read slightly different values from a picture
+    textual = work.context.mode is Mode.TEXTUAL
     judged = validator.judge(
         work.context,
         models.validator,

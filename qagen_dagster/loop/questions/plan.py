@@ -1,7 +1,6 @@
 """Plans a combination and collects the results of its documents.
 
-The file of a finished document is named by a fingerprint of everything that it depends on, so a stored result is never generated
-again.
+The name of a stored result contains a fingerprint of everything that the result depends on. So a result that exists is used again.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.configuration import model_names
 from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.fingerprint import (
@@ -20,7 +20,7 @@ from qagen_dagster.loop.questions.fingerprint import (
     specs_of,
     work_fingerprint,
 )
-from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits, mix_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -37,17 +37,17 @@ from qagen_dagster.records.questions.results import (
     GenerationResult,
 )
 
-RULES = "embedded"  # the provider of the embedded models, which follow rules
+RULES = "embedded"  # the provider of the embedded models, which apply rules and cannot write text
 
 
 class RunOptions(Record):
-    """What a launch changes of the configuration of a combination, from the command line or the launchpad to the plan.
+    """The options of a run. None keeps the configured value.
 
     Attributes:
-        num_documents: only the first documents, in the order of their ids.
+        num_documents: the number of documents to work on, in the order of their ids.
         shard_size: documents per op.
-        replace: let the run replace a published set that `why_kept` would keep, also by an empty one.
-        max_usd, max_tokens, max_calls: a budget of the run in place of the profile's.
+        replace: whether the run may replace a published set that `why_kept` would keep, and may publish an empty set.
+        max_usd, max_tokens, max_calls: a budget of the run, which replaces the budget of the profile.
     """
 
     profile: str | None = None
@@ -89,6 +89,11 @@ class CombinationPlan:
         return self.corpus.scenario(self.combination.scenario).strategy
 
     @property
+    def models(self) -> dict[str, str]:
+        """`provider:model` by role."""
+        return model_names(specs_of(self.profile, self.combination.mode, self.strategy))
+
+    @property
     def prompts(self) -> dict[str, str]:
         """The hashes of its prompts, by name."""
         config, mode = self.corpus.scenario(self.combination.scenario), self.combination.mode
@@ -97,17 +102,18 @@ class CombinationPlan:
 
     @property
     def configuration(self) -> str:
-        return _configuration(self.fingerprint, self.limits)
+        """A hash of models, prompts, corpus, scenario and limits."""
+        return fingerprint([self.fingerprint, self.limits.model_dump_json()])
 
     def earlier(self, workspace: Workspace) -> EarlierSet:
-        """What the documents gave before, if the configuration was the same."""
+        """The results of the former candidate set, if models, prompts and scenario are the same."""
         return EarlierSet.read(workspace.store, self.combination, self.fingerprint, self.documents)
 
     def result_key(self, entry: IndexEntry) -> str:
         return GenerationResult.key(self.combination, entry.id, self._result(entry))
 
     def partial_key(self, entry: IndexEntry) -> str:
-        """The key of the result of a document whose budget ended."""
+        """The key of the result of a document whose budget was exhausted."""
         return GenerationResult.partial_key(self.combination, entry.id, self._result(entry))
 
     def _result(self, entry: IndexEntry) -> str:
@@ -117,13 +123,13 @@ class CombinationPlan:
     def journal(self, entry: IndexEntry, workspace: Workspace) -> DocumentJournal:
         work = fingerprint([self.fingerprint, entry.version, entry.text_sha256])
         key = GenerationResult.journal_key(self.combination, entry.id, work)
-        return open_journal(workspace.store, key, work)
+        return DocumentJournal(workspace.store, key, work)
 
 
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
     """Resolve configuration and documents.
 
-    Raises StoreError. Raises ConfigError also when the models of the profile cannot do what the strategy of the scenario needs.
+    Raises StoreError, and ConfigError, also if a model of the profile cannot do what the strategy of the scenario needs.
     """
     planned = plan_without_documents(workspace, combination, options)
     documents = workspace.index(combination.corpus).documents[: options.num_documents]
@@ -147,7 +153,7 @@ def is_current(workspace: Workspace, planned: CombinationPlan, options: RunOptio
 def plan_without_documents(
     workspace: Workspace, combination: Combination, options: RunOptions
 ) -> CombinationPlan:
-    """Resolve the configuration only. Raises ConfigError as `plan`."""
+    """As `plan`, but without documents."""
     corpus = workspace.corpus(combination.corpus)
     scenario = corpus.scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
@@ -167,16 +173,12 @@ def plan_without_documents(
 
 def check_usable(workspace: Workspace, combination: Combination, options: RunOptions) -> None:
     """Raise ConfigError for a profile that cannot be used for the combination. No document is read."""
-    scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
-    name = workspace.profile_name(combination, options.profile)
-    profile = workspace.profile(name)
-    _check_models(scenario, profile, name, combination.mode)
-    question_models(workspace, profile, combination.mode, scenario.strategy)
-    effective_budget(profile, options.run_budget)
+    planned = plan_without_documents(workspace, combination, options)
+    question_models(workspace, planned.profile, combination.mode, planned.strategy)
 
 
 def finished(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> GenerationResult | None:
-    """The result of a document; None when there is none, or it is damaged: it is made again then."""
+    """The result of a document; None if there is none, or it is damaged and must be made again."""
     return workspace.store.find_valid(planned.result_key(entry), GenerationResult)
 
 
@@ -185,30 +187,10 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
     return [e.id for e in planned.documents if finished(workspace, planned, e) is None]
 
 
-def effective_fingerprint(
-    workspace: Workspace, combination: Combination, options: RunOptions | None = None
-) -> str:
-    """Changes when the configuration of this combination does: models, prompts, scenario, limits.
-
-    Raises ConfigError when its profile cannot be used.
-    """
-    chosen = options or RunOptions()
-    corpus = workspace.corpus(combination.corpus)
-    name = workspace.profile_name(combination, chosen.profile)
-    profile = workspace.profile(name)
-    _check_models(corpus.scenario(combination.scenario), profile, name, combination.mode)
-    work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
-    return _configuration(
-        work, wanted_limits(workspace, combination, name, chosen.target_count, replace=chosen.replace)
-    )
-
-
-def _configuration(work: str, limits: QALimits) -> str:
-    return fingerprint([work, limits.model_dump_json()])
-
-
 def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError when the batch strategy has embedded models, which cannot write text, or visual mode a model that sees nothing."""
+    """Raise ConfigError if the strategy is batch and a model that must write text is an embedded one, or if the mode is visual and a
+    model sees nothing.
+    """
     for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
         if profile.spec(role, mode).provider == RULES:
             raise ConfigError(
@@ -232,7 +214,7 @@ def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
 
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
-    """Store what a run was asked for, so that the catalog has it even if the run fails."""
+    """Store the plan of a run, so that the catalog has it even if the run fails."""
     key, mode = planned.combination, planned.combination.mode
     corpus, scenario = planned.corpus.config, planned.corpus.scenario(key.scenario)
     asked = RunPlan(
@@ -242,7 +224,7 @@ def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, start
         run_id=run_id,
         started=started,
         profile=planned.profile_name,
-        models=_models(planned),
+        models=planned.models,
         prompts=planned.prompts,
         fingerprint=planned.fingerprint,
         target_count=planned.limits.target_count,
@@ -265,7 +247,7 @@ def collect(
 ) -> CandidateSet:
     """Collect the results of all documents in the candidate set of the combination, and store it.
 
-    What each document gave is also kept in the history of the run.
+    The history of the run also gets one record for each document.
     """
     key = planned.combination
     found = (_line(workspace, planned, entry) for entry in planned.documents)  # one result at a time
@@ -276,7 +258,7 @@ def collect(
         mode=key.mode,
         run_id=run_id,
         profile=planned.profile_name,
-        models=_models(planned),
+        models=planned.models,
         prompts=planned.prompts,
         fingerprint=planned.fingerprint,
         configuration=planned.configuration,
@@ -300,11 +282,6 @@ def collect(
     workspace.store.write(CandidateSet.run_key(run_id, key), candidates)
     workspace.store.write(CandidateSet.key(key), candidates)
     return candidates
-
-
-def _models(planned: CombinationPlan) -> dict[str, str]:
-    specs = specs_of(planned.profile, planned.combination.mode, planned.strategy)
-    return {role.value: spec.name for role, spec in specs.items()}
 
 
 def _line(

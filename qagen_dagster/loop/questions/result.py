@@ -1,4 +1,4 @@
-"""Converts a final state into the described records: pairs, rejections, statistics."""
+"""Converts a final state into the records that are stored: pairs, rejections, statistics."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _looks(work: DocumentWork, pairs: Iterable[QAPair]) -> dict[str, str]:
 def empty_result(
     work: DocumentWork, end: DocumentEnd, detail: str, retired: tuple[RetiredQA, ...] = ()
 ) -> GenerationResult:
-    """The result of a document that no model was asked about."""
+    """The result of a document for which no model was asked."""
     return GenerationResult(
         accepted=(),
         rejected=(),

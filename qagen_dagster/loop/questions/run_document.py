@@ -1,7 +1,7 @@
-"""Works one document to its end: performs each step of the state machine and stores it in the journal before the next.
+"""Works one document to its end: performs each step of the state machine and stores its event in the journal before the next step.
 
-Two things run ahead of their step, so that calls overlap: the next candidate is generated while the newest one is checked, and the
-validator answers its question while a model compares it with accepted ones. Their results wait until their step comes.
+Two calls start before their step, so that calls overlap. The next candidate is generated while the newest one is checked. The
+validator answers the question of a candidate while a model compares it with the accepted ones. Each result is used at its step.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ def run_document(
     journal: DocumentJournal,
     earlier: GenerationResult | None = None,
 ) -> GenerationResult:
-    """Start or resume a document and work it to its end, or until its budget ends, by the strategy of its limits.
+    """Start or resume a document, and work it to its end or until its budget is exhausted. The limits decide the strategy.
 
-    A document that starts takes over the questions of `earlier`, what it gave before it changed. Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
+    `earlier` is the result of the document before it changed. A document that starts takes over its questions. Raises ModelError.
+    After an error or an exhausted budget, a later run resumes from the journal.
     """
     reason = unusable(work.context)
     if reason is not None:
@@ -88,13 +89,14 @@ def run_document(
             state = transition(state, event)
     check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
-    wanted = state.accepted[: work.limits.target_count]  # an earlier version may have had a higher target
+    # a document that changed may bring more questions than are wanted
+    wanted = state.accepted[: work.limits.target_count]
     chosen = state.model_copy(update={"accepted": wanted})
     return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
 
 
 def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
-    """Why a document gives no questions in this mode, before any model is asked."""
+    """Why a document cannot give questions in this mode, as its end and a detail; None if it can. No model is asked."""
     view = context.view
     return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
 
@@ -121,7 +123,7 @@ _Found = TypeVar("_Found", bound=_WithCalls)
 
 
 class DocumentSteps:
-    """Performs the steps of one document. Used as a context, it ends when everything that was begun has ended."""
+    """Performs the steps of one document. It is a context manager, which waits at its end for everything that it started."""
 
     def __init__(self, work: DocumentWork, models: QAModels) -> None:
         self._work, self._models = work, models
@@ -136,7 +138,7 @@ class DocumentSteps:
         self._threads.shutdown()
 
     def perform(self, step: Step, state: QAState) -> Event:
-        """Perform one step, and begin what may run ahead. Raises ModelError."""
+        """Perform one step, and start the generation that may run at the same time. Raises ModelError."""
         ahead = next_ahead(state, self._work.limits) if self._models.overlap else None
         if ahead is not None and self._generation is None:
             self._generation = self._threads.submit(self._generate, ahead, state)
@@ -149,9 +151,7 @@ class DocumentSteps:
             case Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                if (
-                    state.first is not None
-                ):  # the answer that it gave before the candidate was mended, from the ledger
+                if state.first is not None:  # a mended candidate: the ledger replays the earlier blind answer
                     found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
                 judged = controls.validate(step, self._work, self._models, found)
                 event = controls.control(step, self._work, self._models, judged)
@@ -163,7 +163,7 @@ class DocumentSteps:
                 raise ValueError("a finished document has no step to perform")
 
     def unused_calls(self) -> tuple[CallSummary, ...]:
-        """The calls of what was begun and no step has used."""
+        """The calls that were started ahead, and whose results no step has used."""
         generation, self._generation = self._generation, None
         return (*_unused(generation), *self._unused_answer())
 
@@ -199,7 +199,7 @@ class DocumentSteps:
         )
 
     def _mend(self, step: Mend, state: QAState) -> Mended:
-        """Go on with the conversation of the candidate: what was said before comes from the ledger."""
+        """Ask for a correction in the conversation that made the candidate. The ledger replays the earlier turns."""
         history = self._history(as_generator_saw(state))
         found = generator.mend(
             self._work.context, self._models.generator, history, step.attempt, step.candidate, step.reason
@@ -221,7 +221,7 @@ class DocumentSteps:
 
 
 def _unused(begun: Future[_Found] | None) -> tuple[CallSummary, ...]:
-    """The calls of a result that is not needed. A failure is not needed either. Waits for its end."""
+    """Wait for something that was started and is not used, and return its calls, marked as unused. A ModelError is ignored."""
     try:
         calls = begun.result().calls if begun is not None else ()
     except ModelError:

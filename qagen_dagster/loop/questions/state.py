@@ -1,4 +1,4 @@
-"""What happens while a document is worked on (events), and what follows from it (state). Both are values; no work is done here."""
+"""The events of the work on a document, its steps, and its state. All of them are values; no work is done here."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Kept(Record):
 
 
 class Recheck(Record):
-    """A question whose quotes are still there but whose surroundings changed: the validator decides.
+    """A question whose quotes are still in the document, but whose surroundings changed. The validator decides whether it stays.
 
-    `otherwise` is what it becomes if the validator does not agree with its answer.
+    `otherwise` is its record as a retired question, for the case that the validator does not agree with its answer.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Recheck(Record):
 
 
 class Carried(Record):
-    """The questions of the last version of the document, and those that earlier versions had lost already."""
+    """The questions that the former version of the document had, and those that were retired before."""
 
     kind: Literal["carried"] = "carried"
     kept: tuple[Kept, ...] = ()
@@ -77,18 +77,18 @@ class Exhausted(Record):
 
 
 class Compared(Record):
-    """The candidate was compared with the accepted questions. `duplicate_of` is an index of them."""
+    """The candidate was compared with the accepted questions. `duplicate_of` is the index of the one that it repeats."""
 
     kind: Literal["compared"] = "compared"
     duplicate_of: int | None
     detail: str = ""
     score: float | None = None  # similarity to that question, or to the nearest one
-    step: DuplicateStep = ""  # what decided; older journals do not say
+    step: DuplicateStep = ""  # what decided; empty in older journals
     calls: tuple[CallSummary, ...] = ()
 
 
 class Judged(Record):
-    """The validator gave a verdict, or `failure` says why it did not. `may_mend`: the generator can correct the candidate."""
+    """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
 
     kind: Literal["judged"] = "judged"
     verdict: VerdictRecord | None
@@ -98,7 +98,7 @@ class Judged(Record):
 
 
 class Mended(Record):
-    """The generator corrected its refused candidate; None: it did not."""
+    """The generator was asked to correct its refused candidate. `candidate` is None if it did not."""
 
     kind: Literal["mended"] = "mended"
     candidate: Candidate | None
@@ -144,7 +144,7 @@ class Rejected(Record):
 class Accepted(Record):
     candidate: Candidate
     attempt: int
-    id: str = ""  # of a question that an earlier version of the document had; else it is computed
+    id: str = ""  # set only if the question was carried over from a former version of the document; else it is computed
     first: Candidate | None = None  # before it was mended
 
 
@@ -163,13 +163,13 @@ class Validate(Record):
 
 
 class Mend(Record):
-    """The generator may correct the answer and the evidence of the current candidate once, in the same conversation."""
+    """Let the generator correct the answer and the evidence of the current candidate once, in the same conversation."""
 
     candidate: Candidate
     attempt: int
     reason: RejectionReason
     detail: str
-    calls: int  # of the conversation so far
+    calls: int  # number of calls in the conversation so far
 
 
 class Done(Record):
@@ -188,24 +188,23 @@ class QAState(Record):
     rejected: tuple[Rejected, ...] = ()
     verdicts: tuple[VerdictRecord, ...] = ()
     viewed_pages: tuple[int, ...] = ()
-    also_seen: tuple[str, ...] = ()  # what generators noted for later attempts
+    also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
     attempts: int = 0
     consecutive_failures: int = 0
     compared_count: int = 0
     validated_count: int = 0
     current: Candidate | None = None
-    is_unique: bool = False  # of the current candidate
-    calls: int = 0  # that the current candidate took
-    mend: Mend | None = None  # of the current candidate
+    is_unique: bool = False  # whether the current candidate was compared and is no duplicate
+    calls: int = 0  # number of calls that made the current candidate
+    mend: Mend | None = None  # the next step, if the current candidate is to be mended
     first: Candidate | None = None  # the current candidate before it was mended
-    seen_before: tuple[tuple[int, ...], tuple[str, ...]] = (
-        (),
-        (),
-    )  # by the generator of the current candidate: pages, notes
+    # `viewed_pages` and `also_seen` before the generator made the current candidate.
+    seen_before: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
     exhausted: str | None = None
     recheck: tuple[Recheck, ...] = ()
     retired: tuple[RetiredQA, ...] = ()
-    carried_attempts: int = 0  # of the attempts: those of earlier versions of the document, and rechecks
+    # the attempts among `attempts` that do not count: of former versions, rechecks, forgiven ones
+    carried_attempts: int = 0
 
     @property
     def own_attempts(self) -> int:

@@ -1,8 +1,8 @@
 """The state machine of the question loop of one document: generate, deduplicate, validate, accept or reject.
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
-`next_step` says what to do, an event says what happened, `transition` applies it. So a journal of events restores any state.
-`next_ahead` says what may run at the same time. Its event is applied in the order of attempts, when `next_step` asks for it.
+`next_step` says what to do, an event says what happened, `transition` applies the event. So a journal of events restores any state.
+`next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from qagen_dagster.loop.questions.state import (
 )
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
-MOST_USELESS = 3  # attempts at a document without a reply that is of use
+MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
-# An agent that reaches a limit of turns or calls has used the replies.
+# Reasons for which an agent gives up although it could use the replies.
 _USED = (GiveUpReason.MAX_TURNS, GiveUpReason.MAX_TOOL_CALLS)
 _UNUSABLE = tuple(f"{reason.value}: " for reason in GiveUpReason if reason not in _USED)
 _TOO_LONG = "; give the server a larger context, or lower `opening_characters` of the model in the profile"
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:
-    """The next step. Success is checked first, so a document that reached its target is never exhausted."""
+    """The next step. The target is checked first, so a document that has reached it never ends for another reason."""
     attempt = state.attempts + 1
     if state.mend is not None:
         return state.mend
@@ -60,7 +60,10 @@ def next_step(state: QAState, limits: QALimits) -> Step:
 
 
 def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
-    """The end of a document with too many failures in a row, or too many attempts. It comes sooner if no reply was of use."""
+    """The end of a document after too many failures in a row or too many attempts; None if it goes on.
+
+    If no reply could be used so far, MOST_USELESS failures in a row are too many.
+    """
     count = state.consecutive_failures
     if count > limits.max_consecutive_failures or (count >= MOST_USELESS and _nothing_of_use(state)):
         return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
@@ -72,7 +75,7 @@ def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
 def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
     """The generation that may run while the current candidate is checked.
 
-    None if the loop may end with this candidate, accepted or rejected: nothing is generated for nothing.
+    None if the loop may end with this candidate, whether it is accepted or rejected. Then the generation might not be needed.
     """
     if state.current is None:
         return None
@@ -85,9 +88,9 @@ def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
 
 
 def as_generator_sees(state: QAState) -> QAState:
-    """The state before the check of the newest candidate, which counts as accepted as it was proposed, whatever becomes of it.
+    """The state as the generator is shown it: the newest candidate counts as accepted, in the form in which it was proposed.
 
-    So the generator sees the same whether the check has ended or not, and results do not depend on timing.
+    So the generator sees the same before and after the check of this candidate, and results do not depend on timing.
     """
     if state.current is not None:
         newest = Accepted(candidate=state.first or state.current, attempt=state.attempts + 1)
@@ -104,7 +107,7 @@ def as_generator_sees(state: QAState) -> QAState:
 
 
 def as_generator_saw(state: QAState) -> QAState:
-    """The state that the generator of the current candidate saw."""
+    """The state that the generator saw when it made the current candidate."""
     pages, notes = state.seen_before
     return as_generator_sees(
         state.model_copy(update={"current": None, "viewed_pages": pages, "also_seen": notes})
@@ -138,9 +141,9 @@ def transition(state: QAState, event: Event) -> QAState:
 
 
 def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
-    """Apply events until the limits end the loop. Returns the state and the number of events used.
+    """Apply events until the limits end the loop. Returns the state and the number of applied events.
 
-    With a smaller target than that of the journal, later events are not used.
+    If the target is smaller than when the journal was written, the last events are not applied.
     """
     state = QAState()
     for taken, event in enumerate(events):
@@ -152,20 +155,20 @@ def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
 
 
 def ask_again(state: QAState, limits: QALimits) -> QAState:
-    """The state in which a later run asks the model again, if `is_useless` failed the document."""
+    """The state from which a later run goes on. If the document ended as `is_useless` says, the models are asked again."""
     step = next_step(state, limits)
     return forgiven(state) if isinstance(step, Done) and is_useless(state, step) else state
 
 
 def forgiven(state: QAState) -> QAState:
-    """The state in which the attempts so far do not count, and candidates that no reply judged may be proposed again."""
+    """The state in which the attempts so far do not count. Candidates that the validator failed to judge may be proposed again."""
     rejected = tuple(one for one in state.rejected if one.reason is not RejectionReason.VALIDATOR_FAILED)
     fresh = {"consecutive_failures": 0, "carried_attempts": state.attempts, "exhausted": None}
     return state.model_copy(update={**fresh, "rejected": rejected})
 
 
 def is_useless(state: QAState, done: Done) -> bool:
-    """Whether the document ended although no reply was of use: then it says nothing about the document."""
+    """Whether the document ended without any reply that could be used. Such an end says nothing about the document."""
     unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
     ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
     ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
@@ -173,7 +176,7 @@ def is_useless(state: QAState, done: Done) -> bool:
 
 
 def _nothing_of_use(state: QAState) -> bool:
-    """Whether no candidate was judged, and every attempt failed by replies that no step could use, or by prompts that no server took."""
+    """Whether no candidate was accepted, and every attempt failed because a reply could not be used or a prompt was too long."""
     failures = [one for one in state.rejected if one.attempt]
     return bool(failures) and not state.accepted and all(map(_is_unusable, failures))
 
@@ -183,12 +186,12 @@ def _is_unusable(one: Rejected) -> bool:
 
 
 def is_malformed(failure: str) -> bool:
-    """Whether a step failed because the model's server gave no reply that can be read."""
+    """Whether a step failed because the reply of the model's server could not be read."""
     return failure.removeprefix("comparison: ").startswith(f"{GiveUpReason.MALFORMED.value}: ")
 
 
 def check_replies(state: QAState, done: Done) -> None:
-    """Raise MalformedResponseError when malformed replies alone ended the document, or `is_useless`: it is unfinished then."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. Then it is unfinished."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (
@@ -204,7 +207,7 @@ def check_replies(state: QAState, done: Done) -> None:
 
 
 def check_recheck(state: QAState, event: object) -> None:
-    """Raise MalformedResponseError when a malformed reply would retire a question: the document is unfinished then."""
+    """Raise MalformedResponseError if a malformed reply would retire a question. Then the document is unfinished."""
     if state.recheck and isinstance(event, Judged) and is_malformed(event.failure):
         raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {event.failure}")
 
@@ -234,7 +237,7 @@ def _was_checked(one: Rejected) -> bool:
 
 
 def _is_compared(state: QAState) -> bool:
-    """Whether the current candidate is known not to be a duplicate. The first one has nothing to be compared with."""
+    """Whether the current candidate needs no comparison any more. Without accepted questions it never needs one."""
     return state.is_unique or not state.accepted
 
 
@@ -302,9 +305,8 @@ def _judged(state: QAState, event: Judged | Controlled) -> QAState:
     candidate = _current(state, event)
     _expect(_is_compared(state) and state.mend is None, event)
     verdicts = () if event.verdict is None else (event.verdict,)
-    before = (
-        state.verdicts if state.first is None else state.verdicts[:-1]
-    )  # a mended candidate has one verdict
+    # The verdict on a mended candidate replaces the verdict on its first form.
+    before = state.verdicts if state.first is None else state.verdicts[:-1]
     judged = (*before, *verdicts)
     validated = state.validated_count + len(judged) - len(state.verdicts)
     counted = state.model_copy(update={"validated_count": validated, "verdicts": judged})

@@ -29,7 +29,7 @@ from qagen_dagster.records.questions.results import (
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> Iterator[GenerationResult]:
-    """The results in a candidate set, in document order. They are read one at a time: a large corpus has too many to keep."""
+    """The results in a candidate set, in document order. They are read one at a time, because those of a large corpus are too large."""
     for document in candidates.documents:
         if document.result_key is not None:
             yield workspace.store.read(document.result_key, GenerationResult)
@@ -43,9 +43,9 @@ def validate_set(
     spending_id: str | None = None,
     progress: similarity.Progress = lambda done, total: None,
 ) -> ValidatedSet:
-    """Remove duplicates across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
+    """Apply reviews, remove duplicates across documents, and store the validated set. Raises StoreError, ConfigError or ModelError.
 
-    `run_budget` and `spending_id` are those of the run, as for its documents.
+    The calls count toward `run_budget`, and toward the spending `spending_id` (default: that of the run that made the candidates).
     """
     candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
     pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
@@ -102,11 +102,12 @@ def deduplicate(
     workers: int = 1,
     progress: similarity.Progress = lambda done, total: None,
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
-    """Keep the first of each group of duplicates, in order, so the result is stable.
+    """Keep the first of each group of duplicates. Returns (kept, removed, calls).
 
-    Up to `workers` comparisons run in parallel. Each one waits for those that decide what it compares with, so the result is the same
-    as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
-    Those whose ids are in `edited` are also compared with the questions of their own document.
+    Up to `workers` comparisons run in parallel. The comparison of a question starts when it is known which of the earlier similar
+    questions stay. So the result is the same as with one worker. If a question is not compared because the budget is exhausted, it
+    is removed as not validated, because it may be a duplicate. Questions whose ids are in `edited` are also compared with the
+    questions of their own document.
     """
     known = [similarity.Known(pair.question, pair.answer) for pair in pairs]
     found = similarity.links_among(known, encode, progress)
@@ -128,7 +129,8 @@ def deduplicate(
                 model, known[index], known, others, document_id=pair.document_id, attempt=attempt
             )
         except BudgetExhaustedError as error:
-            removed[index] = _undecided(pair, error)
+            why = f"not compared with similar questions ({error}); the next run decides"
+            removed[index] = left_out(pair, RejectionReason.VALIDATION_FAILED, why)
             return ()
         if finding.index is not None:
             removed[index] = _removed(pair, pairs[finding.index], finding)
@@ -141,7 +143,7 @@ def deduplicate(
 
 
 def _may_be_duplicate(new: QAPair, old: QAPair, edited: Collection[str]) -> bool:
-    """Inside a document the loop has compared the questions already, so only equal words and edited questions are compared again."""
+    """Whether two questions are compared. The loop has compared those of one document, so only edited or equal ones are compared again."""
     if new.id in edited or old.id in edited:
         return True
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
@@ -151,8 +153,3 @@ def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
     why = f"repeats a question on {of.document_id}: {found.detail}"
     row = left_out(pair, RejectionReason.DUPLICATE, why, of.question)
     return row.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})
-
-
-def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
-    why = f"not compared with similar questions ({error}); the next run decides"
-    return left_out(pair, RejectionReason.VALIDATION_FAILED, why)

@@ -1,7 +1,8 @@
-"""The table of products: what a run can make. Per product its partitions, what it is made from, how it is found out of date, how
-it is made, and where the UI and the documentation show it.
+"""The table of products, which are what a run can make.
 
-Commands, sensors, the schedule and the observed configurations read it. A new product is a row here and the code that the row names.
+A row says what the partitions of a product are, what it is made from, when it is out of date, how it is made, and where the UI and the
+documentation show it. Commands, sensors, the schedule and the observed configurations read the table. A new product is a row here and
+the code that the row names.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult, La
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 from qagen_dagster.records.text import counted
 
-Fields = Mapping[str, Any]  # what a launch sets of the configuration of its assets, by the name of the field
+Fields = Mapping[str, Any]  # the fields of the configuration of assets that a launch sets, by name
 BUDGET = ("max_usd", "max_tokens", "max_calls")
 PROBLEM_STAGES = {  # the assets of a problem set that have an op for each shard of problems
     "classifications": Stage.CLASSIFY,
@@ -72,7 +73,7 @@ class Product(StrEnum):
 
 
 class Group:
-    """The groups of assets in the UI, which sorts them by name. So the names begin with numbers."""
+    """The groups of assets in the UI. Their names begin with numbers, because the UI sorts them by name."""
 
     DOCUMENTS = "1_documents"
     QUESTIONS = "2_questions"
@@ -83,20 +84,23 @@ class Group:
 
 
 class Unit(StrEnum):
-    """What the partitions of a product belong to; the keys of its partitions, but for the parts of an exam."""
+    """What a partition of a product belongs to. Except for the parts of an exam, each unit is one partition with the same key."""
 
     CORPUS = "corpus"
     COMBINATION = "combination"
     EXAM = "exam"
     SET = "set"
-    ALL = "all"  # one product without partitions, whose key is empty
+    ALL = "all"  # of a product without partitions; the key is empty
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which products to look at.
+    """The partitions to examine.
 
-    `everything`: exams and problem sets, too; and a product that cannot be examined does not keep the others from being examined.
+    Attributes:
+        options: the options of the run.
+        force: whether documents and questions count as out of date in any case.
+        everything: whether exams and problem sets are examined, too. Then a product that cannot be examined does not end the search.
     """
 
     combinations: tuple[Combination, ...] = ()
@@ -111,9 +115,9 @@ class Observed:
 
     Attributes:
         assets: the assets that depend on it. Their partitions have the same keys.
-        partitions: what its partitions are: corpus, combination, part or set.
-        wanted: the configuration as the files say it now, with the options of a launch.
-        made: the configuration of what is stored; None if nothing is.
+        partitions: the kind of its partitions: corpus, combination, part or set.
+        wanted: the configuration that a run would use now, from the files and the options of a launch.
+        made: the configuration that the stored product was made with, given the wanted one; None if nothing is stored.
     """
 
     name: str
@@ -136,11 +140,11 @@ class Row:
         needs: the products that it is made from.
         why: why a partition is out of date, in one line each. Raises QagenError.
         inputs: its value changes with what a partition is made from, apart from its configuration.
-        keys: the partitions of a unit that are kept up to date: of most products, those that were made once.
+        keys: the partitions of a unit that are kept up to date. For most products these are the partitions that were made once.
         profile: the profile that the models of a partition come from.
         observed: the configuration that it is made with, if it has one.
-        anew: fields with which a product that is out of date is made again. Without `replace` a run would keep what exists.
-        always: whether it is made without having been made once, also after a failure and with --force.
+        anew: fields of the launch that brings a product up to date. Without them a run would keep the existing results.
+        always: whether it is also made if it was never made, if its last run did not succeed, and with --force.
         within: a product whose runs make this one, too.
     """
 
@@ -198,14 +202,10 @@ def _stored(space: Workspace, *keys: str) -> str:
 
 
 def _documents(space: Workspace, corpus: str) -> str:
-    """Changes with the parsed documents."""
+    """A hash of the parsed documents and their outcomes."""
     index = space.store.find_valid(CorpusIndex.key(corpus), CorpusIndex)
     entries = () if index is None else index.documents
     return fingerprint(f"{one.id} {one.version} {one.text_sha256} {one.outcome}" for one in entries)
-
-
-def _wanted_files(space: Workspace, key: str, _: RunOptions) -> Configuration:
-    return Configuration(parsing.files_version(space.corpus(key), space.settings))
 
 
 def _why_unparsed(space: Workspace, key: str, _: Scope) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
-    """A run of questions also grades them, so it is due, too, when they were never graded."""
+    """Why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
     combination = Combination.from_key(key)
     found = why_outdated(space, combination, scope.options)
     if found or space.store.exists(GroundingReport.key(combination)):
@@ -300,7 +300,8 @@ ROWS = (
             "corpus_files", DOCUMENTS[:1], "corpus",
             "The files of each corpus, the options for parsing them, and the parsers. A file that is added, changed or "
             "removed changes the data version.",
-            wanted=_wanted_files, made=_parsed_files,
+            wanted=lambda space, key, _: Configuration(parsing.files_version(space.corpus(key), space.settings)),
+            made=_parsed_files,
         ),
     ),
     Row(

@@ -1,7 +1,7 @@
-"""Finds what is out of date: each task with its reasons and the tasks that it waits for.
+"""Finds what is out of date. Each task has its reasons and the names of the tasks that it waits for.
 
-`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. What a product depends on is in the
-table of products. Nothing is written, and no model is asked.
+`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. The table of products says what a
+product depends on. Nothing is written, and no model is asked.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 
 class Task(Record):
-    """One partition of a product that is out of date.
+    """One partition of a product that is out of date, or may become so.
 
     Attributes:
         partition: its partition key; empty for the catalog.
         reasons: why it is out of date, in one line each.
-        due: whether it is out of date now; else it may be when the tasks before it have run.
+        due: whether it is out of date now. If not, the tasks in `after` may make it out of date.
         after: names of the tasks that must run before.
         profile: the profile that its models come from; empty if it asks none.
     """
@@ -50,7 +50,7 @@ class Task(Record):
 
     @property
     def signature(self) -> str:
-        """Changes when the task would do something else than before."""
+        """A hash of the inputs and the reasons. Two tasks with the same signature would do the same."""
         return fingerprint([self.state, *self.reasons])
 
 
@@ -71,7 +71,7 @@ class OutOfDate:
         return tuple(one for one in self.tasks if one.product in products)
 
     def due(self, *products: Product) -> tuple[Task, ...]:
-        """Those that are out of date whatever the tasks before them do; of all products if none is named."""
+        """The tasks that are out of date now. Without `products`, those of all products."""
         return tuple(one for one in self.of(*(products or Product)) if one.due)
 
 
@@ -82,13 +82,16 @@ def refresh_fields(task: Task, options: RunOptions) -> Fields:
 
 
 def whole_project(space: Workspace) -> Scope:
-    """Everything that can be out of date."""
+    """The scope with all corpora, exams and problem sets."""
     corpora = space.corpora.corpora.values()
     return Scope(tuple(one for corpus in corpora for one in corpus.combinations()), everything=True)
 
 
 def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
-    """Find all tasks of a scope, in the order of the table. Raises ConfigError and StoreError unless the scope is everything."""
+    """Find all tasks of a scope, in the order of the table.
+
+    Raises ConfigError and StoreError. If the scope is everything, such errors become faults of the result instead.
+    """
     search = _Search(space, scope)
     for unit, rows in groupby(ROWS, lambda row: row.unit):
         together = list(rows)
@@ -130,10 +133,9 @@ def _gone(space: Workspace) -> Iterator[str]:
 class _Search:
     def __init__(self, space: Workspace, scope: Scope) -> None:
         self._space, self._scope = space, scope
-        self._near: dict[
-            str, list[Task]
-        ] = {}  # by the first part of the partition: a corpus, an exam or a problem set
-        self._outdated: set[tuple[Product | None, str]] = set()  # also what cannot be examined
+        # The tasks found so far, by the first part of their partition: a corpus, an exam or a problem set.
+        self._near: dict[str, list[Task]] = {}
+        self._outdated: set[tuple[Product | None, str]] = set()  # with partitions that cannot be examined
         self.found: dict[str, Task] = {}
         self.faults: list[str] = []
 
@@ -148,7 +150,7 @@ class _Search:
                     self._outdated.add((row.product, key))
 
     def _examined(self, row: Row, key: str, examine: Callable[[], T]) -> T | None:
-        """What `examine` returns; None if it fails and the scope is everything."""
+        """The result of `examine`. If the scope is everything, an error is kept as a fault and the result is None."""
         try:
             return examine()
         except QagenError as error:
@@ -159,7 +161,7 @@ class _Search:
             return None
 
     def _task(self, row: Row, key: str) -> Task | None:
-        """The task of a partition that has a reason of its own or a task before it."""
+        """The task of a partition; None if it has no reason of its own and waits for no task."""
         space, scope = self._space, self._scope
         own, after = row.why(space, key, scope) or self._again(row, key), self._before(row, key)
         if not own and not after:
@@ -176,7 +178,10 @@ class _Search:
         )
 
     def _again(self, row: Row, key: str) -> tuple[str, ...]:
-        """Why to make again what is as configured. After a failure this pays nothing, and its success replaces the failure in the UI."""
+        """Why to make a partition again that is up to date: its last run did not succeed, or --force was given.
+
+        After a failed run nothing is paid again, and the success of the new run replaces the failure in the UI.
+        """
         if not row.always:
             return ()
         if is_unfinished(self._space.store, key, row.assets):
@@ -184,7 +189,7 @@ class _Search:
         return ("--force",) if self._scope.force else ()
 
     def _before(self, row: Row, key: str) -> tuple[str, ...]:
-        """The names of the tasks that were found and that the partition waits for."""
+        """The names of the tasks that the partition waits for, among those found so far."""
         near = self._near.get(_first(key), ()) if key else self.found.values()
         return tuple(task.name for task in near if task.product in row.needs and _belong(task.partition, key))
 
@@ -194,7 +199,10 @@ def _first(key: str) -> str:
 
 
 def _belong(before: str, key: str) -> bool:
-    """Whether a partition is made from another: from its corpus, from the parts of its exam, from the same, or from all."""
+    """Whether the partition `key` is made from the partition `before`: the same one, its corpus, or a part of its exam.
+
+    The catalog, whose key is empty, is made from all partitions.
+    """
     return not key or before in (key, _first(key)) or before.startswith(f"{key}/")
 
 

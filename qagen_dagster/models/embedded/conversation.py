@@ -79,17 +79,9 @@ def _words(content: Sequence[Content]) -> str:
 
 
 def line_total(exchanges: Iterable[Exchange]) -> int | None:
-    """The document's number of lines, if a tool result states it."""
-    for exchange in exchanges:
-        if (header := _HEADER.search(exchange.text)) and not exchange.is_error:
-            return int(header.group(3))
-    return None
-
-
-def shown_range(exchange: Exchange) -> tuple[int, int] | None:
-    """First and last line that one read_lines result shows."""
-    header = _HEADER.search(exchange.text)
-    return (int(header.group(1)), int(header.group(2))) if header and not exchange.is_error else None
+    """The document's number of lines; None if no tool result states it."""
+    headers = (_HEADER.search(exchange.text) for exchange in exchanges if not exchange.is_error)
+    return next((int(header.group(3)) for header in headers if header), None)
 
 
 def rows(text: str) -> list[Line]:
@@ -105,7 +97,7 @@ def rows(text: str) -> list[Line]:
 
 
 def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
-    """Every line shown by read_lines or search, by number; read_lines omits empty lines, which are added."""
+    """Every line that read_lines or search showed, by number. read_lines leaves out empty lines; they are added."""
     known: dict[int, Line] = {}
     for exchange in exchanges:
         if exchange.is_error or exchange.name not in {"read_lines", "search"}:
@@ -113,15 +105,15 @@ def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
         for line in rows(exchange.text):
             if line.number not in known or known[line.number].page is None:
                 known[line.number] = line
-        if exchange.name == "read_lines" and (shown := shown_range(exchange)):
-            for number in range(shown[0], shown[1] + 1):
+        if exchange.name == "read_lines" and (header := _HEADER.search(exchange.text)):
+            for number in range(int(header.group(1)), int(header.group(2)) + 1):
                 above = known.get(number - 1)  # the page continues
                 known.setdefault(number, Line(number, "", above.page if above else None))
     return known
 
 
 def section(prompt: str, label: str) -> str:
-    """The text after a line `label:` (or on it) up to the next label."""
+    """The text after `label:` on its line and on the following lines, up to the next label."""
     pattern = re.compile(
         rf"^{re.escape(label)}:[ \t]*(.*(?:\n(?![A-Z][A-Za-z ]{{2,40}}:[ \t]*$).*)*)", re.MULTILINE
     )
@@ -164,11 +156,11 @@ _FRAME = re.compile(
 
 
 def quoted(title: str) -> str:
-    """A title in double quotes; the quotes inside it become single ones."""
+    """The title in double quotes. Double quotes inside it become single quotes."""
     return '"' + re.sub(r"[\"“”]", "'", title) + '"'
 
 
 def split_frame(question: str) -> tuple[str, str]:
-    """The frame, or an empty text, and the question without it."""
+    """The phrase at the beginning that names the document (the frame; empty if there is none), and the rest of the question."""
     found = _FRAME.match(question)
     return (question[: found.end()], question[found.end() :]) if found else ("", question)

@@ -58,8 +58,7 @@ MECHANISMS: dict[str, Mechanism] = {
 
 
 class EmbeddedProvider:
-    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-...,
-    problem-....
+    """A `Provider` whose model is the mechanism of MECHANISMS that `spec.model` names.
 
     `mechanism` replaces it, for instance by a reader with other weights.
     """

@@ -140,7 +140,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _choice(request: Request, spec: ModelSpec) -> str:
-    """The server refuses to force a tool call on a model that thinks."""
+    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses both together."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
     forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
@@ -148,11 +148,11 @@ def _choice(request: Request, spec: ModelSpec) -> str:
 
 
 def _turns(messages: tuple[Message, ...], *, mark: bool, shared: bool) -> list[dict[str, Any]]:
-    """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow.
-    `shared`: other conversations begin with the same first block.
+    """User and assistant turns in alternation. A user message after tool results is part of the turn with the results.
 
-    From a marker, the server looks about twenty blocks back for a prefix in its cache, and a turn with many calls is
-    longer than that. So the marker of the previous turn stays as well.
+    `mark` sets cache markers, because more turns will follow. `shared` also marks the first block, because other
+    conversations begin with it. From a marker, the server looks about twenty blocks back for a prefix in its cache. A
+    turn with many calls is longer than that, so the marker of the previous turn stays.
     """
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -217,20 +217,20 @@ def _part(block: _Block) -> list[AssistantPart]:
 
 
 def _usage(body: dict[str, Any]) -> Usage:
-    """The server counts cached input separately; our count of input includes it."""
-    read = sdk_client.count(body, "usage", "cache_read_input_tokens")
-    written = sdk_client.count(body, "usage", "cache_creation_input_tokens")
+    """The server's `input_tokens` leaves out cached input; ours includes it."""
+    cache_read = sdk_client.count(body, "usage", "cache_read_input_tokens")
+    cache_write = sdk_client.count(body, "usage", "cache_creation_input_tokens")
     return Usage(
-        input_tokens=sdk_client.count(body, "usage", "input_tokens") + read + written,
+        input_tokens=sdk_client.count(body, "usage", "input_tokens") + cache_read + cache_write,
         output_tokens=sdk_client.count(body, "usage", "output_tokens"),
-        cached_tokens=read,
+        cached_tokens=cache_read,
         reasoning_tokens=sdk_client.count(body, "usage", "output_tokens_details", "thinking_tokens"),
-        cache_write_tokens=written,
+        cache_write_tokens=cache_write,
     )
 
 
-_ONE_SENDING = timedelta(hours=1)  # a batch that was created later than this is another one
-_PAGE = 1000
+_ONE_SENDING = timedelta(hours=1)  # a batch that the server created longer after the sending is another one
+_PAGE = 1000  # batches in one list, the most that the server gives
 
 
 class _Counts(sdk_client.Shape):
@@ -239,10 +239,6 @@ class _Counts(sdk_client.Shape):
     expired: int = 0
     processing: int = 0
     succeeded: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.canceled + self.errored + self.expired + self.processing + self.succeeded
 
 
 class _Batch(sdk_client.Shape):
@@ -285,7 +281,7 @@ class AnthropicBatch(AnthropicClient):
         return expected(_Created, self.call(lambda: create(requests=wanted).http_response.text)).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """By size and time alone; the keys of its results show whether it is the right one."""
+        """Finds batches by their size and time, because they carry no tag. The keys in its results show whether a batch is the right one."""
         listed = self.client.messages.batches.with_raw_response.list
         page = expected(_Page, self.call(lambda: listed(limit=_PAGE).http_response.text))
         earliest, latest = since - CLOCKS_DIFFER, since + _ONE_SENDING
@@ -294,20 +290,13 @@ class AnthropicBatch(AnthropicClient):
             for batch in page.data
             if batch.created_at is not None
             and earliest <= batch.created_at <= latest
-            and batch.request_counts.total == count
+            and sum(batch.request_counts.model_dump().values()) == count
         ]
         return [job_id for _, job_id in sorted(fitting)]
 
     def poll(self, job_id: str) -> JobStatus:
         batches = self.client.messages.batches.with_raw_response
-
-        def look() -> str:
-            try:
-                return batches.retrieve(job_id).http_response.text
-            except anthropic.NotFoundError as error:
-                return error.response.text  # JSON without an id
-
-        batch = expected(_Batch, self.call(look))
+        batch = expected(_Batch, self.call_known(lambda: batches.retrieve(job_id).http_response.text))
         if not batch.id:
             return UNKNOWN_JOB
         if batch.archived_at is not None:
@@ -315,11 +304,11 @@ class AnthropicBatch(AnthropicClient):
         return JobStatus(ended=batch.processing_status == "ended")
 
     def results(self, job_id: str) -> dict[str, BatchResult]:
-        """From an address built here: the one that the server names could be anywhere, and would get the key."""
+        """The address is built here: the client would send the API key to any address that the server names."""
         path = f"/v1/messages/batches/{quote(job_id, safe='')}/results"
         text = self.call_text(lambda: self.client.get(path, cast_to=str), absent="")
-        found = result_lines(_Line, self._spec.name, text, self._key)
-        return {line.custom_id: self._result(line.result) for line in found}
+        lines = result_lines(_Line, self._spec.name, text, self._key)
+        return {line.custom_id: self._result(line.result) for line in lines}
 
     def _result(self, outcome: _Outcome) -> BatchResult:
         if outcome.type == "succeeded" and outcome.message is not None:

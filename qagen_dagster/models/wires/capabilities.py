@@ -42,10 +42,10 @@ _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_-]")
 def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: bool) -> tuple[Message, ...]:
     """The conversation in a form that the wire accepts.
 
-    Pictures stay in their result, or move to ONE user message after all results of the turn, or become a note if the
-    model takes no pictures. Each follows its title. Results are never empty. If the wire has no error flag, the text
-    of an error says that it is one. Empty assistant messages are dropped, and a user message that follows pictures
-    joins theirs.
+    Pictures of tool results stay in their result, or move to ONE user message after all results of the turn, see
+    `images`. If the model takes no pictures, a note replaces each. The title of a picture stands before it. An empty
+    message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with "Error:".
+    Empty assistant messages are dropped, and adjacent user messages are joined.
     """
     fitted: list[Message] = []
     for message in request.messages:
@@ -58,20 +58,20 @@ def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: 
                 fitted[-1] = UserMessage(content=last.content + content)
             else:
                 fitted.append(UserMessage(content=content))
-        elif _says_something(message):
+        elif message.tool_calls or message.text.strip():
             fitted.append(message)
     return tuple(fitted)
 
 
 def system_text(request: Request, spec: ModelSpec) -> str:
-    """The system prompt; with the output schema as text if the server does not enforce it."""
+    """The system prompt, followed by the output schema as text if the server does not enforce it."""
     if request.output_schema is None or spec.structured_output == "json_schema":
         return request.system
-    asked = "Reply with one JSON object and nothing else."
+    instruction = "Reply with one JSON object and nothing else."
     if request.output_schema.keys() != {"type"}:
         schema = json.dumps(request.output_schema, ensure_ascii=False, separators=(",", ":"))
-        asked = f"{asked[:-1]}, following this JSON schema:\n{schema}"
-    return f"{request.system}\n\n{asked}".strip()
+        instruction = f"{instruction[:-1]}, following this JSON schema:\n{schema}"
+    return f"{request.system}\n\n{instruction}".strip()
 
 
 def joined(content: Iterable[Content]) -> str:
@@ -80,11 +80,14 @@ def joined(content: Iterable[Content]) -> str:
 
 
 def shared_text(request: Request) -> Text | None:
-    """The text that other conversations begin with too: an agent's opening is a part of its own before the prompt."""
+    """The text that other conversations begin with, too; None if there is none.
+
+    Agents put it into the first part of the first message, and their prompt into the second part.
+    """
     first = request.messages[0] if request.messages else None
-    texts = first.content[:2] if isinstance(first, UserMessage) else ()
-    both = [part for part in texts if isinstance(part, Text)]
-    return both[0] if len(both) == 2 else None
+    parts = first.content[:2] if isinstance(first, UserMessage) else ()
+    texts = [part for part in parts if isinstance(part, Text)]
+    return texts[0] if len(texts) == 2 else None
 
 
 def wire_name(name: str) -> str:
@@ -95,10 +98,10 @@ def wire_name(name: str) -> str:
 def response(
     parts: Iterable[AssistantPart], stop: Stop, usage: Usage, model: str | None, *, partial: bool = False
 ) -> Response:
-    """The response of `parts`. A last call that the output limit cut off has a fault, and of its arguments the whole items.
+    """The response of `parts`. If the output limit cut off the last call, that call has a fault, and of its arguments the whole items.
 
-    Without arguments a cut-off call looks like a call of a tool that takes none. `partial`: the server closes
-    cut-off JSON itself, so that the last item of a last call is never reliable.
+    A call whose arguments were cut off looks like a call of a tool that takes none. `partial` says that the server
+    closes cut-off JSON itself; then the last item of a last call before the limit is never used.
     """
     kept = list(parts)
     last = kept[-1] if kept else None
@@ -129,6 +132,7 @@ def _tool_turn(
 
 
 def _stub(part: Content, later: list[Content]) -> Content:
+    """Moves a picture to `later` with a label, and returns a text that refers to the label. Text stays."""
     if isinstance(part, Text):
         return part
     label = f"picture {1 + sum(isinstance(other, Image) for other in later)}"
@@ -138,6 +142,7 @@ def _stub(part: Content, later: list[Content]) -> Content:
 
 
 def _shown(content: tuple[Content, ...], spec: ModelSpec) -> tuple[Content, ...]:
+    """Pictures with their titles as text before them, or a note for each if the model takes none."""
     shown: list[Content] = []
     for part in content:
         if isinstance(part, Text):
@@ -153,7 +158,3 @@ def _shown(content: tuple[Content, ...], spec: ModelSpec) -> tuple[Content, ...]
 def _nonempty(content: tuple[Content, ...]) -> tuple[Content, ...]:
     kept = tuple(part for part in content if isinstance(part, Image) or part.text.strip())
     return kept or (Text(text="(empty)"),)
-
-
-def _says_something(message: AssistantMessage) -> bool:
-    return bool(message.tool_calls or message.text.strip())

@@ -1,7 +1,7 @@
 """Tool calls for models without native ones: the prompt asks for one JSON action, and results are sent as text.
 
-A provider that wraps a provider. What belongs here: tools, calls and results as text, and reading the actions back.
-What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
+`EmulatedTools` wraps the provider of a wire. What belongs here: tools, calls and results as text, and reading the
+actions back. What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _RULES = (
 _NAME_KEYS = ("tool", "name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"')
-_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again; it would imitate more
+_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again: it imitates what it sees
 
 
 class EmulatedTools:
-    """Native tool calls to its callers, plain text to the wrapped provider."""
+    """A provider whose callers use native tool calls, while the wrapped provider sends and receives plain text."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -55,7 +55,7 @@ class EmulatedTools:
         return self._provider.spec
 
     def send(self, request: Request) -> dict[str, Any]:
-        """As `Provider.send`; the stored body is that of the wire plus the names of the tools offered."""
+        """As `Provider.send`. The returned body holds the body of the wire and the names of the offered tools."""
         offered = bool(request.tools) and request.tool_choice is not ToolChoice.NONE
         plain = in_words(request, self.spec.structured_output)
         names = [tool.name for tool in request.tools] if offered else []
@@ -82,22 +82,27 @@ def in_words(request: Request, structured_output: str) -> Request:
     """The same conversation without tools: calls as JSON text, results as user messages."""
     messages: list[Message] = []
     for message in request.messages:
-        told = _told(message)
+        plain_message = _plain_message(message)
         last = messages[-1] if messages else None
-        if isinstance(told, UserMessage) and isinstance(last, UserMessage):
-            messages[-1] = UserMessage(content=last.content + told.content)
+        if isinstance(plain_message, UserMessage) and isinstance(last, UserMessage):
+            messages[-1] = UserMessage(content=last.content + plain_message.content)
         else:
-            messages.append(told)
+            messages.append(plain_message)
     plain = {"messages": tuple(messages), "tools": (), "tool_choice": ToolChoice.AUTO}
     if not request.tools or request.tool_choice is ToolChoice.NONE:
         return request.model_copy(update=plain)
-    tools = "\n".join(_described(tool) for tool in request.tools)
+    # Signature and purpose of each tool, in a fraction of the tokens of its JSON schema.
+    tools = "\n".join(
+        f"- {tool.name}{_shape(tool.parameters)}: {' '.join(tool.description.split())}"
+        for tool in request.tools
+    )
     schema = {"json_schema": _union(request.tools), "json_object": {"type": "object"}}.get(structured_output)
     system = f"{request.system}\n\n{_RULES.format(example=_example(request.tools[0]))}\n{tools}"
     return request.model_copy(update={**plain, "system": system, "output_schema": schema})
 
 
-def _told(message: Message) -> Message:
+def _plain_message(message: Message) -> Message:
+    """The message with tool results as a user's text, and tool calls as an assistant's JSON text."""
     if isinstance(message, ToolMessage):
         content: list[Content] = []
         for result in message.results:
@@ -118,7 +123,7 @@ def _told(message: Message) -> Message:
 
 
 def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
-    """The one action of a reply; an unreadable one keeps its text next to the fault."""
+    """The tool call of a reply. If it cannot be read: the reply's text, and a call that has a fault."""
     try:
         name, arguments = _name_and_arguments(json_reply.read_object(text), names)
     except ValueError as error:
@@ -131,7 +136,10 @@ def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, .
 
 
 def _name_and_arguments(action: dict[str, Any], names: list[str]) -> tuple[str, dict[str, Any]]:
-    """Also accept variants that small models write: other keys, flat arguments, {"search": {...}}."""
+    """The tool and its arguments, also in variants that small models write: other keys, flat arguments, {"search": {...}}.
+
+    Raises ValueError if the object names no tool.
+    """
     for key in _NAME_KEYS:
         name = action.get(key)
         if isinstance(name, str):
@@ -181,11 +189,6 @@ def _example(tool: ToolSpec) -> str:
     return json.dumps({"tool": tool.name, "arguments": arguments})
 
 
-def _described(tool: ToolSpec) -> str:
-    """The signature and purpose of a tool, in a fraction of the tokens of its JSON schema."""
-    return f"- {tool.name}{_shape(tool.parameters)}: {' '.join(tool.description.split())}"
-
-
 def _shape(schema: dict[str, Any]) -> str:
     """A schema as a short type: `{quote: string, start_line?: integer|null}`."""
     if "enum" in schema or "const" in schema:
@@ -198,11 +201,9 @@ def _shape(schema: dict[str, Any]) -> str:
         return f"[{_shape(schema.get('items', {}))}, ...]"
     if schema.get("type") != "object":
         return str(schema.get("type", "any"))
-    required: list[str] = schema.get("required", [])
-    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
-    return "{" + ", ".join(_field(name, p, name in required) for name, p in properties.items()) + "}"
-
-
-def _field(name: str, schema: dict[str, Any], required: bool) -> str:
-    note = f" ({schema['description']})" if schema.get("description") else ""
-    return f"{name}{'' if required else '?'}: {_shape(schema)}{note}"
+    fields: list[str] = []
+    for name, field in schema.get("properties", {}).items():
+        optional = "" if name in schema.get("required", []) else "?"
+        note = f" ({field['description']})" if field.get("description") else ""
+        fields.append(f"{name}{optional}: {_shape(field)}{note}")
+    return "{" + ", ".join(fields) + "}"

@@ -1,7 +1,7 @@
-"""Asks a server that refuses to force a tool call once more, without forcing it.
+"""Repeats a request without forcing a tool call, if the server refuses to force one.
 
-Some servers refuse `tool_choice: required` for models that think. The prompt asks for the call as well, and an agent repeats
-that if the model only talks. What does not belong here: what `doctor` says about it (`probe.py`).
+Some servers refuse `tool_choice: required` for models that think. Without it, the prompt still asks for the call, and an
+agent asks again if the model answers without one. What does not belong here: what `doctor` says about it (`probe.py`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from qagen_dagster.models.messages import Request, Response, ToolChoice
 _ABOUT = re.compile(r"tool.?choice|function.?call|\brequired\b|\bforc(?:e|ed|ing)\b", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
 _lock = threading.Lock()
-_refusing: set[tuple[str, str | None]] = set()  # models of this process: their name and address
+_refusing: set[tuple[str, str | None]] = (
+    set()
+)  # models whose server refused in this process: name and address
 
 
 def refuses_forcing(error: ModelError) -> bool:
-    """Whether a server may have refused a request because it forces a tool call."""
-    other = isinstance(error, (ContextOverflowError, RateLimitedError))
-    return not other and _ABOUT.search(str(error)) is not None
+    """Whether the server may have refused the request because it forces a tool call, judged by the words of the error."""
+    has_other_cause = isinstance(error, (ContextOverflowError, RateLimitedError))
+    return not has_other_cause and _ABOUT.search(str(error)) is not None
 
 
 class ForcedTools:
-    """A provider that does not force tool calls once its server has refused to. It says so once per process."""
+    """A provider that stops forcing tool calls as soon as its server refuses one. A warning says so once per process."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -52,15 +54,12 @@ class ForcedTools:
                 raise
             refusal = str(error)
         body = self._provider.send(free)
-        self._remember(refusal)
+        with _lock:
+            is_first = self._name not in _refusing
+            _refusing.add(self._name)
+        if is_first:
+            _LOG.warning("warning: %s; tool calls are not forced for it (tool_choice: auto)", refusal)
         return body
 
     def read(self, body: dict[str, Any]) -> Response:
         return self._provider.read(body)
-
-    def _remember(self, refusal: str) -> None:
-        with _lock:
-            new = self._name not in _refusing
-            _refusing.add(self._name)
-        if new:
-            _LOG.warning("warning: %s; tool calls are not forced for it (tool_choice: auto)", refusal)

@@ -50,7 +50,7 @@ class OpenAIClient(SdkClient[openai.OpenAI]):
 
 
 def usage_of(body: dict[str, Any], read: str, written: str) -> Usage:
-    """The token counts of `body`, whose server calls its input `read` and its output `written`."""
+    """The token counts of `body`. Its server names the input `{read}_tokens` and the output `{written}_tokens`."""
     return Usage(
         input_tokens=sdk_client.count(body, "usage", f"{read}_tokens"),
         output_tokens=sdk_client.count(body, "usage", f"{written}_tokens"),
@@ -62,7 +62,7 @@ def usage_of(body: dict[str, Any], read: str, written: str) -> Usage:
 
 _WIRE = "openai"
 _SEALED = "reasoning.encrypted_content"
-# These find a prefix in their cache only where a request has marked its end; older models refuse the mark.
+# Models that find a prefix in their cache only if the request marks its end. Older models refuse the mark.
 _MARKS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)")
 _REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)")
 
@@ -159,15 +159,11 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     body |= spec.options
     if form is not None:
         body["text"] = {"format": form, **spec.options.get("text", {})}
-    if _reasons(spec):
+    # Models without reasoning refuse to be asked for it; the others send it only if they are asked.
+    reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
+    if reasoning.get("effort") != "none" if reasoning else _REASONING.match(spec.model):
         body["include"] = sorted({_SEALED, *spec.options.get("include", ())})
     return body
-
-
-def _reasons(spec: ModelSpec) -> bool:
-    """Whether to ask for reasoning: models without it refuse that, and other models send none unless asked."""
-    reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
-    return reasoning.get("effort") != "none" if reasoning else bool(_REASONING.match(spec.model))
 
 
 def _format(request: Request, spec: ModelSpec) -> dict[str, Any] | None:
@@ -207,8 +203,8 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
         ]
     if isinstance(part, Text):
         # The long form of an assistant's text, because llama.cpp's server accepts no other.
-        words: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
-        return [{"type": "message", "role": "assistant", "content": [words]}] if part.text.strip() else []
+        content: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
+        return [{"type": "message", "role": "assistant", "content": [content]}] if part.text.strip() else []
     return [part.payload] if part.wire == _WIRE and part.payload else []
 
 
@@ -224,23 +220,20 @@ def _parts(item: _Item) -> list[AssistantPart]:
         arguments, fault = json_reply.read_arguments(item.arguments)
         return [ToolCall(id=item.call_id, name=item.name, arguments=arguments, fault=fault)]
     if item.type == "reasoning":
-        told = "\n\n".join(piece.text for piece in (*item.summary, *item.pieces))
-        return [Thinking(text=told, wire=_WIRE, payload=_returnable(item))]
+        text = "\n\n".join(piece.text for piece in (*item.summary, *item.pieces))
+        fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
+        # The item goes back in the next turn, unless it has no content: the server would not know it.
+        sent_back = fields if item.encrypted_content or item.content else {}
+        return [Thinking(text=text, wire=_WIRE, payload=sent_back)]
     if item.type == "message":
         return [Text(text=piece.text or piece.refusal) for piece in item.pieces]
     return []
 
 
-def _returnable(item: _Item) -> dict[str, Any]:
-    """A reasoning item to send back; empty if it has no content, because the server would not know it."""
-    fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
-    return fields if item.encrypted_content or item.content else {}
-
-
 _ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached", said of a batch that was taken at first
-_PAGE, _MOST_PAGES = 100, 10
+_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server accepts such a batch before it fails it
+_PAGE, _MOST_PAGES = 100, 10  # batches in one list, the most that the server gives; lists that are searched
 
 
 class _Error(sdk_client.Shape):
@@ -305,16 +298,16 @@ class OpenAIBatch(OpenAIClient):
         return expected(_File, created).id
 
     def _upload(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
-        wanted = [
+        lines = [
             {"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": request_body(request, self._spec)}
             for key, request in requests
         ]
-        data = "".join(f"{json.dumps(one)}\n" for one in wanted).encode()
-        files, named = self.client.files.with_raw_response, (f"{tag}.jsonl", data, "application/jsonl")
-        return expected(_File, self.call(lambda: files.create(file=named, purpose="batch").text)).id
+        data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        files, upload = self.client.files.with_raw_response, (f"{tag}.jsonl", data, "application/jsonl")
+        return expected(_File, self.call(lambda: files.create(file=upload, purpose="batch").text)).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """At most one, because a batch carries its tag."""
+        """Returns at most one id, because every batch carries its tag."""
         oldest = (since - CLOCKS_DIFFER).timestamp()
         for batch in self._newest():
             if batch.created_at < oldest:
@@ -341,23 +334,16 @@ class OpenAIBatch(OpenAIClient):
         if batch.status not in _ENDED:
             return JobStatus(ended=False)
         errors = (batch.errors and batch.errors.data) or ()
-        said = [f"{one.code}: {one.message}" for one in errors]
-        well = batch.status == "completed" and not said
-        told = "" if well else "; ".join((f"the batch is {batch.status}", *said[:3]))
-        crowded = batch.status == "failed" and any(one.code == _CROWDED for one in errors)
-        return JobStatus(ended=True, note=self.scrub(told), crowded=crowded)
+        reasons = [f"{error.code}: {error.message}" for error in errors]
+        ended_well = batch.status == "completed" and not reasons
+        note = "" if ended_well else "; ".join((f"the batch is {batch.status}", *reasons[:3]))
+        crowded = batch.status == "failed" and any(error.code == _CROWDED for error in errors)
+        return JobStatus(ended=True, note=self.scrub(note), crowded=crowded)
 
     def _retrieve(self, job_id: str) -> _Batch:
         """The batch; it has no id if the server does not know it."""
         batches = self.client.batches.with_raw_response
-
-        def look() -> str:
-            try:
-                return batches.retrieve(job_id).text
-            except openai.NotFoundError as error:
-                return error.response.text  # JSON without an id
-
-        return expected(_Batch, self.call(look))
+        return expected(_Batch, self.call_known(lambda: batches.retrieve(job_id).text))
 
     def results(self, job_id: str) -> dict[str, BatchResult]:
         batch, files = self._retrieve(job_id), self.client.files.with_raw_response
@@ -375,8 +361,8 @@ class OpenAIBatch(OpenAIClient):
         name = self._spec.name
         if line.response is None:  # the server never worked on it, for example because the batch expired
             error = line.error or {}
-            told = f"{name}: not answered in the batch: {error.get('code')}: {error.get('message')}"
-            return TransientModelError(self.scrub(told))
+            reason = f"{name}: not answered in the batch: {error.get('code')}: {error.get('message')}"
+            return TransientModelError(self.scrub(reason))
         status, body = line.response.status_code, line.response.body
         if status != 200 or not isinstance(body, dict):
             return sdk_client.from_status(name, status or 500, body, {}, self._key)

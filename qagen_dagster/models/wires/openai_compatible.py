@@ -35,8 +35,10 @@ _WIRE = "openai_compatible"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
 # Not in quotes: an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
-_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the start of an answer in which tags have no meaning
-# Fields of a message that the server needs unchanged in the next turn. Not `reasoning`: servers that use
+_FORMED = re.compile(
+    r"\s*(?:[{\[]|```)"
+)  # the start of JSON or of a code block, in which tags are plain text
+# Fields of a message that the next turn sends back unchanged. `reasoning` is not sent back, because servers that use
 # that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}
 
@@ -56,7 +58,7 @@ class _Piece(sdk_client.Shape):
     text: str | None = None
 
 
-class _Said(sdk_client.Shape):
+class _ReplyMessage(sdk_client.Shape):
     content: str | tuple[_Piece, ...] | None = None
     refusal: str | None = None
     tool_calls: tuple[_Call, ...] | None = None
@@ -72,7 +74,7 @@ class _Said(sdk_client.Shape):
 
 
 class _Choice(sdk_client.Shape):
-    message: _Said
+    message: _ReplyMessage
     finish_reason: str | None = None
 
 
@@ -95,13 +97,13 @@ class OpenAICompatibleProvider(OpenAIClient):
     def read(self, body: dict[str, Any]) -> Response:
         reply = self.checked(_Reply, body)
         choice = reply.choices[0]
-        said = choice.message
-        calls = _calls(said, digest(json.dumps(body, sort_keys=True)))
-        reasoning, text = split_thinking(said.text)
-        text = said.refusal or text
-        parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
+        message = choice.message
+        calls = _calls(message, digest(json.dumps(body, sort_keys=True)))
+        reasoning, text = split_thinking(message.text)
+        text = message.refusal or text
+        parts: list[AssistantPart] = [*_thinking(message, reasoning, calls)]
         parts += [Text(text=text)] if text else []
-        stop = Stop.REFUSAL if said.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
+        stop = Stop.REFUSAL if message.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
         usage = usage_of(body, "prompt", "completion")
         return capabilities.response((*parts, *calls), stop, usage, reply.model)
 
@@ -131,9 +133,9 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 def split_thinking(text: str) -> tuple[str, str]:
     """The reasoning and the answer in a text with `<think>` blocks.
 
-    Chat templates may put the first opening tag into the prompt, so the first block may begin without one. If a reply
-    is cut off inside a block that starts on a line of its own, the rest is reasoning. A text that begins as JSON or as a
-    code block is an answer to its end.
+    The first block may have no opening tag, because chat templates may put that tag into the prompt. If the text ends
+    inside a block whose opening tag stands on a line of its own, the rest is reasoning. If the text begins as JSON or as
+    a code block, the whole text is the answer.
     """
     thoughts: list[str] = []
     answer: list[str] = []
@@ -166,9 +168,9 @@ def _messages(message: Message) -> list[dict[str, Any]]:
         if isinstance(part, Thinking) and part.wire == _WIRE:
             returned |= part.payload
     extras: dict[str, Any] = returned.pop("tool_calls", {})
-    told: dict[str, Any] = {"role": "assistant", "content": message.text or None, **returned}
+    turn: dict[str, Any] = {"role": "assistant", "content": message.text or None, **returned}
     if message.tool_calls:
-        told["tool_calls"] = [
+        turn["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -180,26 +182,25 @@ def _messages(message: Message) -> list[dict[str, Any]]:
             }
             for call in message.tool_calls
         ]
-    return [told]
+    return [turn]
 
 
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
     """A plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
         return capabilities.joined(content)
-    parts: list[dict[str, Any]] = []
-    for part in content:
-        if isinstance(part, Text):
-            parts.append({"type": "text", "text": part.text})
-        else:
-            parts.append({"type": "image_url", "image_url": {"url": part.data_url}})
-    return parts
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": part.data_url}}
+        for part in content
+    ]
 
 
-def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
-    """Tool calls with distinct ids, even if the server gives none."""
+def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
+    """The tool calls. A call without an id, or with that of another call, gets one made from the body's digest."""
     calls: list[ToolCall] = []
-    for number, item in enumerate(said.tool_calls or ()):
+    for number, item in enumerate(message.tool_calls or ()):
         arguments, fault = json_reply.read_arguments(item.function.arguments)
         call_id = item.id or ""
         if not call_id or any(call.id == call_id for call in calls):
@@ -209,15 +210,15 @@ def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
     return calls
 
 
-def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
-    payload = said.model_dump(include=_RETURNED, exclude_none=True)
+def _thinking(message: _ReplyMessage, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
+    payload = message.model_dump(include=_RETURNED, exclude_none=True)
     # Gemini puts a signature next to the function and refuses the next turn without it.
     signed = {
         call.id: {"extra_content": item.extra_content}
-        for call, item in zip(calls, said.tool_calls or (), strict=True)
+        for call, item in zip(calls, message.tool_calls or (), strict=True)
         if item.extra_content
     }
     payload |= {"tool_calls": signed} if signed else {}
-    told = said.reasoning_content or said.reasoning or in_text
-    text = told if isinstance(told, str) else in_text
+    reasoning = message.reasoning_content or message.reasoning or in_text
+    text = reasoning if isinstance(reasoning, str) else in_text
     return [Thinking(text=text, wire=_WIRE, payload=payload)] if text or payload else []

@@ -1,7 +1,7 @@
 """Embeddings over HTTP: `POST /embeddings` of OpenAI, vLLM, llama.cpp, Ollama and many more.
 
-Each batch of texts is one paid call like any other: the ledger stores the response before it is read, and replays it
-for free; all users of the model share its limits; failures of the transport are retried.
+Each batch of texts is one paid call. As for calls of language models, the ledger stores the response before it is read
+and replays it for free, all users of the model share its limits, and failures of the transport are retried.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Reply(sdk_client.Shape):
 
 
 class PaidEmbedder:
-    """An `Embedder` that pays for each batch once, if the budget allows it. Processes share limits in the folder `state`."""
+    """An `Embedder` that pays for each batch of texts once, within the budget of `meter`. Processes share rate limits in the folder `state`."""
 
     def __init__(
         self,
@@ -72,14 +72,15 @@ class PaidEmbedder:
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         wanted = [f"{self._spec.passage_prefix}{text}" for text in texts]
-        found = [self._batch(part) for part in _batches(wanted, self._spec.batch_size)]
-        return np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+        size = self._spec.batch_size
+        batches = [self._batch(wanted[start : start + size]) for start in range(0, len(wanted), size)]
+        return np.concatenate(batches) if batches else np.zeros((0, 0), dtype=np.float32)
 
     def query(self, text: str) -> Vectors:
         return self._batch([f"{self._spec.query_prefix}{text}"])[0]
 
     def _batch(self, texts: list[str]) -> Vectors:
-        """Vectors of the texts of one request, stored or paid. Raises ModelError."""
+        """The vectors of texts that fit into one request, from the ledger or paid for. Raises ModelError."""
         identity = json.dumps(self._spec.identity(), sort_keys=True)
         key = digest("embeddings", identity, "0", *texts)
         estimated = sum(len(text.encode()) for text in texts) // rate_limits.TOKEN_CHARACTERS
@@ -106,7 +107,7 @@ class PaidEmbedder:
         return vectors
 
     def _cost(self, entry: Entry, estimated: int) -> Spent:
-        """What a stored response is charged: all that was reserved for it, if the server does not count its tokens."""
+        """What a response is charged. If the server did not count its tokens, that is all that was reserved for it."""
         return self._price(tokens_of(entry.body) or 2 * estimated)
 
     def _price(self, tokens: int) -> Spent:
@@ -149,7 +150,3 @@ def read_embeddings(body: dict[str, Any], count: int) -> Vectors:
 def tokens_of(body: dict[str, Any]) -> int:
     """The tokens that the server counted, 0 if it does not say."""
     return sdk_client.count(body, "usage", "prompt_tokens") or sdk_client.count(body, "usage", "total_tokens")
-
-
-def _batches(texts: list[str], size: int) -> list[list[str]]:
-    return [texts[start : start + size] for start in range(0, len(texts), size)]

@@ -19,7 +19,7 @@ from qagen_dagster.settings import scripts
 
 Script = Callable[[Request], AssistantMessage]
 
-_CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 4  # about as many as in English text
 
 
 class ScriptedProvider:

@@ -75,9 +75,9 @@ def from_status(
     name: str, status: int, body: object, headers: Mapping[str, str], secret: str | None = None
 ) -> ModelError:
     """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
-    said = _message(body)
-    text = scrub(f"{name}: HTTP {status}: {said}" if said else f"{name}: HTTP {status}", secret)
-    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {said[:2000]}")):
+    message = _message(body)
+    text = scrub(f"{name}: HTTP {status}: {message}" if message else f"{name}: HTTP {status}", secret)
+    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {message[:2000]}")):
         return ContextOverflowError(text)
     out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
     if (status in _TRANSIENT or status >= 500) and not out_of_money:
@@ -92,9 +92,9 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
     code = str(fields.get("code"))
     if re.fullmatch(r"[45]\d\d", code):
         return from_status(name, int(code), fields, {}, secret)
-    said, words = _message(fields), _codes(fields)
-    text = scrub(f"{name}: the server reports a failure: {said}", secret)
-    if _OVERFLOW.search(f"{words} {said[:2000]}"):
+    message, words = _message(fields), _codes(fields)
+    text = scrub(f"{name}: the server reports a failure: {message}", secret)
+    if _OVERFLOW.search(f"{words} {message[:2000]}"):
         return ContextOverflowError(text)
     if any(word in words for word in ("overloaded", "rate_limit")):
         return RateLimitedError(text)
@@ -106,21 +106,22 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
 def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
     """The error for a body under status 200 whose reply the server could not finish; None if there is no such failure.
 
-    The failure is said of the body, or of a choice, an output item or a content block. Of a part it is transient if its kind is unknown.
+    The body itself reports the failure, or a part of it: a choice, an output item or a content block. A failure that a
+    part reports is transient if its kind is unknown.
     """
     if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
         return from_error_body(name, body.get("error"), secret)
     lists = (body.get(key) for key in ("choices", "output", "content"))
-    parts = [one for found in lists if isinstance(found, list) for one in cast("list[object]", found)]
+    parts = [part for found in lists if isinstance(found, list) for part in cast("list[object]", found)]
     for part in (body, body.get("incomplete_details"), *parts):
         fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-        said = {key: str(fields.get(key)) for key in ("finish_reason", "stop_reason", "status", "reason")}
-        told = fields.get("error") or next(
-            (f"{key}: {one}" for key, one in said.items() if _BROKEN.search(one)), None
+        ends = {key: str(fields.get(key)) for key in ("finish_reason", "stop_reason", "status", "reason")}
+        reported = fields.get("error") or next(
+            (f"{key}: {end}" for key, end in ends.items() if _BROKEN.search(end)), None
         )
-        if told:
-            found = from_error_body(name, told, secret)
-            return TransientModelError(str(found)) if type(found) is PermanentModelError else found
+        if reported:
+            failure = from_error_body(name, reported, secret)
+            return TransientModelError(str(failure)) if type(failure) is PermanentModelError else failure
     return None
 
 
@@ -142,15 +143,16 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
-    """The body of a successful answer, without `secret`.
+    """The body of an answer with status 200, without `secret`.
 
-    Raises TransientModelError when it is not a JSON object: it is a proxy's page or was cut off, and not
-    the model's reply.
+    Raises TransientModelError when it is not a JSON object: then it is the page of a proxy, or a reply that was cut off.
     """
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
     try:
-        body = json_reply.loads(text, nan_is_null=True)  # a number that we do not need must not lose a reply
+        body = json_reply.loads(
+            text, nan_is_null=True
+        )  # a NaN in a field that we do not need is no reason to fail
     except ValueError:
         raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
     if not isinstance(body, dict):
@@ -178,7 +180,7 @@ def shaped(shape: type[S], body: object) -> S:
 
 
 def count(body: object, *path: str) -> int:
-    """A token count, 0 if the server does not say, or says what cannot be."""
+    """The token count at `path` in `body`; 0 if there is none, or a number that no call can have."""
     value: object = body
     for step in path:
         value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
@@ -228,7 +230,7 @@ def _codes(body: object) -> str:
     return " ".join(str(fields[key]) for key in ("code", "type", "status") if fields.get(key)) + " " + inner
 
 
-MAX_BYTES = 256_000_000  # of a model's response, an embedding response or a batch file
+MAX_BYTES = 256_000_000  # the largest response of a model or an embedder, and the largest batch file
 _PIECE = 65_536  # decoded bytes between two looks at the clock
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 
@@ -242,7 +244,7 @@ def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
     http: Any = getattr(client, "_client", None)
     if http is not None:
         http._transport = LimitedTransport(http._transport, limit)
-        http._mounts = {key: one and LimitedTransport(one, limit) for key, one in http._mounts.items()}
+        http._mounts = {key: inner and LimitedTransport(inner, limit) for key, inner in http._mounts.items()}
 
 
 class LimitedTransport(httpx.BaseTransport):
@@ -358,19 +360,35 @@ class SdkClient(Generic[C]):
         """Call `send`, which returns a body, once, and return the body as JSON. Raises ModelError."""
         return json_body(self._spec.name, self.call_text(send), self._key)
 
+    def call_known(self, send: Callable[[], str]) -> dict[str, Any]:
+        """As `call`, but for HTTP status 404 returns the server's JSON about it, which has no id."""
+
+        def send_or_absent() -> str:
+            try:
+                return send()
+            except self._errors.status as error:
+                response = cast("Any", error).response
+                if response.status_code != 404:
+                    raise
+                return response.text
+
+        return self.call(send_or_absent)
+
     def call_text(self, send: Callable[[], str], *, absent: str | None = None) -> str:
-        """As `call`, but return the body as text, which may contain the key; for HTTP status 404, `absent` if given."""
+        """As `call`, but returns the body as text, which may contain the key. `absent` is returned for HTTP status 404."""
         failure: ModelError
         name, seconds = self._spec.name, self._spec.timeout_seconds
         try:
             with retry.attempt_deadline(seconds) as seconds:
                 return send()
         except self._errors.status as error:
-            said = cast("Any", error)
-            if absent is not None and said.status_code == 404:
+            answered = cast("Any", error)
+            if absent is not None and answered.status_code == 404:
                 return absent
-            body = said.body if said.body is not None else said.response.text
-            failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
+            body = answered.body if answered.body is not None else answered.response.text
+            failure = from_status(
+                name, answered.status_code, body, dict(answered.response.headers), self._key
+            )
         except (self._errors.timeout, TimeoutError):
             failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
         except self._errors.connection as error:
@@ -378,12 +396,12 @@ class SdkClient(Generic[C]):
             text = f"connection failed ({type(cause).__name__})"
             if isinstance(cause, TimeoutError):  # our deadline; an SDK may report it like this
                 text = f"no response within {round(seconds, 1):g} s"
-            elif type(cause).__name__ == "DecodingError":  # of the limit for bodies
+            elif type(cause).__name__ == "DecodingError":  # the body is too large, or has another encoding
                 text = str(cause)
             elif "CERTIFICATE_VERIFY_FAILED" in str(cause):
                 text = "its certificate is not trusted (SSL_CERT_FILE names a file of further authorities)"
             failure = TransientModelError(self.scrub(f"{name}: {text}"))
-        except UnicodeEncodeError:  # of a header: the SDKs make some from variables of the environment
+        except UnicodeEncodeError:  # in a header: the SDKs make some from variables of the environment
             failure = PermanentModelError(
                 f"{name}: a header has characters outside ASCII: see the variables of its SDK"
             )
@@ -403,19 +421,19 @@ class SdkClient(Generic[C]):
         return body
 
     def checked(self, shape: type[S], body: dict[str, Any]) -> S:
-        """As `shaped`. A stored body that reports a failure, as older versions stored them, raises MalformedResponseError, too."""
+        """As `shaped`. Older versions stored bodies that report a failure; for these it raises MalformedResponseError, too."""
         failure = failure_in(self._spec.name, body, self._key)
         if failure is not None:
             raise MalformedResponseError(str(failure))
         return shaped(shape, body)
 
     def scrub(self, text: str) -> str:
-        """As `faults.scrub`, without the key of this client."""
+        """`text` as the function `scrub` returns it, without the key of this client."""
         return scrub(text, self._key)
 
 
 def expected(shape: type[S], body: dict[str, Any]) -> S:
-    """`body` as `shape`. Raises TransientModelError: another form is a fault of the server, not a model's reply."""
+    """`body` as `shape`. Raises TransientModelError for another form, because the server made it and not the model."""
     try:
         return shaped(shape, body)
     except MalformedResponseError as error:
@@ -442,7 +460,7 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
 
 
 def _http_client(make: Callable[..., object]) -> object:
-    """The HTTP client that the SDK of `make` would make for itself, with certificates that all clients share."""
+    """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share."""
     http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
     return http_client(verify=_certificates(sys.modules[http_client.__base__.__module__.partition(".")[0]]))
 

@@ -7,7 +7,6 @@ above all the backslash. So GIFT's special characters are written as numeric HTM
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from lxml import etree
 
@@ -107,26 +106,26 @@ class InspectSamples:
     name = "inspect"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
-        lines = [json.dumps(_sample(bank, item), ensure_ascii=False) for item in bank.items]
+        samples = (
+            {
+                "id": item.id,
+                "input": item.question.stem,
+                "choices": [item.question.options[letter] for letter in item.letters],
+                "target": item.question.correct_option,
+                "metadata": {
+                    "exam": bank.exam,
+                    "schema_id": item.schema_id,
+                    "schema_title": item.schema_title,
+                    "difficulty": item.difficulty.value,
+                    "solution": item.solution_text,
+                    "distractor_map": dict(sorted(item.question_package.distractor_map.items())),
+                    "models": dict(sorted(item.models.items())),
+                },
+            }
+            for item in bank.items
+        )
+        lines = [json.dumps(sample, ensure_ascii=False) for sample in samples]
         return {"inspect.jsonl": "".join(f"{line}\n" for line in lines).encode()}
-
-
-def _sample(bank: ItemBank, item: ExamItem) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "input": item.question.stem,
-        "choices": [item.question.options[letter] for letter in item.letters],
-        "target": item.question.correct_option,
-        "metadata": {
-            "exam": bank.exam,
-            "schema_id": item.schema_id,
-            "schema_title": item.schema_title,
-            "difficulty": item.difficulty.value,
-            "solution": item.solution_text,
-            "distractor_map": dict(sorted(item.question_package.distractor_map.items())),
-            "models": dict(sorted(item.models.items())),
-        },
-    }
 
 
 BANK_EXPORTERS: tuple[Exporter[ItemBank], ...] = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from qagen_dagster.publishing.markup import Segment, mathml, paragraphs, split, with_mathml, xml_text
+from qagen_dagster.publishing.markup import mathml, paragraphs, split, with_mathml, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 
 _HEAD = r"""\documentclass[11pt,a4paper]{exam}
@@ -100,15 +100,15 @@ def _guarded(text: str) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(_set(segment) for segment in split(xml_text(text)))
-
-
-def _set(segment: Segment) -> str:
-    if segment.kind == "prose":
-        return _prose(segment.text)
-    if not _may_be_set(segment.text):
-        return f"\\texttt{{{_prose(segment.text)}}}"
-    return f"\\[{segment.text}\\]" if segment.kind == "display" else f"${segment.text}$"
+    parts: list[str] = []
+    for kind, part in split(xml_text(text)):
+        if kind == "prose":
+            parts.append(_prose(part))
+        elif not _may_be_set(part):
+            parts.append(f"\\texttt{{{_prose(part)}}}")
+        else:
+            parts.append(f"\\[{part}\\]" if kind == "display" else f"${part}$")
+    return "".join(parts)
 
 
 def _prose(text: str) -> str:
@@ -150,10 +150,15 @@ def item_html(item: ExamItem) -> str:
     """One item with its collapsed solution, as HTML that is also well-formed XML."""
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
     about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.proof.status], attempts))
+    paths = "".join(
+        f"<dt>{letter}</dt><dd>{with_mathml(item.feedback(letter))}</dd>"
+        for letter in item.letters
+        if not item.is_key(letter)
+    )
     return (
         f'<article id="{escape(item.id)}"><header>{escape(about)}</header>'
         f"{question_html(item)}<details><summary>Solution: {item.question.correct_option}</summary>"
-        f"{paragraphs(item.solution_text, with_mathml)}<dl>{_paths(item)}</dl></details></article>"
+        f"{paragraphs(item.solution_text, with_mathml)}<dl>{paths}</dl></details></article>"
     )
 
 
@@ -161,11 +166,3 @@ def question_html(item: ExamItem) -> str:
     """The stem and options as a candidate sees them, as HTML that is also well-formed XML."""
     options = "".join(f"<li>{with_mathml(item.question.options[letter])}</li>" for letter in item.letters)
     return f"{paragraphs(item.question.stem, with_mathml)}<ol>{options}</ol>"
-
-
-def _paths(item: ExamItem) -> str:
-    return "".join(
-        f"<dt>{letter}</dt><dd>{with_mathml(item.feedback(letter))}</dd>"
-        for letter in item.letters
-        if not item.is_key(letter)
-    )

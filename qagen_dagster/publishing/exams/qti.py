@@ -8,14 +8,11 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from typing import TypeAlias
 
 from lxml import etree
 
-from qagen_dagster.publishing.markup import plain_mathml, split, xml_text
+from qagen_dagster.publishing.markup import Element, plain_mathml, split, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
-
-Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
@@ -33,17 +30,12 @@ class Qti:
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
         files = {"imsmanifest.xml": _manifest(bank), "test.xml": _test(bank)}
-        for item in bank.items:
-            files[_file(item)] = _item(item)
-        return {"qti-2.1.zip": _zipped(files)}
-
-
-def _zipped(files: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
-        for path, data in files.items():
-            package.writestr(zipfile.ZipInfo(path, _EPOCH), data, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+        files |= {_file(item): _item(item) for item in bank.items}
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
+            for path, data in files.items():
+                package.writestr(zipfile.ZipInfo(path, _EPOCH), data, zipfile.ZIP_DEFLATED)
+        return {"qti-2.1.zip": buffer.getvalue()}
 
 
 def _item(item: ExamItem) -> bytes:
@@ -151,11 +143,10 @@ def _flow(parent: Element, text: str) -> None:
 
 
 def _append_text(parent: Element, text: str) -> None:
-    last = parent[-1] if len(parent) else None
-    if last is None:
-        parent.text = (parent.text or "") + text
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
     else:
-        last.tail = (last.tail or "") + text
+        parent.text = (parent.text or "") + text
 
 
 def _root(name: str, namespace: str, place: str) -> Element:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -235,20 +235,11 @@ def _add(parts: dict[str, str | None], own: Own) -> None:
         own.add(environment.rstrip("*"))
         own.environments.add(environment)
         return
-    for name in _words(parts.get("names") or parts.get("name") or ""):
-        count, optional = _arguments(parts)
-        own.add(name, count, optional=optional)
-
-
-def _arguments(parts: dict[str, str | None]) -> tuple[int, bool]:
-    """The number of arguments of a defined command, and whether the first one is optional."""
-    optional = bool(parts.get("default") or parts.get("optional"))
+    optional = bool(parts.get("default") or parts.get("optional"))  # the first argument
     mandatory = (parts.get("parameters") or "").count("#") + (parts.get("mandatory") or "").count("m")
-    return int(parts.get("count") or mandatory + bool(parts.get("optional"))), optional
-
-
-def _words(text: str) -> Iterator[str]:
-    return (one.group() for one in re.finditer(r"[A-Za-z]+", text))
+    count = int(parts.get("count") or mandatory + bool(parts.get("optional")))
+    for name in re.findall(r"[A-Za-z]+", parts.get("names") or parts.get("name") or ""):
+        own.add(name, count, optional=optional)
 
 
 @dataclass
@@ -316,8 +307,10 @@ class _Walk:
         if word.startswith("\\"):
             self._command(token, top)
         elif word == "#":
-            self._parameter(top)
-        elif self._closes(word, top, last):
+            if any(one.kind == "path" or one.picture for one in self._frames):
+                raise RefusedError("# in a drawing")
+            top.own = True
+        elif word == ")" and last == "$" if top.close == "$)" else word == top.close:
             self._frames.pop()
         elif word == "}":
             raise RefusedError(f"{top.opened or 'a }'} without its {'end' if top.opened else '{'}")
@@ -330,18 +323,8 @@ class _Walk:
         elif top.kind == "keys":
             _in_keys(word, top)
 
-    def _closes(self, word: str, top: _Frame, last: str) -> bool:
-        if top.close == "$)":
-            return word == ")" and last == "$"
-        return word == top.close
-
     def _push(self, close: str, kind: str, opened: str, *, texted: bool = False) -> None:
         self._frames.append(_Frame(close, kind, opened, texted=texted))
-
-    def _parameter(self, top: _Frame) -> None:
-        if any(one.kind == "path" or one.picture for one in self._frames):
-            raise RefusedError("# in a drawing")
-        top.own = True
 
     def _command(self, token: re.Match[str], top: _Frame) -> None:
         word = token.group()
@@ -373,13 +356,10 @@ class _Walk:
         elif word in _CONDITIONS:
             self._push(r"\fi", "text", word)
         elif word in (r"\else", r"\fi"):
-            self._condition(word, top)
-
-    def _condition(self, word: str, top: _Frame) -> None:
-        if top.close != r"\fi":
-            raise RefusedError(word)
-        if word == r"\fi":
-            self._frames.pop()
+            if top.close != r"\fi":
+                raise RefusedError(word)
+            if word == r"\fi":
+                self._frames.pop()
 
     def _setting(self, word: str) -> None:
         found = re.compile(_SETTINGS[word]).match(self._text, self._place)

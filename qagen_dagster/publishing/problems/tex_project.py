@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from qagen_dagster.publishing.problems.tex_check import own_of, refused
-from qagen_dagster.records.problems.result import BankExport, BankItem
+from qagen_dagster.records.problems.result import BankExport
 
 _START = re.compile(
     r"(?m)^[ \t]*(?P<how>\\(?:newcommand|renewcommand|providecommand|DeclareMathOperator|usetikzlibrary|newenvironment|def|definecolor"
@@ -134,12 +134,15 @@ class TexProject:
         for problem, items in groupby(bank.items, key=lambda item: item.problem):
             parts.append(f"\\section*{{{_prose(problem)}}}\n\\begin{{enumerate}}\n")
             for item in items:
-                found = dict(_pieces(item))
-                parts += [
-                    f"% {item.id}: {item.made}\n",
-                    *(_shown(name, refused(text, own)) for name, text in found.items()),
-                ]
-                files |= {name: text for name, text in found.items() if not refused(text, own)}
+                parts.append(f"% {item.id}: {item.made}\n")
+                others = {f"{item.id}--alternate-{at}": text for at, text in enumerate(item.alternates, 1)}
+                for name, text in {item.id: item.latex, **others}.items():
+                    tex = f"{text.strip()}\n"
+                    if bad := refused(tex, own):
+                        parts.append(f"\\item (left out: it uses \\texttt{{{_prose(bad)}}})\n")
+                    else:
+                        parts.append(f"\\input{{items/{name}}}\n")
+                        files[f"items/{name}.tex"] = tex
             parts.append("\\end{enumerate}\n")
         parts.append("\\end{document}\n")
         files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank, given)}
@@ -150,18 +153,6 @@ def left_out(bank: BankExport) -> list[str]:
     """The ids of the items that the project leaves out."""
     own = own_of(allowed_definitions(bank.preambles))
     return [one.id for one in bank.items if refused(one.latex, own)]
-
-
-def _pieces(item: BankItem) -> Iterator[tuple[str, str]]:
-    yield f"items/{item.id}.tex", f"{item.latex.strip()}\n"
-    for number, other in enumerate(item.alternates, 1):
-        yield f"items/{item.id}--alternate-{number}.tex", f"{other.strip()}\n"
-
-
-def _shown(name: str, bad: str) -> str:
-    if bad:
-        return f"\\item (left out: it uses \\texttt{{{_prose(bad)}}})\n"
-    return f"\\input{{{name.removesuffix('.tex')}}}\n"
 
 
 def _preamble(bank: BankExport, found: Sequence[str]) -> str:

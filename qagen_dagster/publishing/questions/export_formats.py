@@ -17,9 +17,10 @@ from qagen_dagster.publishing.questions.exported_set import (
     ExportedRow,
     ExportedSet,
     ExportFormat,
-    Picture,
     Place,
 )
+
+Json = dict[str, Any]
 
 
 def has_passages(row: ExportedRow) -> bool:
@@ -48,72 +49,73 @@ def beir_files(exported: ExportedSet) -> dict[str, bytes]:
 
 def deepeval_files(exported: ExportedSet) -> dict[str, bytes]:
     """The id of a question is the name of its golden. A field `scenario` would make a golden a conversation."""
-    return {"goldens.json": json_file([_golden(row) for row in exported.rows])}
-
-
-def _golden(row: ExportedRow) -> dict[str, Any]:
-    return {
-        "name": row.question.id,
-        "input": row.question.question,
-        "expected_output": row.question.answer,
-        "context": row.contexts,
-        "source_file": row.question.source_document,
-        "additional_metadata": row.details,
-    }
+    goldens = [
+        {
+            "name": row.question.id,
+            "input": row.question.question,
+            "expected_output": row.question.answer,
+            "context": row.contexts,
+            "source_file": row.question.source_document,
+            "additional_metadata": row.details,
+        }
+        for row in exported.rows
+    ]
+    return {"goldens.json": json_file(goldens)}
 
 
 def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
     """`metadata` holds the contexts and the evidence, and no model is shown it. Pictures are part of the input."""
-    return {"samples.jsonl": json_lines(_inspect_sample(row) for row in exported.rows), **exported.pictures()}
-
-
-def _inspect_sample(row: ExportedRow) -> dict[str, Any]:
-    return {
-        "id": row.question.id,
-        "input": _message(row) if row.pictures else row.question.question,
-        "target": row.question.answer,
-        "metadata": {**row.details, "contexts": row.contexts},
-    }
-
-
-def _message(row: ExportedRow) -> list[dict[str, Any]]:
-    pictures = [{"type": "image", "image": one.path} for one in row.pictures]
-    return [{"role": "user", "content": [{"type": "text", "text": row.question.question}, *pictures]}]
+    samples: list[Json] = []
+    for row in exported.rows:
+        text = row.question.question
+        content = [
+            {"type": "text", "text": text},
+            *({"type": "image", "image": one.path} for one in row.pictures),
+        ]
+        samples.append(
+            {
+                "id": row.question.id,
+                "input": [{"role": "user", "content": content}] if row.pictures else text,
+                "target": row.question.answer,
+                "metadata": {**row.details, "contexts": row.contexts},
+            }
+        )
+    return {"samples.jsonl": json_lines(samples), **exported.pictures()}
 
 
 def langsmith_files(exported: ExportedSet) -> dict[str, bytes]:
     """An upload is one file, so pictures are in it as data URIs."""
-    return {"examples.jsonl": json_lines(_langsmith_example(row) for row in exported.rows)}
-
-
-def _langsmith_example(row: ExportedRow) -> dict[str, Any]:
-    pictures = {"images": [_uri(one) for one in row.pictures]} if row.pictures else {}
-    return {
-        "inputs": {"question": row.question.question, **pictures},
-        "outputs": {"answer": row.question.answer, "contexts": row.contexts},
-        "metadata": row.details,
-    }
-
-
-def _uri(picture: Picture) -> str:
-    return f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode()}"
+    examples: list[Json] = []
+    for row in exported.rows:
+        images = [
+            f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}" for one in row.pictures
+        ]
+        examples.append(
+            {
+                "inputs": {"question": row.question.question, **({"images": images} if images else {})},
+                "outputs": {"answer": row.question.answer, "contexts": row.contexts},
+                "metadata": row.details,
+            }
+        )
+    return {"examples.jsonl": json_lines(examples)}
 
 
 def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
     """Examples in the order of the set. LlamaIndex does not read `id`."""
-    return {"rag_dataset.json": json_file({"examples": [_llamaindex_example(row) for row in exported.rows]})}
-
-
-def _llamaindex_example(row: ExportedRow) -> dict[str, Any]:
-    author = {"type": "ai", "model_name": row.question.generation_metadata.generator_model}
-    return {
-        "id": row.question.id,
-        "query": row.question.question,
-        "query_by": author,
-        "reference_contexts": row.contexts,
-        "reference_answer": row.question.answer,
-        "reference_answer_by": author,
-    }
+    examples: list[Json] = []
+    for row in exported.rows:
+        author = {"type": "ai", "model_name": row.question.generation_metadata.generator_model}
+        examples.append(
+            {
+                "id": row.question.id,
+                "query": row.question.question,
+                "query_by": author,
+                "reference_contexts": row.contexts,
+                "reference_answer": row.question.answer,
+                "reference_answer_by": author,
+            }
+        )
+    return {"rag_dataset.json": json_file({"examples": examples})}
 
 
 _TEMPLATE = re.compile(r"\{[{%#]|#\}")
@@ -137,7 +139,7 @@ def _quoted(dumper: Any, text: str) -> yaml.Node:
 _Quoted.add_representer(str, _quoted)
 
 
-def _case(row: ExportedRow) -> dict[str, Any]:
+def _case(row: ExportedRow) -> Json:
     names = ("image", *(f"image_{number}" for number in range(2, len(row.pictures) + 1)))
     pictures = {name: f"file://{one.path}" for name, one in zip(names, row.pictures, strict=False)}
     return {
@@ -160,34 +162,31 @@ def _literal(text: str) -> str:
 
 def ragas_files(exported: ExportedSet) -> dict[str, bytes]:
     """Rows in the order of the set. ragas reads neither `id` nor any other field that it does not know."""
-    return {"testset.jsonl": json_lines(_ragas_sample(row) for row in exported.rows)}
-
-
-def _ragas_sample(row: ExportedRow) -> dict[str, Any]:
-    return {
-        "id": row.question.id,
-        "user_input": row.question.question,
-        "reference": row.question.answer,
-        "reference_contexts": row.contexts,
-        "reference_context_ids": [passage.id for passage in row.passages],
-    }
+    samples = (
+        {
+            "id": row.question.id,
+            "user_input": row.question.question,
+            "reference": row.question.answer,
+            "reference_contexts": row.contexts,
+            "reference_context_ids": [passage.id for passage in row.passages],
+        }
+        for row in exported.rows
+    )
+    return {"testset.jsonl": json_lines(samples)}
 
 
 def ragchecker_files(exported: ExportedSet) -> dict[str, bytes]:
-    return {"checking_inputs.json": json_file({"results": [_result(row) for row in exported.rows]})}
-
-
-def _result(row: ExportedRow) -> dict[str, Any]:
-    return {
-        "query_id": row.question.id,
-        "query": row.question.question,
-        "gt_answer": row.question.answer,
-        "response": "",
-        "retrieved_context": [],
-    }
-
-
-Json = dict[str, Any]
+    results: list[Json] = [
+        {
+            "query_id": row.question.id,
+            "query": row.question.question,
+            "gt_answer": row.question.answer,
+            "response": "",
+            "retrieved_context": [],
+        }
+        for row in exported.rows
+    ]
+    return {"checking_inputs.json": json_file({"results": results})}
 
 
 def has_span(row: ExportedRow) -> bool:

@@ -117,15 +117,11 @@ class ExportedSet:
         return {one.path: one.data for row in self.rows for one in row.pictures}
 
 
-def _any_row(_: ExportedRow) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class ExportFormat:
     """An Exporter for sets. `takes` says whether a question fits into the format; the others are left out and counted."""
 
     name: str
     export: Callable[[ExportedSet], dict[str, bytes]]
-    takes: Callable[[ExportedRow], bool] = _any_row
+    takes: Callable[[ExportedRow], bool] = lambda _: True
     whole_corpus: bool = False  # whether the files have all documents of the corpus

@@ -47,11 +47,12 @@ def diversity(questions: Sequence[str]) -> Diversity:
     """The figures of these questions, which do not depend on their order."""
     texts = sorted(questions)
     words = [_WORD.findall(text.casefold()) for text in texts]
+    data = " ".join(texts).encode()
     return Diversity(
         questions=len(texts),
         mean_words=sum(map(len, words)) / len(words) if words else 0.0,
         ngram_diversity=_ngram_diversity([word for each in words for word in each]),
-        compression_ratio=_compression_ratio(" ".join(texts).encode()),
+        compression_ratio=len(data) / len(gzip.compress(data, mtime=0)) if data else None,
         self_repetition=_self_repetition(words),
         distinct_openings=len({tuple(each[:_OPENING]) for each in words}),
     )
@@ -62,10 +63,6 @@ def _ngram_diversity(words: Sequence[str]) -> float | None:
         return None
     found = [_ngrams(words, size) for size in range(1, _LONGEST + 1)]
     return sum(len(set(ngrams)) / len(ngrams) for ngrams in found)
-
-
-def _compression_ratio(data: bytes) -> float | None:
-    return len(data) / len(gzip.compress(data, mtime=0)) if data else None
 
 
 def _self_repetition(words: Sequence[Sequence[str]]) -> float | None:

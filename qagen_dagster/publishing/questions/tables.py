@@ -62,13 +62,12 @@ def csv_file(exported: ExportedSet) -> dict[str, bytes]:
     written = io.StringIO(newline="")
     table = csv.writer(written)
     table.writerow(COLUMNS)
-    table.writerows([_safe(value) for value in cells(row)] for row in exported.rows)
+    for row in exported.rows:  # an apostrophe stands before text that a spreadsheet would compute
+        table.writerow(
+            f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+            for value in cells(row)
+        )
     return {"questions.csv": written.getvalue().encode()}
-
-
-def _safe(value: str | int | None) -> str | int | None:
-    """The value, with an apostrophe before text that a spreadsheet would compute."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 _LONGEST_CELL = 32_767  # characters of a cell

@@ -1,4 +1,4 @@
-"""What becomes of an exam item: what code finds on it, the result of its slot, and the bank that the results make up."""
+"""What happens to an exam item: the faults that code finds in it, the result of its slot, and the bank with all results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REJECTED = "rejected.jsonl"
 
 
 class Fault(Record):
-    """One thing that is wrong with a question, as code sees it. `detail` is read by the implementer."""
+    """One fault that code finds in a question. The implementer is shown `detail`."""
 
     name: str
     severity: Severity
@@ -36,10 +36,10 @@ class Fault(Record):
 
 
 class ProofStatus(StrEnum):
-    """What the checkable form says of the key."""
+    """What the checkable form says about the key."""
 
     PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
-    REFUTED = "refuted"  # another option has it, or several, or none
+    REFUTED = "refuted"  # another option, several options or no option has the value of the form
     UNPROVEN = "unproven"  # the form or the options could not be read as values
     ABSENT = "absent"  # there is no form
 
@@ -54,14 +54,14 @@ class Proof(Record):
 
 
 class Examination(Record):
-    """Everything that code says of one question."""
+    """Everything that code finds about one question."""
 
     faults: tuple[Fault, ...] = ()
     proof: Proof = Proof()
 
 
 class Stage(StrEnum):
-    """A station of an item's way; the value says who caught what was wrong."""
+    """The stages of the work on an item. A rejected item names the stage that found its fault."""
 
     DESIGNER = "designer"
     IMPLEMENTER = "implementer"
@@ -72,7 +72,7 @@ class Stage(StrEnum):
 
 
 class Finding(Record):
-    """Why an attempt failed. `instructions` are what the implementer is told to change."""
+    """Why an attempt failed. `instructions` tell the implementer what to change."""
 
     stage: Stage
     name: str
@@ -82,7 +82,9 @@ class Finding(Record):
 
 
 class Attempt(Record):
-    """One implementation of an idea, as far as it went. `broken` is a stage that ended without a result, and why."""
+    """One implementation of an idea with the results of the stages that it reached. `broken` names a stage that ended without a
+    result, and the reason.
+    """
 
     number: int
     package: QuestionPackage | None = None
@@ -94,7 +96,7 @@ class Attempt(Record):
 
 
 class SlotEnd(StrEnum):
-    """How the work on a slot ended; only the first two are final."""
+    """How the work on a slot ended. ACCEPTED and REJECTED are final."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -102,7 +104,7 @@ class SlotEnd(StrEnum):
 
 
 class StageLog(Record):
-    """One step as logs.jsonl tells it. `raw_text` is what the model wrote, word for word."""
+    """One step, as a line of logs.jsonl. `raw_text` is what the model wrote, word for word."""
 
     stage: Stage
     attempt: int
@@ -113,7 +115,7 @@ class StageLog(Record):
 
 
 class SlotResult(Record):
-    """Everything one slot gave."""
+    """The result of one slot with everything that led to it."""
 
     part: ExamPart
     slot: int  # from 1
@@ -136,7 +138,7 @@ class SlotPlan(Record):
     part: ExamPart
     slot: int
     plan: IdeaPlan | None = None
-    failures: tuple[str, ...] = ()  # designs that could not be used
+    failures: tuple[str, ...] = ()  # for each design that could not be used, the reason
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -145,10 +147,10 @@ class ExamItem(Record):
 
     Attributes:
         id: `{schema_id}-{difficulty}-{fingerprint}`, see `item_id`.
-        blind_solution: what the verifier answered before it saw anything but stem and options.
-        proof: the checkable form, computed and compared with the options.
-        models: role to the model's name.
-        attempts: implementations of the idea, this one included.
+        blind_solution: the answer of the verifier when it knew only the stem and the options.
+        proof: the result of computing the checkable form and comparing it with the options.
+        models: by role the name of the model.
+        attempts: the number of implementations of the idea, this one included.
         timestamp: when it was accepted, ISO 8601, UTC.
     """
 
@@ -180,7 +182,7 @@ class ExamItem(Record):
         return letter == self.question.correct_option
 
     def feedback(self, letter: Letter) -> str:
-        """For a wrong option, the mistake that leads to it; for the key, what makes the solution short."""
+        """For a wrong option the mistake that leads to it; for the key the insight of the solution."""
         package = self.question_package
         return package.solution.key_insight if self.is_key(letter) else package.distractor_map.get(letter, "")
 
@@ -195,10 +197,10 @@ class RejectedItem(Record):
     """A slot that gave no item: one line of rejected.jsonl.
 
     Attributes:
-        slot: which of its part's, from 1.
-        stage: who caught it last; the values are those of `Stage`, `repeats` for a duplicate in the bank, and `review`.
-        failure_type: one word for why.
-        reasons: in sentences, for people.
+        slot: the number of the slot in its part, from 1.
+        stage: what rejected it last: a value of `Stage`, `repeats` for a duplicate in the bank, or `review` for a person.
+        failure_type: the reason in one word.
+        reasons: the reasons in sentences, for people.
     """
 
     exam: Name
@@ -226,7 +228,9 @@ class ItemBank(Record):
     exam: Name
     name: str
     items: tuple[ExamItem, ...]
-    timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+    timestamp: (
+        AwareDatetime  # of the bank, not of an export, so that exports of the same bank have the same bytes
+    )
 
     def sections(self) -> list[tuple[tuple[str, str], list[ExamItem]]]:
         """The items by id and title of their schema, in order."""
@@ -245,9 +249,9 @@ class ItemBank(Record):
 
 
 class Given(Record):
-    """What the launch that made a part set in place of exam.yaml. Runs that bring the part up to date keep to it.
+    """The options with which a launch replaced settings of exam.yaml. Runs that bring the part up to date use them again.
 
-    `goal`: the launch said how many items of which parts it wants.
+    `goal` says that the launch chose the number of items, the weights or the schemas.
     """
 
     profile: str | None = None
@@ -259,13 +263,13 @@ class Given(Record):
 
 
 class PartSet(Record):
-    """The results that make up one part now. A run adds results and leaves those that are there, unless it replaces them.
+    """The present results of one part. A run adds results. It removes earlier results only if it is told to replace them.
 
     Attributes:
-        results: store keys of the slots' results, in order; they may be of several fingerprints.
-        fingerprint: of the last run that changed the set, as are profile, seed, models, run_id, started and ended.
-        unfinished: slots that a later run resumes.
-        given: by the launch of that run; empty in sets of older versions.
+        results: the store keys of the results, in the order of the slots. They may have different fingerprints.
+        fingerprint: that of the last run that changed the set. This holds for profile, seed, models, run_id, started and ended, too.
+        unfinished: the number of slots that a later run resumes.
+        given: the options of the launch of that run; empty in sets of older versions.
     """
 
     part: ExamPart
@@ -284,12 +288,12 @@ class PartSet(Record):
 
     @property
     def finished(self) -> dict[int, str]:
-        """Slots that have ended: slot to the store key of its result."""
+        """By number of each slot that has ended, the store key of its result."""
         keys = (key for key in self.results if not key.endswith(".partial.json"))
         return {int(key.split("/")[-2]): key for key in keys}
 
     def models_of(self, key: str, ended: ExamItem | RejectedItem | None) -> dict[str, str]:
-        """The models that made the result at `key`, which gave `ended`: it may be of an earlier run."""
+        """The models that made the result at `key` with the item `ended`. The result may be of an earlier run with other models."""
         return self.models if ended is None or self.fingerprint in key else ended.models
 
 
@@ -301,14 +305,14 @@ class Counts(Record):
 
 
 class BankStats(Record):
-    """stats.json: what became of every slot of an exam.
+    """stats.json: the counts of an exam.
 
     Attributes:
-        failure_types: of rejected items.
-        caught_by: attempts that failed, by who caught them; one item may have several.
-        proofs: accepted items by what the checkable form said of the key.
-        first_time: items that were accepted at their first implementation.
-        usd: None when a price is unknown.
+        failure_types: the number of rejected items by failure type.
+        caught_by: the number of failed attempts by the stage that found the fault. One item may have several failed attempts.
+        proofs: the number of accepted items by what the checkable form says about the key.
+        first_time: the number of items whose first implementation was accepted.
+        usd: the cost; None if a price is unknown.
     """
 
     exam: str
@@ -332,7 +336,7 @@ class BankStats(Record):
 
 
 def item_id(schema_id: str, difficulty: Difficulty, question: ExamQuestion) -> str:
-    """`{schema_id}-{difficulty}-{fingerprint}`; the fingerprint depends on stem, options and key alone."""
+    """`{schema_id}-{difficulty}-{fingerprint}`. The fingerprint depends only on the stem, the options and the key."""
     options = [f"{letter}:{normalise(question.options[letter])}" for letter in sorted(question.options)]
     found = fingerprint([normalise(question.stem), *options, question.correct_option])
     return f"{schema_id}-{difficulty.value}-{found}"

@@ -18,7 +18,7 @@ MOST_SEED = 999_999
 
 
 class DifficultyConfig(Record):
-    """One difficulty: its share of the items, relative to the others', and what the designer is told of it."""
+    """One difficulty: its weight relative to the other difficulties, and its meaning, which the designer is told."""
 
     weight: Weight
     meaning: Prose
@@ -44,28 +44,26 @@ class StyleThresholds(Record):
     least_mean: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 8.0
 
     def accepts(self, scores: StyleScores) -> bool:
-        """Decided here, never by the model."""
-        return min(scores.values) >= self.least_score and sum(scores.values) >= self.least_mean * len(
-            scores.values
-        )
+        """Whether the scores pass. Code decides this from the scores, whatever the model's verdict is."""
+        return min(scores.values) >= self.least_score and scores.mean >= self.least_mean
 
 
 class ExamConfig(Record):
     """One exam.
 
     Attributes:
-        name: as it stands in prompts and exports.
-        profile: which models, unless the run has a wish.
-        candidate_profile: who sits the exam; all four roles are told.
-        style_notes: how its questions look; implementer and style judge are told.
-        difficulties: weights are relative; one of weight 0 gets no items.
-        schema_prefixes: only schemas whose id begins with one of these; empty: all.
-        schema_weights: by schema id; 1 where nothing is said.
-        items: how many are designed in all; each is accepted or rejected.
-        seed: another one gives another bank.
-        max_designer_retries: further designs when the first cannot be used.
-        max_implementer_retries: further implementations of one idea.
-        thresholds: of the style scores.
+        name: the name in prompts and exports.
+        profile: the models, unless the run names another profile.
+        candidate_profile: a description of the candidates, which all four roles are told.
+        style_notes: descriptions of the style of the questions, which the implementer and the style judge are told.
+        difficulties: the difficulties with their weights. One with weight 0 gets no items.
+        schema_prefixes: only schemas whose id begins with one of these are used; empty: all.
+        schema_weights: weights by schema id; other schemas have the weight 1.
+        items: the number of items that are designed. Each is then accepted or rejected.
+        seed: the random seed; another seed gives another bank.
+        max_designer_retries: the number of further designs after one that cannot be used.
+        max_implementer_retries: the number of further implementations of one idea.
+        thresholds: the minimum style scores.
     """
 
     name: Prose
@@ -86,20 +84,20 @@ class ExamConfig(Record):
     @field_validator("difficulties", mode="before")
     @classmethod
     def _weights_alone(cls, value: object) -> object:
-        """`easy: 0.3` is the weight alone, with the usual meaning."""
+        """Replaces a number such as in `easy: 0.3` by a weight with the default meaning."""
         if not isinstance(value, dict):
             return value
-        return {key: _full(key, one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {key: _full(key, setting) for key, setting in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
     @model_validator(mode="after")
     def _some_weight(self) -> ExamConfig:
-        if not any(one.weight for one in self.difficulties.values()):
+        if not any(difficulty.weight for difficulty in self.difficulties.values()):
             raise ValueError("difficulties: every weight is 0")
         return self
 
 
 def _full(key: object, value: object) -> object:
-    known = next((one for name, one in DEFAULT_DIFFICULTIES.items() if name == key), None)
+    known = next((default for name, default in DEFAULT_DIFFICULTIES.items() if name == key), None)
     if known is None or isinstance(value, DifficultyConfig):
         return value
     if isinstance(value, dict):

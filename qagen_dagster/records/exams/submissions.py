@@ -1,7 +1,7 @@
-"""Exam items: what the four roles submit, what became of an item, and the item of a bank.
+"""Exam items: what the four roles submit, and the partition and the schema of an item.
 
-Fields follow "ESAT Question Generator - Project Structure Documentation". Field descriptions are read by models:
-they are part of the prompt.
+Fields follow "ESAT Question Generator - Project Structure Documentation". Models read the docstrings and the descriptions of
+the fields of what they submit, which are part of the prompt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qagen_dagster.records.ids import Name, store_key
 
 
 def as_letter(value: object) -> object:
-    """The letter of an option as models write it: "(b)" is B."""
+    """The letter of an option that a model wrote in another way, such as "(b)" for B. Other values stay."""
     return value.strip(" ().:*`'\"").upper() if isinstance(value, str) else value
 
 
@@ -29,7 +29,7 @@ Score = Annotated[int, Field(ge=0, le=10)]
 
 
 class Verdict(StrEnum):
-    """What a verifier or a style judge says."""
+    """The verdict of a verifier or a style judge."""
 
     PASSED = "PASS"
     FAILED = "FAIL"
@@ -56,19 +56,19 @@ def read_sample(sample: int) -> tuple[int, int, int]:
 
 
 def as_verdict(value: object) -> object:
-    """A verdict as models write it: "pass" and "**PASS**" are one."""
+    """A verdict that a model wrote in another way, such as "pass" or "**PASS**" for PASS. Other values stay."""
     word = value.strip(" .*`'\"").upper() if isinstance(value, str) else value
     return {"PASSED": "PASS", "FAILED": "FAIL"}.get(str(word), word)
 
 
 def as_severity(value: object) -> object:
-    """A severity that nobody knows is `unknown`; none is none."""
+    """A severity that a model wrote in another way. An unknown word becomes UNKNOWN, and words for none become None."""
     if not isinstance(value, str) or isinstance(value, Severity):
         return value
     word = "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
     if word in ("", "none", "null", "n/a"):
         return None
-    return word if word in {one.value for one in Severity} else Severity.UNKNOWN.value
+    return word if word in {severity.value for severity in Severity} else Severity.UNKNOWN.value
 
 
 _SaidVerdict = Annotated[
@@ -93,7 +93,7 @@ _SaidSeverity = Annotated[
 
 
 class ExamPart(Record):
-    """exam x schema x difficulty: one partition, `exam/schema/difficulty`."""
+    """The partition `exam/schema/difficulty`."""
 
     exam: Name
     schema_id: Name
@@ -294,14 +294,7 @@ class StyleScores(Record):
 
     @property
     def values(self) -> tuple[int, ...]:
-        return (
-            self.authenticity,
-            self.one_idea,
-            self.no_calculator,
-            self.elegance,
-            self.distractors,
-            self.plausibility,
-        )
+        return tuple(score for _, score in self)
 
     @property
     def mean(self) -> float:

@@ -1,4 +1,4 @@
-"""The settings of a `problems.yaml`: where the problems of a set are, and what is to be made of them."""
+"""The settings of a `problems.yaml`: the sources of a problem set, and the tasks for its problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Name
 from qagen_dagster.records.problems.item import Format, QuestionKind, VariantKind
 
-MOST_VARIANTS = 20  # of one kind, and alternates
+MOST_VARIANTS = 20  # variants of one kind of one problem; also the most alternate solutions
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 SUFFIXES = (*IMAGES, ".pdf", ".tex")
 
@@ -30,13 +30,8 @@ _Range = Annotated[
 ]
 
 
-def _ascending(value: tuple[int, int] | None, name: str) -> None:
-    if value is not None and value[0] > value[1]:
-        raise ValueError(f"{name} must begin before it ends: [{value[0]}, {value[1]}]")
-
-
 class SourceConfig(Record):
-    """One file under `sources/`: an image is one problem, a PDF one a page, a TeX file one an item."""
+    """One file under `sources/`. An image is one problem, each page of a PDF is one, and each item of a TeX file is one."""
 
     file: Inside
     pages: _Range | None = None
@@ -52,22 +47,23 @@ class SourceConfig(Record):
             raise ValueError("only a PDF has pages")
         if self.range is not None and suffix != ".tex":
             raise ValueError("only a TeX file has a range of items")
-        _ascending(self.pages, "pages")
-        _ascending(self.range, "range")
+        for name, span in (("pages", self.pages), ("range", self.range)):
+            if span is not None and span[0] > span[1]:
+                raise ValueError(f"{name} must begin before it ends: [{span[0]}, {span[1]}]")
         return self
 
 
 class ProblemSetConfig(Record):
-    """A problem set as its author wants it.
+    """The settings of a problem set.
 
     Attributes:
-        variants: kinds made of every problem; `multi` is asked for by `combine`.
-        variants_each: how many of each kind.
-        conversions: formats that every problem is converted to.
-        combine: groups of problem ids, each of which becomes one new problem.
-        target_style: what the combined ones should be like, in words.
-        references: folders with TikZ references, relative to the set's folder.
-        seed: another one draws other responses.
+        variants: the kinds of variants that are made of every problem. For `multi`, use `combine`.
+        variants_each: the number of variants of each kind.
+        conversions: the formats to which every problem is converted.
+        combine: groups of problem ids. Each group becomes one new problem.
+        target_style: the style of these new problems, in words.
+        references: folders with TikZ references, relative to the folder of the set.
+        seed: the random seed; another seed gives other responses of the models.
     """
 
     name: str = Field(min_length=1)
@@ -90,7 +86,7 @@ class ProblemSetConfig(Record):
         for name, values in (("variants", self.variants), ("conversions", self.conversions)):
             if len(set(values)) != len(values):
                 raise ValueError(f"{name} holds something twice")
-        files = [(one.file, one.pages, one.range) for one in self.sources]
+        files = [(source.file, source.pages, source.range) for source in self.sources]
         if len(set(files)) != len(files):
             raise ValueError("sources holds something twice")
         return self

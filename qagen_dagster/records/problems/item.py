@@ -1,4 +1,7 @@
-"""Physics problems: what a problem is, and what the seven roles submit about it. LaTeX in a submission is mended."""
+"""Physics problems, and what the seven roles submit about them. LaTeX in a submission is repaired.
+
+Models read the docstrings and the descriptions of the fields of what they submit, which are part of the prompt.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ _LOST: Final = (
 )
 _FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
-LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
-DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
-ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
+LEAST_CONFIDENCE: Final = 0.5  # a classification with a lower confidence is flagged
+DIAGRAM_MARK: Final = "% diagram"  # a line of an item that marks the place of its diagram
+ANSWER_MARK: Final = r"\ans"  # stands at the end of a \task that is right
 
 
 def mended_latex(value: object) -> object:
-    """LaTeX with its commands whole again, without a fence and without space around it; no text is left as it is."""
+    """LaTeX whose commands lost no backslash, without a code fence and without white space around it. Other values stay."""
     if not isinstance(value, str):
         return value
     fenced = _FENCE.match(value)
@@ -43,9 +46,6 @@ LatexText = Annotated[
     BeforeValidator(mended_latex),
     WithJsonSchema({"type": "string", "minLength": 1}),
 ]
-
-
-_Latex = LatexText
 
 
 class QuestionKind(StrEnum):
@@ -98,7 +98,7 @@ class DiagramKind(StrEnum):
 
 
 class ProblemInput(StrEnum):
-    """What there is of a problem before anybody has worked on it."""
+    """The form in which a problem is given."""
 
     IMAGE = "image"
     TEX = "tex"
@@ -107,7 +107,7 @@ class ProblemInput(StrEnum):
 
 
 class Breach(Record):
-    """A correctness property that an output does not have. `detail` is said to the model."""
+    """A correctness property that an output lacks. The model is shown `detail`."""
 
     property: Annotated[int, Field(ge=1, le=15)]
     detail: str
@@ -117,14 +117,14 @@ class Breach(Record):
 
 
 def _as_word(value: object) -> object:
-    """One word of an enumeration as models write it: "MCQ-SC" is mcq_sc."""
+    """A value of an enumeration that a model wrote in another way, such as "MCQ-SC" for mcq_sc. Other values stay."""
     if not isinstance(value, str) or isinstance(value, StrEnum):
         return value
     return "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
 
 
 def _as_diagram(value: object) -> object:
-    """No diagram is none, however it is said."""
+    """As `_as_word`. All words for no diagram, and None, become "none"."""
     word = _as_word(value)
     return "none" if word in (None, "", "null", "n/a") else word
 
@@ -132,17 +132,17 @@ def _as_diagram(value: object) -> object:
 _SaidKind = Annotated[
     QuestionKind,
     BeforeValidator(_as_word),
-    WithJsonSchema({"type": "string", "enum": [one.value for one in QuestionKind]}),
+    WithJsonSchema({"type": "string", "enum": [kind.value for kind in QuestionKind]}),
 ]
 _SaidDifficulty = Annotated[
     Difficulty,
     BeforeValidator(_as_word),
-    WithJsonSchema({"type": "string", "enum": [one.value for one in Difficulty]}),
+    WithJsonSchema({"type": "string", "enum": [difficulty.value for difficulty in Difficulty]}),
 ]
 _SaidDiagram = Annotated[
     DiagramKind,
     BeforeValidator(_as_diagram),
-    WithJsonSchema({"type": "string", "enum": [one.value for one in DiagramKind]}),
+    WithJsonSchema({"type": "string", "enum": [kind.value for kind in DiagramKind]}),
 ]
 
 
@@ -185,7 +185,7 @@ class ScanResult(Record):
     r"""Submit the problem as LaTeX, from \item to \end{solution}."""
 
     latex: Annotated[
-        _Latex,
+        LatexText,
         Field(
             description=r"Begins with \item and ends with \end{solution}; no preamble, no document environment."
         ),
@@ -205,7 +205,7 @@ class TikzResult(Record):
     """Submit the diagram as TikZ code."""
 
     tikz_code: Annotated[
-        _Latex,
+        LatexText,
         Field(
             description=r"A tikzpicture environment, several for separate parts; no preamble, no document environment."
         ),
@@ -233,7 +233,8 @@ class AlternateResult(Record):
     """Submit another way to the same answer."""
 
     solution: Annotated[
-        _Latex, Field(description=r"From \begin{solution} to \end{solution}, complete; ends at the answer.")
+        LatexText,
+        Field(description=r"From \begin{solution} to \end{solution}, complete; ends at the answer."),
     ]
     method: Annotated[str, Field(min_length=1, description="The approach in one line.")]
     final_answer: Annotated[str, Field(description="The answer it reaches, as LaTeX, with its unit.")]
@@ -243,7 +244,7 @@ class VariantResult(Record):
     r"""Submit the variant, from \item to \end{solution}."""
 
     latex: Annotated[
-        _Latex,
+        LatexText,
         Field(
             description=r"Begins with \item and ends with \end{solution}, with a solution worked out anew."
         ),
@@ -257,7 +258,7 @@ class VariantResult(Record):
 class ConversionResult(Record):
     r"""Submit the converted problem, from \item to \end{solution}."""
 
-    latex: Annotated[_Latex, Field(description=r"Begins with \item and ends with \end{solution}.")]
+    latex: Annotated[LatexText, Field(description=r"Begins with \item and ends with \end{solution}.")]
     final_answer: Annotated[
         str, Field(description="What stands in the box, or the letters; of integer the number alone.")
     ] = ""
@@ -270,26 +271,26 @@ class Unable(Record):
 
 
 class Picture(Record):
-    """An image of a problem: where its bytes lie is the store's to say."""
+    """An image of a problem, by the hash of its bytes. The bytes are in the store."""
 
     sha256: str
     media_type: Literal["image/png", "image/jpeg"] = "image/png"
 
 
 class Problem(Record):
-    """One problem as it comes in.
+    """One problem as it was given.
 
     Attributes:
         id: unique within its set.
-        source_path: the file it comes from, as people know it.
-        index: which item or page of that file, from 1.
-        tex: the item of a TEX input as it stands; of a DESCRIPTION, the words.
-        preamble: what stands in front of the document of a TEX input: its packages and macros.
-        picture: what a model that sees is shown.
-        parts: the items that a COMBINED one is made of.
-        style: what a COMBINED one should be like, in words.
-        kind, source_format: given by a person; None: to be found out.
-        classification, ideas: given, so that nobody is asked.
+        source_path: the path of its file, as a person gave it.
+        index: the number of the item or page in that file, from 1.
+        tex: for a TEX input the item as it is in the file; for a DESCRIPTION the words.
+        preamble: for a TEX input the packages and macros before its document.
+        picture: the image that models are shown.
+        parts: for a COMBINED input the items to combine.
+        style: for a COMBINED input the style of the new problem, in words.
+        kind, source_format: given by a person; None: they must be found out.
+        classification, ideas: given by a person, so that no model is asked for them.
     """
 
     id: Name
@@ -308,5 +309,5 @@ class Problem(Record):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with everything that a model may be shown of the problem, but not with the path of its file."""
+        """A hash of everything that a model may be shown of the problem. It does not depend on the path of the file."""
         return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])

@@ -1,4 +1,4 @@
-"""What becomes of a problem: its sources, its tasks and how each ended, the record of a bank, and the bank as exports take it. Pure values."""
+"""What is made of problems: their sources, the results of their tasks, the records of a bank, and the bank for exports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from qagen_dagster.records.problems.item import (
 )
 from qagen_dagster.records.run import CallSummary
 
-ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
+ORIGINAL = "original"  # the name of the problem itself among its variants and conversions
 AnyResult = (
     ClassificationResult
     | ScanResult
@@ -51,7 +51,7 @@ class ProblemSources(Record):
 
 
 class Stage(StrEnum):
-    """A station of a problem's way, in order."""
+    """The stages of the pipeline, in order."""
 
     CLASSIFY = "classify"
     SCAN = "scan"
@@ -63,7 +63,7 @@ class Stage(StrEnum):
 
 
 class Task(Record):
-    """One thing to be made of a problem. `number` counts alternates, and variants of one kind, from 1."""
+    """One task of a problem. `number` counts alternates, and variants of one kind, from 1."""
 
     stage: Stage
     number: int = Field(default=1, ge=1)
@@ -85,7 +85,10 @@ class Task(Record):
 
     @property
     def made(self) -> str | None:
-        """The name of the made item in the record: the format, or the variant's kind (the second of a kind is `kind-2`)."""
+        """The name of the item that the task makes: the format, or the kind of the variant (`kind-2` for the second one).
+
+        None if the task makes no item.
+        """
         if self.stage is Stage.VARIANT and self.variant is not None:
             return self.variant.value if self.number == 1 else f"{self.variant.value}-{self.number}"
         return self.target.value if self.stage is Stage.CONVERT and self.target is not None else None
@@ -95,11 +98,11 @@ class TaskEnd(StrEnum):
     """How a task ended."""
 
     DONE = "done"
-    GIVEN = "given"  # it was there already, or code could take it: nobody was asked
-    REJECTED = "rejected"  # it broke a property twice; `breaches` say which
-    DECLINED = "declined"  # who was asked says that it cannot be done
-    FAILED = "failed"  # the model refused, or its answer could not be had
-    SKIPPED = "skipped"  # there is nothing to do, such as a diagram of a problem without one
+    GIVEN = "given"  # no model was asked, because the input has the result already
+    REJECTED = "rejected"  # two results lacked a property, see `breaches`
+    DECLINED = "declined"  # the model reported that the task cannot be done
+    FAILED = "failed"  # the model refused to answer, or could not be reached
+    SKIPPED = "skipped"  # there is nothing to do, for example because the problem has no diagram
 
     @property
     def ok(self) -> bool:
@@ -107,30 +110,30 @@ class TaskEnd(StrEnum):
 
 
 class CompileOutcome(StrEnum):
-    """What a TeX engine says."""
+    """The outcome of compiling LaTeX."""
 
     COMPILED = "compiled"
     FAILED = "failed"
-    NOT_COMPILED = "not_compiled"  # there is no engine: the structure alone was looked at
+    NOT_COMPILED = "not_compiled"  # there is no engine, so that only the structure was checked
 
 
 class Compiled(Record):
-    """Whether LaTeX compiles. `message` is the engine's, or why nothing was compiled."""
+    """Whether LaTeX compiles. `message` is the engine's message, or the reason why nothing was compiled."""
 
     outcome: CompileOutcome = CompileOutcome.NOT_COMPILED
     message: str = ""
 
 
 class TaskResult(Record):
-    """Everything that one task gave. At most one of the results is set: the one of its stage.
+    """The result of one task. Of the fields from `classification` to `conversion`, only that of its stage can be set.
 
     Attributes:
-        breaches: of a rejected one, the last ones; of another, none.
-        repaired: what broke at first and was put right when the model was told.
-        compiled: None where there is no LaTeX.
-        prompt: name of the prompt that was used; empty when nobody was asked.
+        breaches: if the result was rejected, the properties that the last attempt lacked.
+        repaired: the properties that the first attempt lacked and the second one has.
+        compiled: None if the result has no LaTeX.
+        prompt: the name of the prompt; empty if no model was asked.
         raw: what the model wrote, word for word.
-        warnings: for people, one line each.
+        warnings: warnings for people, one line each.
     """
 
     task: Task
@@ -172,16 +175,16 @@ class TaskResult(Record):
 
 
 class ProblemEnd(StrEnum):
-    """What became of a problem as a whole; only the first is in the bank."""
+    """How the work on a problem ended. Exports have only accepted problems."""
 
     ACCEPTED = "accepted"
-    REJECTED = "rejected"  # its classification, its scan or its diagram
-    FAILED = "failed"  # one of these could not be had
-    UNFINISHED = "unfinished"  # a later run goes on with it
+    REJECTED = "rejected"  # its classification, scan or diagram was rejected
+    FAILED = "failed"  # its classification, scan or diagram could not be made
+    UNFINISHED = "unfinished"  # a later run continues the work
 
 
 class PipelineResult(Record):
-    """What the whole pipeline made of one problem, as the design names it."""
+    """What the whole pipeline made of one problem, with the fields of the design document."""
 
     source_path: str
     classification: ClassificationResult
@@ -196,12 +199,12 @@ class ProblemRecord(Record):
     """One problem of a bank, with all that was made of it.
 
     Attributes:
-        latex: the item, from `\\item` to `\\end{solution}`, its diagram not in it: see `DIAGRAM_MARK`.
-        conversions: format to LaTeX.
-        tasks: how every task ended, in order, raw words left out.
-        breaches: why the problem, or something made of it, was rejected.
-        models: role to the model's name.
-        withdrawn: items that reviewers rejected, by what they are called (`original`, a variant, a format): who, and why.
+        latex: the item from `\\item` to `\\end{solution}`, with `DIAGRAM_MARK` in place of its diagram.
+        conversions: LaTeX by format.
+        tasks: the results of all tasks in order, without `raw` and `calls`.
+        breaches: the reasons why the problem, or an item made of it, was rejected.
+        models: by role the name of the model.
+        withdrawn: by name the items that reviewers rejected (`original`, a variant, a format), with the reviewer and the reason.
     """
 
     id: Name
@@ -227,13 +230,14 @@ class ProblemRecord(Record):
     def flagged(self) -> bool:
         """Whether a person should look at it: the classification is unsure, or something is missing."""
         unsure = self.classification is not None and self.classification.flagged
-        return unsure or any(one.warnings for one in self.tasks)
+        return unsure or any(task.warnings for task in self.tasks)
 
 
 class ProblemBank(Record):
-    """All problems of one set, in its order, rejected ones too.
+    """All problems of one set in order, also rejected ones.
 
-    `profile` and `seed` are those that the launch set in place of problems.yaml. Runs that bring the bank up to date keep to them.
+    `profile` and `seed` are those with which the launch replaced the settings of problems.yaml. Runs that bring the bank up to
+    date use them again.
     """
 
     name: Name
@@ -244,12 +248,12 @@ class ProblemBank(Record):
 
     @property
     def accepted(self) -> tuple[ProblemRecord, ...]:
-        return tuple(one for one in self.finished if ORIGINAL not in one.withdrawn)
+        return tuple(problem for problem in self.finished if ORIGINAL not in problem.withdrawn)
 
     @property
     def finished(self) -> tuple[ProblemRecord, ...]:
         """The accepted problems, also those that reviewers rejected."""
-        return tuple(one for one in self.problems if one.end is ProblemEnd.ACCEPTED)
+        return tuple(problem for problem in self.problems if problem.end is ProblemEnd.ACCEPTED)
 
     @staticmethod
     def file_key(problem_set: str, path: str) -> str:
@@ -277,12 +281,12 @@ class BankItem(Record):
     r"""One item of a bank.
 
     Attributes:
-        id: of the problem, with what was made of it behind two dashes.
-        problem: the id of the problem that it comes from.
-        made: `original`, the variant's kind (the second of a kind is `kind-2`), or the format it was converted to.
-        latex: from `\item` to `\end{solution}`, with its diagram.
+        id: the id of the problem; for a variant or a conversion followed by two dashes and `made`.
+        problem: the id of the problem from which it was made.
+        made: `original`, the kind of the variant (`kind-2` for the second one), or the format of the conversion.
+        latex: the whole item from `\item` to `\end{solution}`, with its diagram.
         statement, options, solution: its parts, as LaTeX.
-        answer: what the solution ends at; None where code finds none.
+        answer: the final answer of the solution; None if code finds none.
         alternates: other solutions, each a solution environment.
     """
 
@@ -309,10 +313,10 @@ class BankExport(Record):
     """All items of a bank in order.
 
     Attributes:
-        preambles: what stood in front of their sources, each once.
-        libraries: of TikZ, and packages that draw.
-        packages: that the items use.
-        signs: declarations of the signs beyond ASCII that an engine of 8 bits does not know.
+        preambles: the preambles of the sources, each once.
+        libraries: libraries of TikZ, and packages that draw.
+        packages: the packages that the items use.
+        signs: declarations of signs outside ASCII that an engine with 8 bits does not know.
     """
 
     name: Name

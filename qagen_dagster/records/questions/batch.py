@@ -1,6 +1,6 @@
 """What the agents of the batch strategy submit: the argument schemas of their terminal tools.
 
-Field descriptions are read by models: they are part of the prompt.
+Models read the docstrings and the descriptions of the fields, which are part of the prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_QUOTES = 20
 
 
 def as_type(value: object) -> object:
-    """A question type as models write it: "Multi-hop", "multi hop" and "MULTI_HOP" are one."""
+    """A question type that a model wrote in another way, such as "Multi-hop" or "MULTI_HOP" for multi_hop. Other values stay."""
     if not isinstance(value, str):
         return value
     name = "_".join(value.strip(" .:()[]*`").casefold().replace("-", " ").replace("_", " ").split())

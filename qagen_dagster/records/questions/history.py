@@ -1,6 +1,6 @@
-"""What a run of a combination keeps for the catalog: what it was asked for, and what each document gave.
+"""What a run of a combination keeps for the catalog: its plan, and the result of each document.
 
-A later run writes its own records and leaves these as they are.
+A later run writes its own records and does not change these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # `removed
 
 
 class RunPlan(Record):
-    """What a run was asked for: the models, the prompts, and the texts of the corpus and the scenario."""
+    """The plan of a run: the models, the prompts, and the texts of the corpus and the scenario."""
 
     corpus: str
     scenario: str
@@ -45,7 +45,7 @@ class RunPlan(Record):
 
 
 class Spent(Record):
-    """What calls cost. Replayed calls cost nothing, so only their number is counted."""
+    """The cost of calls. Of replayed calls, which cost nothing, only the number is counted."""
 
     calls: int = 0
     replayed_calls: int = 0
@@ -71,9 +71,9 @@ class Spent(Record):
 
 
 class RunDocument(Record):
-    """What one document gave in a run, before corpus-wide deduplication.
+    """The result of one document in a run, before corpus-wide deduplication, as numbers.
 
-    `validated`, `passed`, and the counts by reason and type are None when the result no longer exists.
+    `validated`, `passed`, and the counts by reason and type are None if the result no longer exists.
     """
 
     document_id: str
@@ -83,15 +83,15 @@ class RunDocument(Record):
     accepted: int = 0
     rejected: int = 0
     validated: int | None = None  # candidates with a verdict
-    passed: int | None = None  # of those
+    passed: int | None = None  # candidates whose verdict is positive
     rejected_by_reason: dict[str, int] | None = None
     accepted_by_type: dict[str, int] | None = None
-    reused: bool | None = None  # an earlier run made the result, and paid for it
-    spent: Spent | None = None  # None: nothing, or not known
+    reused: bool | None = None  # whether an earlier run made the result and paid for it
+    spent: Spent | None = None  # None: nothing was spent, or it is not known
 
     @classmethod
     def of(cls, run_id: str, line: CandidateDocument, result: GenerationResult | None) -> Self:
-        """What a line of a run's candidate set stands for; `result` is None when it no longer exists."""
+        """The numbers of a line of the candidate set of a run. `result` is None if it no longer exists."""
         if result is not None:
             return cls.made(run_id, result)
         return cls(
@@ -105,9 +105,9 @@ class RunDocument(Record):
 
     @classmethod
     def made(cls, run_id: str, result: GenerationResult) -> Self:
-        """The numbers of a result in a run that made or reused it."""
+        """The numbers of `result` in the run `run_id`, which made or reused it."""
         reused = result.run_id != run_id
-        controlled = {one.attempt_number for one in result.rejected if one.rejection_reason in CONTROLLED}
+        controlled = {pair.attempt_number for pair in result.rejected if pair.rejection_reason in CONTROLLED}
         return cls(
             document_id=result.document_id,
             document_version=result.document_version,
@@ -116,16 +116,16 @@ class RunDocument(Record):
             accepted=len(result.accepted),
             rejected=len(result.rejected),
             validated=len(result.verdicts),
-            passed=sum(one.passed and one.attempt not in controlled for one in result.verdicts),
-            rejected_by_reason=Counter(one.rejection_reason.value for one in result.rejected),
-            accepted_by_type=Counter(one.question_type for one in result.accepted),
+            passed=sum(verdict.passed and verdict.attempt not in controlled for verdict in result.verdicts),
+            rejected_by_reason=Counter(pair.rejection_reason.value for pair in result.rejected),
+            accepted_by_type=Counter(accepted.question_type for accepted in result.accepted),
             reused=reused,
             spent=None if reused else Spent.on(result.calls),
         )
 
 
 class RunResults(Record):
-    """What each document of a combination gave in one run."""
+    """The results of all documents of a combination in one run, as numbers."""
 
     corpus: str
     scenario: str

@@ -75,8 +75,8 @@ class PublishedQuestion(Record):
     generation_metadata: GenerationMetadata
     evidence: tuple[Evidence, ...]
     document_id: str = ""
-    text_path: str = ""  # of the parsed text, relative to the folder of the set
-    row: str | None = None  # of a JSONL file
+    text_path: str = ""  # where the parsed text is, relative to the folder of the set
+    row: str | None = None  # the row from which the document was read, if its file is JSONL
     mode: Mode | None = None
     question_type: str = ""
     hops: int | None = None  # passages that stand apart in the evidence
@@ -164,5 +164,5 @@ _CONTENT = (
 
 def content_id(questions: Iterable[PublishedQuestion]) -> str:
     """Names a version of a set by its questions alone: not by models, verdicts, grades, times or order."""
-    rows = (one.model_dump(mode="json", include=set(_CONTENT)) for one in questions)
+    rows = (question.model_dump(mode="json", include=set(_CONTENT)) for question in questions)
     return fingerprint(sorted(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows))[:16]

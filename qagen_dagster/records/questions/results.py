@@ -1,8 +1,7 @@
-"""Questions, accepted and rejected, and the results of generating them.
+"""Accepted and rejected questions, and the results of generating them.
 
-Field names and meaning of QAPair, RejectedQA, GenerationStats, GenerationResult and
-CorpusGenerationResult follow "Single-Document Question Generator Architecture", section Outputs;
-our records may carry more, the published JSON carries exactly those plus `id` and `evidence`.
+Names and meanings of the fields of QAPair, RejectedQA, GenerationStats, GenerationResult and CorpusGenerationResult follow
+"Single-Document Question Generator Architecture", section Outputs. Further fields were added.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Evidence(Record):
 
 
 class RejectionReason(StrEnum):
-    """Why a candidate was not accepted. The first six are the reference's, the rest ours."""
+    """Why a candidate was not accepted. The first six reasons are those of the reference."""
 
     VALIDATION_FAILED = "validation_failed"
     DUPLICATE = "duplicate"
@@ -41,20 +40,20 @@ class RejectionReason(StrEnum):
     IRRELEVANT = "irrelevant"
     EVIDENCE_NOT_FOUND = "evidence_not_found"
     ANSWER_NOT_SUPPORTED = "answer_not_supported"
-    NOT_SELF_CONTAINED = "not_self_contained"  # its reader cannot tell what it is about
+    NOT_SELF_CONTAINED = "not_self_contained"  # a reader of the question alone cannot tell what it is about
     FALSE_PREMISE = "false_premise"  # the question takes for granted what the document denies
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
-    NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, its answer does not
-    UNGROUNDED = "ungrounded"  # no attempt at the answer rests on the document; the best one is kept
+    NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, but its answer needs only one
+    UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
     EDITED_BY_REVIEWER = (
-        "edited_by_reviewer"  # the texts before the edit; the edited question is a candidate of its own
+        "edited_by_reviewer"  # the question before the edit; the edited one is another candidate
     )
 
 
-# After the validator agreed with the answer.
+# Reasons for which code rejects a candidate after the validator has agreed with its answer.
 CONTROLLED = frozenset((RejectionReason.ANSWERABLE_FROM_TEXT, RejectionReason.NOT_MULTI_HOP))
 
 
@@ -76,42 +75,44 @@ class QAPair(Record):
     content_refs: tuple[str, ...] = ()
     question_type: str = "factual"
     evidence: tuple[Evidence, ...]
-    computation: str = ""  # as that of its candidate
+    computation: str = ""  # as `Candidate.computation`
     generation_metadata: GenerationMetadata
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the visuals that the question or its evidence names."""
         return tuple(
-            dict.fromkeys((*self.content_refs, *(one.visual for one in self.evidence if one.visual)))
+            dict.fromkeys((*self.content_refs, *(quote.visual for quote in self.evidence if quote.visual)))
         )
 
 
-# What decided on a repeat: equal words, similarity with an equal answer, or the model. Empty: none of them had to.
+# What decided that a question is a duplicate: equal words, similarity with an equal answer, or the model. Empty: nothing had to
+# decide.
 DuplicateStep = Literal["", "exact", "similarity", "model"]
 
 
 class RejectedQA(Record):
-    """A candidate that did not pass, and why."""
+    """A candidate that was rejected, and the reason."""
 
     question: str
     answer: str
     rejection_reason: RejectionReason
     rejection_detail: str
-    duplicate_of: str | None = None  # question text of the accepted one
+    duplicate_of: str | None = None  # for a duplicate, the text of the accepted question
     duplicate_score: float | None = None  # cosine of the two questions, 1 for the same words
-    duplicate_step: DuplicateStep = ""  # what found the repeat
+    duplicate_step: DuplicateStep = ""  # what decided that it is a duplicate
     document_id: str = ""
     attempt_number: int = 0
     evidence: tuple[Evidence, ...] = ()
-    question_type: str | None = None  # None: not known, or nothing was proposed
+    question_type: str | None = None  # None: it is not known, or the generator proposed nothing
 
 
 class RetiredQA(Record):
     """A question of an earlier version of its document that the present text no longer supports.
 
-    `before` and `now` have one text per piece of evidence. If a quote is lost: the quote, and the most similar passage of the
-    present text, empty if none is similar. Else the quote with the text around it in the earlier version, and now.
+    `before` and `now` have one text per piece of evidence. If the present text lacks a quote, they are the quote, and the most
+    similar passage of the present text (empty if none is similar). Otherwise they are the quote with the text around it, in the
+    earlier version and in the present one.
     """
 
     id: str
@@ -131,13 +132,13 @@ class DocumentEnd(StrEnum):
     """How work on one document ended."""
 
     TARGET_REACHED = "target_reached"
-    EXHAUSTED_REPORTED = "exhausted_reported"  # the generator said so
+    EXHAUSTED_REPORTED = "exhausted_reported"  # the generator reported that it finds no further question
     CONSECUTIVE_FAILURES = "consecutive_failures"
     MAX_ATTEMPTS = "max_attempts"
-    NO_VISUALS = "no_visuals"  # visual mode, nothing to look at: not an error
+    NO_VISUALS = "no_visuals"  # in visual mode there is nothing to look at; this is no error
     NOT_USABLE = "not_usable"  # the document has no text (or no page) for this mode
-    BUDGET_EXHAUSTED = "budget_exhausted"  # spending reached its limit; the next run goes on from there
-    MODEL_ERROR = "model_error"  # a permanent model failure; the document is retried on the next run
+    BUDGET_EXHAUSTED = "budget_exhausted"  # the next run continues the work
+    MODEL_ERROR = "model_error"  # a model failed for good; the next run tries the document again
 
 
 class GenerationStats(Record):
@@ -161,23 +162,23 @@ _UNCONFIRMED = (*_UNASKED, "supported", "premise_holds", "self_contained")
 
 
 def without_unjudged(verdict: object) -> object:
-    """The fields of a verdict, with None for what nobody judged. Earlier versions stored it as true.
+    """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
-    The embedded reader finds some faults of these criteria and confirms none. After a blind answer that is none or another one,
-    nobody is asked for two of them. Without a blind answer nothing is compared.
+    The embedded reader can find faults of these criteria, but confirms none. Two criteria are not judged if the blind answer
+    is none or differs from the proposed one. Without a blind answer nothing is compared.
     """
     if not isinstance(verdict, dict):
         return verdict
     fields = cast("dict[str, object]", verdict)
-    said = str(fields.get("explanation", ""))
-    unasked = said.startswith(BY_CODE) or fields.get("answerable") is False
-    names = _UNCONFIRMED if said.startswith(BY_READER) else _UNASKED if unasked else ()
+    explanation = str(fields.get("explanation", ""))
+    unasked = explanation.startswith(BY_CODE) or fields.get("answerable") is False
+    names = _UNCONFIRMED if explanation.startswith(BY_READER) else _UNASKED if unasked else ()
     compared = {} if fields.get("answerable") else {"matches": None}
     return fields | {name: None for name in names if fields.get(name) is True} | compared
 
 
 class VerdictRecord(Record):
-    """What the validator found on one candidate, by attempt. None: not judged."""
+    """The verdict of the validator on one candidate, which the number of its attempt identifies. None: not judged."""
 
     attempt: int
     question: str
@@ -208,7 +209,7 @@ class VerdictRecord(Record):
 
 
 class Shortfall(Record):
-    """Questions of one type that a document was asked for and did not give."""
+    """How many questions of one type a document was asked for and gave, and why it did not give all."""
 
     question_type: str
     wanted: int
@@ -228,12 +229,15 @@ class LineSpan(Record):
 
 
 class GenerationResult(Record):
-    """Everything one document gave.
+    """The result of generating questions from one document.
 
-    `shortfalls`, `grades` and `shown` are the batch strategy's: what is missing of the mix; grades of answers,
-    accepted or not, by `question_id` of question and answer; the lines that the generator was shown, empty where that was all.
-    `surroundings` has the text around each piece of evidence, by question id; `looks` hashes of the visuals that the questions are
-    about, by label; `retired` the questions of all earlier versions of the document that were not kept.
+    Attributes:
+        shortfalls, grades, shown: only of the batch strategy. `shortfalls` says which questions of the mix are missing, `grades`
+            has the grades of accepted and rejected answers by `question_id`, and `shown` the lines that the generator was shown,
+            empty if these are all lines.
+        surroundings: by question id the text around each piece of evidence.
+        looks: by label the hashes of the visuals of the questions.
+        retired: the questions of all earlier versions of the document that were not kept.
     """
 
     accepted: tuple[QAPair, ...]
@@ -241,7 +245,7 @@ class GenerationResult(Record):
     stats: GenerationStats
     document_id: str = ""
     document_version: str = ""
-    fingerprint: str = ""  # of model configuration, prompts and code that made it
+    fingerprint: str = ""  # of the model configuration, the prompts and the code that made it
     end: DocumentEnd = DocumentEnd.TARGET_REACHED
     end_detail: str = ""
     viewed_pages: tuple[int, ...] = ()
@@ -263,7 +267,7 @@ class GenerationResult(Record):
 
     @staticmethod
     def partial_key(combination: Combination, document_id: str, fingerprint: str) -> str:
-        """What a document gave before its budget ended."""
+        """The key of the result of a document whose budget ended before the document was finished."""
         return store_key(f"candidates/{combination.key}", document_id, fingerprint, suffix=".partial.json")
 
     @staticmethod
@@ -272,13 +276,13 @@ class GenerationResult(Record):
 
 
 class AppliedReview(Record):
-    """What the decisions of reviewers made of a validated set.
+    """How the decisions of reviewers changed a validated set.
 
-    `approved` has the ids of questions that reviewers accepted, and of edited ones that passed their checks. `verdicts` are those on
-    edited questions, by id.
+    `approved` has the ids of questions that reviewers accepted, and of edited questions that passed their checks. `verdicts` has
+    the verdicts on edited questions by id.
     """
 
-    decisions: tuple[str, ...]  # ids of all decisions that were known
+    decisions: tuple[str, ...]  # ids of all decisions that were applied
     approved: tuple[str, ...] = ()
     verdicts: dict[str, VerdictRecord] = Field(default_factory=dict)
 
@@ -293,7 +297,9 @@ class ValidatedSet(Record):
     run_id: str
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
-    undecided: int = 0  # of the removed: not compared because the budget ended; the next run decides
+    undecided: int = (
+        0  # removed questions that were not compared because the budget ended; the next run compares them
+    )
     calls: tuple[CallSummary, ...] = ()
     review: AppliedReview | None = None  # None: there were no decisions
 
@@ -303,9 +309,9 @@ class ValidatedSet(Record):
 
 
 class Candidate(Record):
-    """A proposed question after its evidence was looked up in the document by code.
+    """A proposed question after code has looked up its evidence in the document.
 
-    `gate` is None when every quote was found and carries the answer; else it says why not.
+    `gate` is None if every quote was found and the quotes support the answer. Otherwise it is the reason for the rejection.
     """
 
     question: str
@@ -319,7 +325,7 @@ class Candidate(Record):
 
 
 class CandidateDocument(Record):
-    """One document's line in a candidate set."""
+    """The line of one document in a candidate set."""
 
     document_id: str
     document_version: str
@@ -332,11 +338,11 @@ class CandidateDocument(Record):
 
 
 class CandidateSet(Record):
-    """What one run made of a combination, before corpus-wide deduplication.
+    """The results of one run of a combination, before corpus-wide deduplication.
 
     Attributes:
-        max_attempts, max_consecutive_failures: its limits besides the target; 0 in sets of older versions.
-        mix: the number of questions of each type, if the scenario declared them.
+        max_attempts, max_consecutive_failures: the limits of the run beside the target; 0 in sets of older versions.
+        mix: the number of questions of each type, if the scenario declares it.
     """
 
     corpus: str
@@ -347,7 +353,7 @@ class CandidateSet(Record):
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
     fingerprint: str  # of models, prompts, corpus and scenario
-    configuration: str  # the same with the limits: what `model_config` observes
+    configuration: str  # fingerprint of the same and of the limits, which the asset `model_config` observes
     target_count: int
     max_attempts: int = 0
     max_consecutive_failures: int = 0

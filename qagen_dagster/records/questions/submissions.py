@@ -1,6 +1,6 @@
 """What agents submit: the argument schemas of their terminal tools.
 
-Field descriptions are read by models: they are part of the prompt.
+Models read the docstrings and the descriptions of the fields, which are part of the prompt.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ReportExhausted(Record):
 
 
 def _explained_last(schema: dict[str, Any]) -> None:
-    """Verdicts stand before their explanation, also in schemas that add a verdict to another one."""
+    """Puts the explanation after all verdicts, also in a schema that inherits the explanation and adds a verdict."""
     fields = schema["properties"]
     for name in ("note", "explanation"):
         if name in fields:
@@ -184,9 +184,9 @@ class JudgingAnswer(BlindAnswer):
     @model_validator(mode="before")
     @classmethod
     def _unsaid(cls, value: object) -> object:
-        """What is not said is not confirmed: the comparison judges it then."""
-        unsaid = dict.fromkeys(("non_trivial", "self_contained", "relevant"), False)
-        return {**unsaid, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
+        """Criteria that the model left out are not confirmed; then the comparison judges them."""
+        missing = dict.fromkeys(("non_trivial", "self_contained", "relevant"), False)
+        return {**missing, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
 
 
 class Comparison(Record):
@@ -219,7 +219,7 @@ class TypedComparison(Comparison):
     @model_validator(mode="before")
     @classmethod
     def _nothing_against_it(cls, value: object) -> object:
-        """Who says nothing of the type has nothing against it: models that cannot judge types leave it out."""
+        """If the model left out `of_type`, the type counts as right: models that cannot judge types leave it out."""
         return {"of_type": True, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
 
 
@@ -270,24 +270,18 @@ class GroundingVerdict(Record):
     @field_validator("verdict", mode="before")
     @classmethod
     def _spelt(cls, value: object) -> object:
-        """Other spellings of the two words; what is supported in part is not supported."""
+        """Accepts other spellings of the two words. Partial support counts as no support."""
         if not isinstance(value, str):
             return value
         letters = re.sub(r"[^A-Z]", "", value[:40].upper())
-        if letters in (
-            "NOTSUPPORTED",
-            "UNSUPPORTED",
-            "PARTIALLYSUPPORTED",
-            "PARTLYSUPPORTED",
-            "CONTRADICTED",
-        ):
+        if re.fullmatch(r"(?:NOT|UN|PARTIALLY|PARTLY)SUPPORTED|CONTRADICTED", letters):
             return "NOT_SUPPORTED"
         return "SUPPORTED" if letters in ("SUPPORTED", "FULLYSUPPORTED") else value
 
     @field_validator("confidence", mode="before")
     @classmethod
     def _of_one(cls, value: object) -> object:
-        """Per cent as a share. Numbers from 1 to 10 could be of any scale and are refused."""
+        """Accepts percentages. A number from 1 to 10 may be on another scale, so it stays and the limit of 1 refuses it."""
         if isinstance(value, str):
             number = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,9})?)\s*(%?)\s*", value)
             if number is not None:

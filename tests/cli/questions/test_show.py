@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from qagen_dagster.cli.questions.combination_summary import distinct_questions, report
+from qagen_dagster.cli.questions.run import distinct_questions, report
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import (

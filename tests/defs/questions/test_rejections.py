@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from qagen_dagster.defs.questions.rejections import MOST_TOLD, told
+from qagen_dagster.defs.questions.rejections import MOST_SHOWN, of_rejected
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, Mode, question_id
@@ -22,7 +22,7 @@ def test_a_rejection_tells_what_happened_what_was_asked_and_what_the_document_sa
     space = _space(tmp_path)
     space.store.write_bytes(Document.text_key("water", "ridge.txt"), TEXT.encode())
     wrong, nothing = _rejections()
-    shown = told(space, WATER, (wrong, nothing), "rejected")
+    shown = of_rejected(space, WATER, (wrong, nothing), "rejected")
     ids = [question_id(WATER, "ridge.txt", each.question, each.answer) for each in (wrong, nothing)]
     assert str(plain(shown)["rejected_questions"]).splitlines()[2:] == [
         f"| {ids[0]} | wrong_answer | How deep is the intake? | ridge.txt, line 2 |",
@@ -51,9 +51,9 @@ def test_a_rejection_tells_what_happened_what_was_asked_and_what_the_document_sa
 
 def test_a_report_of_many_rejections_says_how_to_see_the_others(tmp_path: Path) -> None:
     (_, nothing) = _rejections()
-    shown = plain(told(_space(tmp_path), WATER, [nothing] * (MOST_TOLD + 2), "removed"))
+    shown = plain(of_rejected(_space(tmp_path), WATER, [nothing] * (MOST_SHOWN + 2), "removed"))
     assert str(shown["why_removed"]).endswith("... and 2 more: `qagen questions --outcome rejected`")
-    assert plain(told(_space(tmp_path), WATER, [], "removed")) == {"removed_questions": "none"}
+    assert plain(of_rejected(_space(tmp_path), WATER, [], "removed")) == {"removed_questions": "none"}
 
 
 def _rejections() -> tuple[RejectedQA, RejectedQA]:

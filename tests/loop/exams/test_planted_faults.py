@@ -222,7 +222,6 @@ def _run(fields: Fields, root: Path) -> Any:
     play = ExamPlay(implement=lambda _slot, _attempt: fields)
     verifier = FakeModel(lambda request: call(request.tools[0].name, **examiner(request)), "verifier")
     play.fakes["verifier"] = verifier
-    object.__setattr__(play.models, "verifier", verifier)
     chosen = work(play, limits=ONCE, examine=code_checks.examine)
     worked = work_item(chosen, journal(root), ())
     assert all(read_sample(request.sample)[1] == 1 for request in verifier.requests)

@@ -28,7 +28,7 @@ WISHES = Wishes(
 
 def worked(root: Path, tex: str) -> ProblemRecord:
     space = Workspace(Settings(corpora=root, assets=str(root / "assets"), profile="embedded"))
-    specs = {role: space.profile("embedded").problem_spec(role) for role in PROBLEM_ROLES}
+    specs = {role: space.profile("embedded").spec_or_fallback(role) for role in PROBLEM_ROLES}
     models = {role: space.model(spec) for role, spec in specs.items() if spec is not None}
     problem = typed(tex) if tex else photo()
     tasks = tasks_of(problem, WISHES)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.combination_run import ShardOutcome
+from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.questions.plan import (
     CombinationPlan,
     RunOptions,
@@ -25,7 +25,7 @@ WORKERS = 4
 
 def run(
     workspace: PlayedWorkspace, play: Play, budget: Allowance | None = None, spending: str = "money"
-) -> tuple[ShardOutcome, CombinationPlan]:
+) -> tuple[WorkOutcome[str], CombinationPlan]:
     workspace.plays.append(play)
     planned = plan(workspace, COMBINATION, RunOptions(**(budget.model_dump() if budget else {})))
     wanted = [entry.id for entry in planned.documents]

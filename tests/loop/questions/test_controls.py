@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import Controlled, Judged, QAState, Recheck, Validate
@@ -311,7 +311,7 @@ def run(
         Combination(corpus="probes", scenario="service", mode=context.mode), context, LIMITS, "f" * 16
     )
     models = QAModels(FakeModel(_propose), validator.model, FakeModel([]), overlap=False)
-    return run_document(work, models, open_journal(store or _fresh(), "journals/j.json", "w"))
+    return run_document(work, models, DocumentJournal(store or _fresh(), "journals/j.json", "w"))
 
 
 def _fresh() -> Store:
@@ -380,7 +380,7 @@ def test_only_a_candidate_that_would_be_accepted_is_controlled(monkeypatch: pyte
 def test_a_rejection_is_in_the_journal_and_is_not_paid_again() -> None:
     store, validator = _fresh(), Validator(SEEN_ANSWER)
     first = run(validator, store=store)
-    assert [one.kind for one in open_journal(store, "journals/j.json", "w").events] == [
+    assert [one.kind for one in DocumentJournal(store, "journals/j.json", "w").events] == [
         "proposed",
         "controlled",
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.loop.questions.document_work import QAModels
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.questions.results import GenerationResult
@@ -52,7 +52,7 @@ def run(rows: list[dict[str, Any]], context: QAContext) -> GenerationResult:
         ),
     )
     work = work_of(len(rows), context, failures=len(rows) + 1, attempts=len(rows))
-    return run_document(work, models, open_journal(fresh(), KEY, "w"))
+    return run_document(work, models, DocumentJournal(fresh(), KEY, "w"))
 
 
 def test_no_false_row_that_code_can_decide_is_accepted() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import AssistantMessage, Request
@@ -94,7 +94,7 @@ def run(play: Mending, store: Store | None = None, target: int = 2) -> Generatio
     combination = Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL)
     work = DocumentWork(combination, context_of(), limits, fingerprint="f" * 16)
     return run_document(
-        work, play.models, open_journal(store or Store(f"memory://{uuid.uuid4().hex}"), KEY, "w")
+        work, play.models, DocumentJournal(store or Store(f"memory://{uuid.uuid4().hex}"), KEY, "w")
     )
 
 

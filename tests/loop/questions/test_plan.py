@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
-from qagen_dagster.loop.questions.combination_run import STOP_AFTER, ShardOutcome
+from qagen_dagster.loop.parallel import WorkOutcome
+from qagen_dagster.loop.questions.combination_run import STOP_AFTER
 from qagen_dagster.loop.questions.plan import (
     CombinationPlan,
     RunOptions,
     check_usable,
     collect,
-    effective_fingerprint,
     plan,
+    plan_without_documents,
     unfinished,
 )
 from qagen_dagster.loop.questions.validated_set import results_of
@@ -36,7 +37,7 @@ class Killed(Exception):
 
 def run(
     workspace: PlayedWorkspace, play: Play, options: RunOptions = PLAIN, ids: list[str] | None = None
-) -> tuple[ShardOutcome, CombinationPlan]:
+) -> tuple[WorkOutcome[str], CombinationPlan]:
     workspace.plays.append(play)
     planned = plan(workspace, COMBINATION, options)
     wanted = ids if ids is not None else [entry.id for entry in planned.documents]
@@ -239,7 +240,7 @@ def test_the_candidate_set_says_what_made_it(workspace: PlayedWorkspace) -> None
         "answer_document",
         "same_answer",
     }
-    assert found.configuration == effective_fingerprint(workspace, COMBINATION)
+    assert found.configuration == plan_without_documents(workspace, COMBINATION, RunOptions()).configuration
     assert found.fingerprint == planned.fingerprint
 
 
@@ -272,16 +273,18 @@ def test_a_result_belongs_to_one_version_of_its_document(workspace: PlayedWorksp
 
 def test_the_configuration_changes_with_what_a_combination_uses(workspace: PlayedWorkspace) -> None:
     exam = Combination(corpus="probes", scenario="exam", mode=Mode.TEXTUAL)
-    before = {one: effective_fingerprint(workspace, one) for one in (COMBINATION, exam)}
+    before = {
+        one: plan_without_documents(workspace, one, RunOptions()).configuration for one in (COMBINATION, exam)
+    }
     profiles = workspace.settings.profiles
     assert profiles is not None
     (profiles / "other.yaml").write_text(PROFILE.format(generator="poet"))
-    after = {one: effective_fingerprint(workspace, one) for one in before}
+    after = {one: plan_without_documents(workspace, one, RunOptions()).configuration for one in before}
     assert [one for one in before if before[one] != after[one]] == [exam]
     file = workspace.settings.corpora / "probes" / "corpus.yaml"
     file.write_text(file.read_text().replace("target_count: 2", "target_count: 4"))
-    assert effective_fingerprint(workspace, COMBINATION) != after[COMBINATION]
-    assert effective_fingerprint(workspace, exam) == after[exam]
+    assert plan_without_documents(workspace, COMBINATION, RunOptions()).configuration != after[COMBINATION]
+    assert plan_without_documents(workspace, exam, RunOptions()).configuration == after[exam]
 
 
 @pytest.mark.parametrize(

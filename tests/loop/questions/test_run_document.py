@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.journal import QuestionJournal, agent_events, open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal, agent_events
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state_machine import replay
@@ -58,7 +58,7 @@ def fresh() -> Store:
 
 
 def run(play: Play, store: Store, target: int = 3) -> GenerationResult:
-    return run_document(work_of(target), play.models, open_journal(store, KEY, "w"))
+    return run_document(work_of(target), play.models, DocumentJournal(store, KEY, "w"))
 
 
 def killer(at: int) -> Callable[[str, Request], None]:
@@ -107,7 +107,7 @@ def test_every_step_is_durable_before_a_step_that_needs_it() -> None:
 
     def before(role: str, request: Request) -> None:
         found = store.find(KEY, QuestionJournal)
-        state, _ = replay(agent_events(open_journal(store, KEY, "w")) if found else (), work_of().limits)
+        state, _ = replay(agent_events(DocumentJournal(store, KEY, "w")) if found else (), work_of().limits)
         ended = state.attempts
         if role == "generator" and ended == request.sample - 2:  # ahead of the check of the one before
             assert state.current is not None
@@ -125,7 +125,7 @@ def test_killed_anywhere_it_pays_nothing_twice_and_asks_nothing_of_a_finished_st
         dying = Play(PIECE, killer(at), paid)
         with pytest.raises(Killed):
             run(dying, store)
-        state, _ = replay(agent_events(open_journal(store, KEY, "w")), work_of().limits)
+        state, _ = replay(agent_events(DocumentJournal(store, KEY, "w")), work_of().limits)
         resumed = Play(PIECE, paid=paid)
         assert run(resumed, store) == expected
         assert Counter(dying.log + resumed.log) == Counter(undisturbed.log)
@@ -138,7 +138,7 @@ def test_resumed_without_the_ledger_it_repeats_only_unfinished_steps() -> None:
         store = fresh()
         with pytest.raises(Killed):
             run(Play(PIECE, killer(at)), store)
-        state, _ = replay(agent_events(open_journal(store, KEY, "w")), work_of().limits)
+        state, _ = replay(agent_events(DocumentJournal(store, KEY, "w")), work_of().limits)
         resumed = Play(PIECE)
         assert run(resumed, store) == expected
         asked = attempts_of(resumed.log)
@@ -168,14 +168,14 @@ def test_the_result_does_not_depend_on_timing(slow: str) -> None:
     one_by_one = replace(one_by_one, overlap=False)
     alone, expected = fresh(), full_run(9)[0]
     assert result == expected
-    in_order = run_document(work_of(9), one_by_one, open_journal(alone, KEY, "w"))
+    in_order = run_document(work_of(9), one_by_one, DocumentJournal(alone, KEY, "w"))
     assert (in_order.accepted, in_order.rejected, in_order.stats) == (
         result.accepted,
         result.rejected,
         result.stats,
     )
-    assert [event.kind for event in open_journal(alone, KEY, "w").events] == [
-        event.kind for event in open_journal(store, KEY, "w").events
+    assert [event.kind for event in DocumentJournal(alone, KEY, "w").events] == [
+        event.kind for event in DocumentJournal(store, KEY, "w").events
     ]
 
 
@@ -185,7 +185,7 @@ def test_a_journal_of_steps_taken_one_by_one_is_continued(at: int) -> None:
     store, paid = fresh(), dict[str, Turn]()
     dying = replace(Play(PIECE, killer(at), paid).models, overlap=False)
     with pytest.raises(Killed):
-        run_document(work_of(), dying, open_journal(store, KEY, "w"))
+        run_document(work_of(), dying, DocumentJournal(store, KEY, "w"))
     result, expected = run(Play(PIECE, paid=paid), store), full_run()[0]
     assert (result.accepted, result.rejected, result.end) == (
         expected.accepted,
@@ -223,7 +223,7 @@ def test_what_was_answered_for_a_duplicate_counts_as_unused() -> None:
     unused = [(call.role, call.attempt) for call in result.calls if call.unused]
     assert unused == [("validator", 3)] * 2
     assert run_document(
-        work_of(), replace(Play(PIECE).models, overlap=False), open_journal(fresh(), KEY, "w")
+        work_of(), replace(Play(PIECE).models, overlap=False), DocumentJournal(fresh(), KEY, "w")
     ).calls == tuple(call for call in result.calls if not call.unused)
 
 
@@ -299,13 +299,13 @@ def test_a_model_that_cannot_be_had_keeps_the_place() -> None:
 def test_limits_end_a_document_that_gives_nothing() -> None:
     piece = [W] * 10
     store = fresh()
-    failing = run_document(work_of(failures=2), Play(piece).models, open_journal(store, "f.json", "w"))
+    failing = run_document(work_of(failures=2), Play(piece).models, DocumentJournal(store, "f.json", "w"))
     assert (failing.end, failing.stats.total_attempts, failing.stats.exhausted) == (
         DocumentEnd.CONSECUTIVE_FAILURES,
         3,
         True,
     )
-    few = run_document(work_of(attempts=2), Play(piece).models, open_journal(store, "a.json", "w"))
+    few = run_document(work_of(attempts=2), Play(piece).models, DocumentJournal(store, "a.json", "w"))
     assert (few.end, few.stats.total_attempts, few.stats.exhausted) == (DocumentEnd.MAX_ATTEMPTS, 2, False)
 
 
@@ -336,7 +336,7 @@ def test_where_there_is_nothing_to_ask_no_model_is_asked(
     context: QAContext, end: DocumentEnd, detail: str
 ) -> None:
     play = Play(PIECE)
-    result = run_document(work_of(context=context), play.models, open_journal(fresh(), "n.json", "w"))
+    result = run_document(work_of(context=context), play.models, DocumentJournal(fresh(), "n.json", "w"))
     assert (result.end, result.end_detail, play.log) == (end, detail, [])
     assert (result.stats.total_attempts, result.stats.exhausted) == (0, False)
     assert result.stats.validation_pass_rate is None

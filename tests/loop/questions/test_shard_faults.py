@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES
-from qagen_dagster.loop.questions.combination_run import ShardOutcome
+from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
@@ -59,7 +59,7 @@ class Restless(Workspace):
 
 def run(
     root: Path, server: WireServer, wires: tuple[str, ...], stations: list[str], **more: object
-) -> tuple[ShardOutcome, Restless, CombinationPlan]:
+) -> tuple[WorkOutcome[str], Restless, CombinationPlan]:
     """Work one document per station, each role on its wire."""
     (root / "corpora" / "probes" / "documents").mkdir(parents=True)
     (root / "corpora" / "probes" / "corpus.yaml").write_text(CORPUS)

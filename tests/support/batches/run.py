@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
@@ -39,7 +39,7 @@ def run(
 ) -> GenerationResult:
     context = context_of() if text is None else context_of(view_of(text))
     work = DocumentWork(COMBINATION, context, limits or limits_of(MIX), fingerprint="f" * 16)
-    return run_document(work, play.models, open_journal(store or fresh(), KEY, "w"))
+    return run_document(work, play.models, DocumentJournal(store or fresh(), KEY, "w"))
 
 
 def fresh() -> Store:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from qagen_dagster.agents.exams import ExamContext
-from qagen_dagster.loop.exams.plan import Examiner, ExamModels, ItemWork
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.exams.plan import Examiner, ItemWork
 from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemLimits
 from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination
@@ -112,14 +114,16 @@ class ExamPlay:
     style: Script = lambda _slot, _attempt: styled()
     before: Callable[[str], None] = lambda _role: None
     log: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
-    models: ExamModels = field(init=False)
     fakes: dict[str, FakeModel] = field(default_factory=dict[str, FakeModel])
 
     def __post_init__(self) -> None:
         self._guard = threading.Lock()
         for role in ("designer", "implementer", "verifier", "style_judge"):
             self.fakes[role] = FakeModel(lambda request, role=role: self._reply(role, request), role)
-        self.models = ExamModels(**self.fakes)
+
+    @property
+    def models(self) -> dict[Role, Model]:
+        return {Role(name): fake for name, fake in self.fakes.items()}
 
     def asked(self, role: str) -> int:
         return sum(one == role for one, _, _ in self.log)

@@ -169,12 +169,13 @@ def _missing_names(answer: str, question: str, evidence: str, beside: str) -> st
 
 
 def _tokens(text: str) -> list[str]:
-    found = (match.group().casefold() for match in _WORD.finditer(text))
-    return [_SMALL_NUMBERS.get(token, _number(token)) for token in found]
-
-
-def _number(token: str) -> str:
-    return token.replace(",", "").rstrip(".:/") if token[0].isdigit() else token.replace("\u2019", "'")
+    """Words and numbers in lower case. Small numbers are digits, and numbers have no commas."""
+    found: list[str] = []
+    for match in _WORD.finditer(text):
+        token = match.group().casefold()
+        plain = token.replace(",", "").rstrip(".:/") if token[0].isdigit() else token.replace("\u2019", "'")
+        found.append(_SMALL_NUMBERS.get(token, plain))
+    return found
 
 
 def _covered(token: str, known: set[str]) -> bool:

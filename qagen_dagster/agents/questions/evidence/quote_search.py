@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,11 +90,6 @@ def _inside_token(text: str, at: int) -> bool:
     return _JOINED.search(f"{left}\0{right}") is not None
 
 
-def _before_footnote(text: str, end: int) -> bool:
-    """Whether a sentence ends here, directly before the mark of a footnote: "in June 2003.2 He"."""
-    return _FOOTNOTE.search(f"{text[max(0, end - 5) : end]}\0{text[end : end + 3]}") is not None
-
-
 def _solid(char: str) -> bool:
     """A digit, or a letter of a script with capitals. Scripts without capitals may have no spaces between words."""
     return char.isdigit() or (char.isalpha() and char.lower() != char.upper())
@@ -108,11 +104,8 @@ class QuoteFinder:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts = [0]
-        for index, char in enumerate(self._text):
-            if char == "\n":
-                starts.append(index + 1)
-        return starts
+        """The offset of the first character of each line."""
+        return [0, *(index for index, char in enumerate(self._text, 1) if char == "\n")]
 
     @cached_property
     def _skeleton(self) -> Skeleton:
@@ -145,15 +138,14 @@ class QuoteFinder:
     def disagreement(self, quote: EvidenceQuote) -> str:
         """Where a quote that is not in the document differs from it, in words for the model."""
         reduced = skeleton(_PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()).text
-        low, high = 0, len(reduced)
-        while low < high:  # if a beginning occurs, every shorter one does
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if reduced[:middle] in self._skeleton.text else (low, middle - 1)
-        if low < _MIN_SKELETON:
+        lengths = range(1, len(reduced) + 1)
+        # The length of the longest beginning that occurs. If a beginning occurs, every shorter one does.
+        agreeing = bisect_left(lengths, True, key=lambda size: reduced[:size] not in self._skeleton.text)
+        if agreeing < _MIN_SKELETON:
             return f"its beginning {quote.quote[:60]!r} is nowhere. Search for a few of its words, then copy them"
-        if low == len(reduced):
+        if agreeing == len(reduced):
             return "it begins or ends inside a word or number. Copy whole words"
-        end = self._skeleton.offsets[self._skeleton.text.index(reduced[:low]) + low - 1] + 1
+        end = self._skeleton.offsets[self._skeleton.text.index(reduced[:agreeing]) + agreeing - 1] + 1
         agreed = " ".join(self._text[:end].split()[-8:])
         follows = " ".join(self._text[end : end + 200].split()[:8])
         return (
@@ -182,20 +174,16 @@ class QuoteFinder:
 
     def _whole(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """The spans that begin and end between words, because a clipped number is another number."""
-        text = self._text
-        return [
-            (start, end)
-            for start, end in spans
-            if not _inside_token(text, start)
-            and (not _inside_token(text, end) or _before_footnote(text, end))
-        ]
+        text, found = self._text, list[tuple[int, int]]()
+        for start, end in spans:
+            # A sentence may end directly before the mark of a footnote: "in June 2003.2 He".
+            footnote = _FOOTNOTE.search(f"{text[max(0, end - 5) : end]}\0{text[end : end + 3]}")
+            if not _inside_token(text, start) and (footnote or not _inside_token(text, end)):
+                found.append((start, end))
+        return found
 
     def _line(self, offset: int) -> int:
-        low, high = 0, len(self._starts)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self._starts[middle] <= offset else (low, middle)
-        return low
+        return bisect_right(self._starts, offset)
 
 
 def _occurrences(text: str, part: str, most: int = 200) -> list[int]:

@@ -107,10 +107,7 @@ class EvidenceCheck:
         ]
         evidence = self._whole([place for _, place in found if place is not None])
         lost = [number for number, (_, place) in enumerate(found) if place is None]
-        faults = (
-            self._unknown_label(unknown) or _pointing(submission) or self._fault(submission, lost, evidence)
-        )
-        reason, detail = faults or (None, "")
+        reason, detail = self._fault(submission, unknown, lost, evidence) or (None, "")
         if not evidence and reason is None and shown is not None:
             evidence = [
                 Evidence(
@@ -159,21 +156,29 @@ class EvidenceCheck:
         above += [head.quote for head in self._heads(evidence)]
         return "\n".join((view.document.metadata.title or "", *above))
 
-    def _unknown_label(self, label: str | None) -> tuple[RejectionReason, str] | None:
-        if label is None:
-            return None
-        known = ", ".join(shown_label(visual.label) for visual in self._context.view.visuals[:30])
-        return RejectionReason.EVIDENCE_NOT_FOUND, f"no visual is labelled {label[:80]!r} (labels: {known})"
-
     def _fault(
-        self, submission: SubmitQA, lost: list[int], evidence: list[Evidence]
+        self, submission: SubmitQA, unknown: str | None, lost: list[int], evidence: list[Evidence]
     ) -> tuple[RejectionReason, str] | None:
+        """The first fault: an `unknown` label, a pointer to an unnamed text, a `lost` quote, or no support of the answer."""
         visual_mode = self._context.mode is Mode.VISUAL
+        if unknown is not None:
+            known = ", ".join(shown_label(visual.label) for visual in self._context.view.visuals[:30])
+            detail = f"no visual is labelled {unknown[:80]!r} (labels: {known})"
+            return RejectionReason.EVIDENCE_NOT_FOUND, detail
+        if words := pointer(submission.question):
+            detail = f"the question says {words!r}, but its reader does not know which text is meant"
+            return RejectionReason.NOT_SELF_CONTAINED, detail
         if lost and not (visual_mode and not self._context.view.document.line_count):
             number = lost[0]
             which = f"quote {number + 1} of {len(submission.evidence)}"
             why = self._context.evidence.disagreement(submission.evidence[number])
             return RejectionReason.EVIDENCE_NOT_FOUND, f"{which} is not in the document as one piece: {why}"
+        return self._unsupported(submission, evidence)
+
+    def _unsupported(
+        self, submission: SubmitQA, evidence: list[Evidence]
+    ) -> tuple[RejectionReason, str] | None:
+        visual_mode = self._context.mode is Mode.VISUAL
         text = "\n".join(place.quote for place in evidence)
         kind, beside, computation = submission.question_type, self._beside(evidence), submission.computation
         if computation is not None:
@@ -194,13 +199,3 @@ class EvidenceCheck:
             submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
         )
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
-
-
-def _pointing(submission: SubmitQA) -> tuple[RejectionReason, str] | None:
-    words = pointer(submission.question)
-    if not words:
-        return None
-    return (
-        RejectionReason.NOT_SELF_CONTAINED,
-        f"the question says {words!r}, but its reader does not know which text is meant",
-    )

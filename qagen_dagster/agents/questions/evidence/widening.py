@@ -54,12 +54,12 @@ def similar_passage(lines: Sequence[str], quote: str) -> str:
     wanted = _words(quote)
     each = [_words(line) for line in lines]
     height = quote.count("\n") + 1
-    best, where = 0.0, 0
-    for start in range(max(1, len(lines) - height + 1)):
+
+    def share(start: int) -> float:
         found = set[str]().union(*each[start : start + height])
-        share = len(found & wanted) / len(found | wanted) if found else 0.0
-        if share > best:
-            best, where = share, start
+        return len(found & wanted) / len(found | wanted) if found else 0.0
+
+    where = max(range(max(1, len(lines) - height + 1)), key=share)
     passage = "\n".join(lines[where : where + height])
     return passage if wanted and len(_words(passage) & wanted) >= _LEAST * len(wanted) else ""
 
@@ -102,7 +102,9 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
         return place
     before, last = place.start_line - 1, place.end_line
     if any(map(_is_row, lines[before:last])):
-        return _lines(lines, place, before, last)
+        row = "\n".join(lines[before:last]).strip()
+        same = place.quote not in row or _bare(row) == _bare(place.quote)
+        return place if same else place.model_copy(update={"quote": row})
     first = before
     while first > max(0, before - _AROUND) and lines[first - 1].strip():
         first -= 1
@@ -150,13 +152,6 @@ def _belongs_to_head(row: str) -> bool:
     if any(map(_AMOUNT.fullmatch, cells)):
         return False
     return _RULE.fullmatch(row) is not None or (any(cells) and (not name or any(map(_YEAR.search, cells))))
-
-
-def _lines(lines: Sequence[str], place: Evidence, first: int, last: int) -> Evidence:
-    whole = "\n".join(lines[first:last]).strip()
-    if place.quote not in whole or _bare(whole) == _bare(place.quote):
-        return place
-    return place.model_copy(update={"quote": whole})
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Converts the final state of the batch strategy into the described records, with the shortfalls of the mix and their reasons."""
+"""Converts the final state of the batch strategy into the records that are stored, with the missing questions and the reasons."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def batch_result(
     reading: Reading,
     calls: tuple[CallSummary, ...],
 ) -> GenerationResult:
-    """The result of a finished document: exactly the wanted questions, or fewer with a shortfall for each type."""
+    """The result of a finished document. It has the wanted questions, and a shortfall for each type of which some are missing."""
     chosen = state.qa.model_copy(update={"accepted": _wanted_only(state, wanted)})
     shortfalls = _shortfalls(state, wanted, done)
     shown = reading.spans(state.parts) if state.parts else ()
@@ -49,7 +49,7 @@ def batch_result(
 
 
 def _wanted_only(state: BatchState, wanted: Wanted) -> tuple[Accepted, ...]:
-    """The first accepted questions of each type, as many as wanted: a journal of a higher target may have more."""
+    """The first accepted questions of each type, as many as are wanted. A journal may have more, if the target was higher."""
     left = {kind.value: count for kind, count in wanted}
     kept: list[Accepted] = []
     for one in state.qa.accepted:
@@ -74,7 +74,7 @@ def _shortfalls(state: BatchState, wanted: Wanted, done: Done) -> tuple[Shortfal
 
 
 def _reason(state: BatchState, kind: QuestionType, done: Done) -> str:
-    """The outcomes of the questions of a type, the generator's remark about it, and why the work ended."""
+    """What became of the questions of a type, what the generator said about the type, and why the work ended."""
     written = sum(one.question_type is kind for one in state.drafts)
     reasons = Counter(
         one.reason.value for one in state.qa.rejected if one.candidate.question_type == kind.value

@@ -1,6 +1,6 @@
-"""Works on one document by the batch strategy: performs each step of its state machine and stores it in the journal before the next.
+"""Works on one document by the batch strategy. The event of each step is stored in the journal before the next step.
 
-The questions of a round are compared with each other without a model. The deduplicator decides later, with the answers.
+New questions are first compared without a model. The deduplicator compares them again later, together with their answers.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ from qagen_dagster.records.questions.results import Candidate, DocumentEnd, Gene
 
 @dataclass(frozen=True)
 class DuplicateMatch:
-    """The earlier question, and how it was found."""
+    """The earlier question that a new one repeats, and how alike they are."""
 
     of: str
     score: float  # similarity; 1 for equal words
@@ -89,10 +89,10 @@ class DuplicateMatch:
 def find_duplicates(
     new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
 ) -> list[DuplicateMatch | None]:
-    """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
+    """For each new question, the most similar question that it repeats: one of `known`, or an earlier new one; None if there is none.
 
-    Two questions are duplicates from the cosine `similarity` on, unless numbers, names, negation, direction or the kind of
-    answer differ: questions about one paper are similar whatever they ask.
+    Two questions are duplicates if their cosine is at least `similarity`, unless numbers, names, negation, direction or the kind of
+    answer differ. The cosine alone is not enough, because all questions about one document are similar.
     """
     if not new:
         return []
@@ -112,22 +112,22 @@ def find_duplicates(
 
 
 def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
-    """The cosine; 0 if the word rules tell the questions apart, 2 for equal words."""
+    """The cosine, at most 1. It is 0 if the word rules tell the questions apart, and 2 if their words are equal."""
     if normalise(texts[new]) == normalise(texts[old]):
         return 2.0
     asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
     return 0.0 if len(asked) > 1 or vetoed(texts[new], texts[old]) else min(1.0, cosine)
 
 
-_SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
+_SAMPLES = 1_000  # more than the attempts at one question; so each attempt has its own sample number, even for an equal request
 
 
 def run_batch(
     work: DocumentWork, limits: BatchLimits, models: QAModels, journal: DocumentJournal
 ) -> GenerationResult:
-    """Start or resume a document and work it to its end, or until its budget ends.
+    """Start or resume a document, and work it to its end or until its budget is exhausted.
 
-    Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
+    Raises ModelError. After an error or an exhausted budget, a later run resumes from the journal.
     """
     answering = (models.answerer or models.generator).spec
     fit = fit_of(models.generator.spec, answering, models.validator.spec)
@@ -153,7 +153,7 @@ def run_batch(
 
 @dataclass(frozen=True)
 class DocumentRun:
-    """One document with everything that its steps need."""
+    """Performs the steps of one document."""
 
     work: DocumentWork
     limits: BatchLimits
@@ -191,7 +191,7 @@ class DocumentRun:
             case Answer() | Prepare():
                 return self._answer(step, state) if isinstance(step, Answer) else self._prepare(step, state)
             case GradeAnswer():
-                return self._grade(step, state)
+                return AnswerGraded(grade=self._graded(step.candidate, state))
             case Settle():
                 return Proposed(candidate=step.candidate)
             case Dedupe() | AnswerBlind() | Validate() | Mend():
@@ -269,7 +269,7 @@ class DocumentRun:
         return Rewritten(question=found.question, failure=found.failure, calls=found.calls)
 
     def _refused(self, question: str, current: Current, state: BatchState) -> str:
-        """Why a new wording is refused: it changes nothing, or is a duplicate. It may be similar to the wording that it replaces."""
+        """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
         own = {current.draft.question, *(one.question for one in current.versions)}
         if question in own:
             return "it is the rejected question again"
@@ -293,7 +293,7 @@ class DocumentRun:
             words = " ".join(one.question for one in step.drafts)
             task, reading = self._task(state, step.drafts[0].parts, words, 0), self.reading
         found = answerer.answer_many(self.work.context, self._answerer, reading, asked, task)
-        # What a few passages do not answer is asked again alone, with more of them.
+        # A question that few passages do not answer is asked again later, alone and with more passages.
         kept = [
             None if near and one is not None and one.gate is RejectionReason.UNANSWERABLE else one
             for one in found.candidates
@@ -308,7 +308,10 @@ class DocumentRun:
         return Prepared(answers=answers, fit=fit, calls=found.calls)
 
     def _near(self, drafts: tuple[Draft, ...]) -> tuple[int, ...]:
-        """What is near the lines that the generator names, in narrow parts; empty if it names none, or for a count, which needs all."""
+        """The narrow parts around the lines that the generator named.
+
+        Empty if it named no lines for a draft, or if a draft asks for a count, which needs the whole document.
+        """
         counts = any(one.question_type is QuestionType.AGGREGATION for one in drafts)
         if counts or not all(one.lines for one in drafts):
             return ()
@@ -338,7 +341,7 @@ class DocumentRun:
     def _validate(self, step: Validate, state: BatchState) -> Judged | Controlled:
         known = state.blind.get(step.candidate.question)
         found = None if known is None else BlindFinding(known, "", ())
-        if found is None and state.qa.first is not None:  # what it answered before, from the ledger
+        if found is None and state.qa.first is not None:  # replay the earlier blind answer from the ledger
             found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
         rule = questioner.rule_of(QuestionType(step.candidate.question_type))
         judged = model_checks.validate(step, self.work, self.models, rule, found)
@@ -347,7 +350,7 @@ class DocumentRun:
         return event.model_copy(update={"may_mend": True}) if able else event
 
     def _mend(self, step: Mend, state: BatchState) -> Reanswered:
-        """Ask for the refused answer once more. The same answer again corrects nothing."""
+        """Ask once more for an answer that the validator refused. If the same answer comes again, nothing is mended."""
         refused = step.candidate
         draft = next(one for one in state.drafts if one.number == state.taken[-1])
         asked = answerer.Asked(
@@ -365,9 +368,6 @@ class DocumentRun:
         mended = Mended(candidate=given, calls=(*found.calls, *grade.calls))
         return Reanswered(mended=mended, grade=grade)
 
-    def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
-        return AnswerGraded(grade=self._graded(step.candidate, state))
-
     def _graded(self, candidate: Candidate, state: BatchState) -> AnswerGrade:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
         document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
@@ -380,12 +380,15 @@ class DocumentRun:
         return found
 
     def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
-        """The parts that the question came from and the parts that share its words; fewer parts where these are too long."""
+        """The parts that the question was written from, and the parts that share its words. If they are too long, fewer parts."""
         fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
         return _sampled(state, [self.reading.beside(parts, question), *fewer], tries)
 
     def _answer_task(self, state: BatchState, draft: Draft, asked: answerer.Asked, tries: int) -> Task:
-        """For one more answer or a new wording: the passages that share its words. A count needs the whole document."""
+        """The task for an answer. The first answer gets what `_task` chooses, a later one or a new wording the passages that share its words.
+
+        A question that asks for a count always gets what `_task` chooses.
+        """
         words = " ".join((asked.question, *(said for said, _ in asked.rejected)))
         first = not tries and asked.question == draft.question
         if first or draft.question_type is QuestionType.AGGREGATION:
@@ -407,7 +410,7 @@ def _sampled(state: BatchState, choices: list[tuple[int, ...]], tries: int) -> T
 
 
 class RecordingJudge:
-    """A judge that remembers its failure. A grade without the judge does not become part of the document's result."""
+    """A judge that keeps its last failure. So a grade that was made without the judge's reply is not used."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -421,11 +424,11 @@ class RecordingJudge:
         try:
             response = self._model.respond(request)
         except ContextOverflowError:
-            raise  # a response that would be replayed
+            raise  # not a failure: the caller asks about a smaller part
         except ModelError as error:
             self.ended = error
             raise
-        self.ended = None  # a smaller part was accepted
+        self.ended = None  # a later call has succeeded
         return response
 
 
@@ -440,7 +443,7 @@ def _tried(current: Current) -> tuple[tuple[str, str], ...]:
 
 
 def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
-    """Accepted and waiting questions, in their newest wording."""
+    """Accepted questions in their last wording, and waiting questions, with their types."""
     accepted = [
         (one.candidate.question, QuestionType(one.candidate.question_type)) for one in state.qa.accepted
     ]
@@ -449,14 +452,14 @@ def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
 
 
 def _every(state: BatchState) -> list[str]:
-    """All questions, including rejected ones: none of them should be asked again."""
+    """All questions so far, including rejected ones. None of them should be asked again."""
     current = [one.question for one in state.current.versions] if state.current is not None else []
     accepted = [one.candidate.question for one in state.qa.accepted]
     return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))
 
 
 def _avoided(work: DocumentWork) -> list[tuple[str, str]]:
-    """What reviewers rejected, with their reasons."""
+    """The questions that reviewers rejected, with the reasons."""
     return [(one.question, f"{one.rejection_reason.value}: {one.rejection_detail}") for one in work.avoided]
 
 

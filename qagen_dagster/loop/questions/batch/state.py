@@ -1,4 +1,4 @@
-"""What happens while the batch strategy works on a document (events), and what follows from it (state).
+"""The events of the work on a document by the batch strategy, its steps, and its state.
 
 All of them are values; no work is done here.
 """
@@ -30,14 +30,15 @@ from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
 from qagen_dagster.records.questions.submissions import JudgingAnswer
 
-DOUBTFUL = 0.5  # score of an undecided sentence; below, the document lacks most of it
+DOUBTFUL = 0.5  # an undecided sentence with a lower score is doubtful, because the document lacks most of its content
 
 
 def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: bool = False) -> str | None:
-    """Why a text is not grounded enough; None when it is, or when nothing could be measured.
+    """Why a text is not grounded enough; None if it is.
 
-    An answer must be grounded as a `whole`. A question states little, so only its confidence counts. An answer that is undecided
-    is asked for again only if the document lacks most of what a sentence of it says, unless code has `computed` it from the quotes.
+    With `whole`, as for an answer, every sentence must be grounded. Without it, as for a question, only the confidence counts. A text
+    without a confidence is undecided. It counts as grounded, except if a sentence is doubtful. Even then it counts as grounded if code
+    has `computed` it from the quotes.
     """
     if grade.confidence is None and computed:
         return None
@@ -55,7 +56,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """Sort key of attempts, best last: graded, grounded, confident."""
+    """A sort key for the grades of attempts. Graded ones come after others, then grounded ones, then those with more confidence."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0
@@ -68,7 +69,8 @@ class Draft(Record):
     question: str
     question_type: QuestionType
     parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
-    lines: tuple[int, ...] = ()  # where the passages begin that its answer rests on, as the generator says
+    # the first lines of the passages with its answer, as the generator named them
+    lines: tuple[int, ...] = ()
 
 
 class DuplicateDraft(Record):
@@ -82,7 +84,7 @@ class DuplicateDraft(Record):
 
 
 class Asked(Record):
-    """A round: the questions of the generator, or why it wrote none."""
+    """The generator was asked for a round of questions. `failure` says why it wrote none."""
 
     kind: Literal["asked"] = "asked"
     drafts: tuple[Draft, ...] = ()
@@ -95,7 +97,7 @@ class Asked(Record):
 
 
 class QuestionGraded(Record):
-    """The newest wording of a question was graded. The first time, work on the question also began."""
+    """The newest wording of a question was graded. The work on a question begins with the grade of its first wording."""
 
     kind: Literal["question_graded"] = "question_graded"
     number: int
@@ -107,9 +109,9 @@ class QuestionGraded(Record):
 
 
 class Rewritten(Record):
-    """The generator was asked for another wording of the current question; an empty one leaves the question unchanged.
+    """The generator was asked for another wording of the current question.
 
-    Then `failure` may say why, and `refused` is the wording that was not accepted.
+    If `question` is empty, the wording stays as it is. Then `failure` says why, and `refused` is a new wording that was not accepted.
     """
 
     kind: Literal["rewritten"] = "rewritten"
@@ -129,7 +131,7 @@ class Answered(Record):
 
 
 class PreparedAnswer(Record):
-    """The answer to a waiting question, by its number; None: it was asked with others and got no answer."""
+    """The answer to the waiting question with this number; None if the question was asked and got no answer."""
 
     number: int
     candidate: Candidate | None
@@ -145,7 +147,7 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request, without seeing their answers; None: one got no answer there."""
+    """The validator answered several questions in one request, without seeing their answers. None is a question without an answer."""
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
@@ -154,7 +156,10 @@ class BlindAnswered(Record):
 
 
 class Reanswered(Record):
-    """The answerer corrected a candidate that the validator refused; without a grade where the evidence check refused it again."""
+    """The answerer was asked to correct a candidate that the validator refused.
+
+    There is no grade if it gave no new answer, or if the evidence check refused the new answer.
+    """
 
     kind: Literal["reanswered"] = "reanswered"
     mended: Mended
@@ -217,7 +222,8 @@ class Current(Record):
     rewrites: int = 0
     refused: tuple[tuple[str, str], ...] = ()  # refused wordings with their reasons
     tries: tuple[Try, ...] = ()
-    prepared: Candidate | None = None  # its answer as it was written, from a request with several questions
+    # the answer to its first wording, from a request with several questions
+    prepared: Candidate | None = None
 
 
 class Graded(Record):
@@ -234,15 +240,13 @@ class BatchState(Record):
     qa: QAState = QAState()
     drafts: tuple[Draft, ...] = ()  # all drafts that were not duplicates, in order
     taken: tuple[int, ...] = ()  # numbers of the drafts whose work began
-    prepared: dict[int, Candidate | None] = Field(
-        default_factory=dict[int, Candidate | None]
-    )  # by number of the draft
-    blind: dict[str, JudgingAnswer | None] = Field(
-        default_factory=dict[str, JudgingAnswer | None]
-    )  # what the validator answered, by question
+    # Answers from requests with several questions, by the number of the draft.
+    prepared: dict[int, Candidate | None] = Field(default_factory=dict[int, Candidate | None])
+    # Blind answers of the validator, by question.
+    blind: dict[str, JudgingAnswer | None] = Field(default_factory=dict[str, JudgingAnswer | None])
     current: Current | None = None
     rounds: int = 0
-    forgiven_rounds: int = 0  # of runs in which no reply was of use
+    forgiven_rounds: int = 0  # rounds that do not count, because no reply of their run could be used
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
     graded: tuple[Graded, ...] = ()
     parts: tuple[int, ...] = ()  # shown to the generator; empty: all
@@ -281,7 +285,7 @@ class Prepare(Record):
 
 
 class AnswerBlind(Record):
-    """Let the validator answer the question of the candidate that it has to judge next, and waiting questions with it."""
+    """Let the validator answer several questions in one request: that of the candidate to judge next, and waiting ones."""
 
     questions: tuple[str, ...]
     attempt: int
@@ -293,7 +297,7 @@ class GradeAnswer(Record):
 
 
 class Settle(Record):
-    """The work on an answer is finished: this candidate goes to the final checks, with its fault if it has one."""
+    """End the work on an answer: hand the candidate, with its fault if it has one, to the final checks."""
 
     candidate: Candidate
 

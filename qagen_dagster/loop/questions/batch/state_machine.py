@@ -1,10 +1,10 @@
-"""The state machine of the batch strategy on one document: ask for many questions, then work them one by one.
+"""The state machine of the batch strategy on one document: ask for many questions, then work on them one by one.
 
-Questions that may be answered together share a request, so that the document is shown once for all of them.
+Several questions may be answered in one request, so that the document is shown once for all of them.
 
-The order follows "QAGRedo Algorithm Report", sections 2.5, 2.6 and 3.4. A question with a finished answer then passes the checks of
-the agent strategy, whose state is part of the state here. Only `next_step` uses the target and the limits. `transition` accepts an
-event in every state that it fits, so a journal can be resumed with a higher target.
+The order follows "QAGRedo Algorithm Report", sections 2.5, 2.6 and 3.4. A question with a finished answer then goes through the checks
+of the agent strategy. BatchState contains the state of these checks. Only `next_step` uses the target and the limits. `transition`
+does not, so a journal can be resumed with a higher target.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def waiting_drafts(state: BatchState) -> list[Draft]:
 
 
 def for_answerer(state: BatchState, missing: dict[QuestionType, int], most: int = MOST) -> tuple[Draft, ...]:
-    """At most `most` of the next waiting questions without an answer that saw the same parts of the document.
+    """The next waiting questions without an answer, at most `most`. All of them were written from the same parts of the document.
 
-    Of each type they are as many as are missing, and a few in reserve.
+    Of each type, they are as many as are missing, and a few in reserve.
     """
     left = _with_reserve(missing)
     found: list[Draft] = []
@@ -93,9 +93,10 @@ def for_answerer(state: BatchState, missing: dict[QuestionType, int], most: int 
 def for_validator(
     state: BatchState, candidate: Candidate, missing: dict[QuestionType, int], most: int = MOST
 ) -> tuple[str, ...]:
-    """The question of the candidate, and waiting questions with an answer, as many as `for_answerer` would take.
+    """The question of the candidate, and further questions that the validator answers in the same request.
 
-    Beside a question that is checked again stand the others of this kind. No question of them names the answer of another one.
+    If the candidate is checked again after a change of the document, these are the others that are checked again. Otherwise they are
+    waiting questions with an answer, as many as `for_answerer` would take. No question names the answer to another one.
     """
     found = [candidate]
     if state.qa.recheck:
@@ -113,7 +114,7 @@ def for_validator(
 
 
 def _join(found: list[Candidate], one: Candidate, state: BatchState, most: int) -> bool:
-    """Add a candidate whose question can be asked with the others."""
+    """Add the candidate if its question can be asked with the others. Returns whether it was added."""
     known = one.question in state.blind or any(_share_chain(one, other) for other in found)
     if not known and len(found) < most:
         found.append(one)
@@ -131,8 +132,9 @@ def _share_chain(one: Candidate, other: Candidate) -> bool:
 
 
 def _names_answer(question: str, asked: Candidate) -> bool:
-    """Whether `question` has half of the names, numbers and dates, or more than half of the words, that the answer adds to the
-    question asked. One name of a long list tells little.
+    """Whether `question` contains much of what the answer to the question `asked` adds to that question.
+
+    Much is half of the names, numbers and dates together, or more than half of the words. So one name of a long list is not enough.
     """
     added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
     told = added & set(content_stems(question))
@@ -142,7 +144,7 @@ def _names_answer(question: str, asked: Candidate) -> bool:
 
 
 def _new_facts(answer: str, question: str) -> set[str]:
-    """The names, numbers and dates of an answer, as written, that the question lacks."""
+    """The names, numbers and dates of an answer that the question does not have, as they are written."""
     said, asked = facts(answer), facts(question)
     return {
         *missing_names(said, asked),
@@ -154,7 +156,7 @@ NO_ANSWER = "the answerer gave no answer"
 
 
 def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
-    """The next step. A step that has begun is finished before anything else."""
+    """The next step. The work on a question that has begun is finished before the next question."""
     if state.qa.current is not None or state.qa.recheck:
         step = state_machine.next_step(state.qa, limits)
         return _check(state, step, missing_of(state, wanted), limits.fit.smaller(state.fit).blind)
@@ -242,7 +244,7 @@ def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
 
 
 def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> Step:
-    """The next check of a candidate. Questions that will be judged soon are first answered together."""
+    """The next check of a candidate. Before the validator judges it, its question is answered together with others."""
     if not isinstance(step, (Dedupe, Validate, Mend)):
         raise ValueError("the candidate waits for no check")
     if not isinstance(step, Validate) or step.candidate.question in state.blind:
@@ -252,7 +254,7 @@ def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int], mo
 
 
 def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int], most: int) -> Step:
-    """Begin with a question, or first answer it together with others."""
+    """Begin the work on a question; if there are others to answer with it, first answer all of them in one request."""
     asked = for_answerer(state, missing, most) if waiting.number not in state.prepared else ()
     if len(asked) > 1:
         return Prepare(drafts=asked)
@@ -277,7 +279,7 @@ def _on_current(current: Current, limits: BatchLimits) -> Step:
 
 
 def _with_prepared(current: Current) -> Current:
-    """The question with its prepared answer as the first attempt, unless it was rewritten after that."""
+    """The question with its prepared answer as the first attempt. If it was rewritten, the prepared answer is not used."""
     unused = current.prepared is None or current.tries
     if unused or _best_version(current).question != current.draft.question:
         return current
@@ -338,7 +340,7 @@ def _unanswered(current: Current, failure: str) -> Candidate:
 
 
 def _best_version(current: Current) -> Version:
-    """The most grounded wording; of equal ones the first."""
+    """The best grounded wording. Of equally good ones, it is the first."""
     return max(current.versions, key=lambda one: rank_of(one.grade))
 
 

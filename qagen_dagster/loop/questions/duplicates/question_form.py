@@ -1,6 +1,6 @@
-"""Reads, without a parser, what a question asks for and who does what to whom in it.
+"""Finds, without a parser, what a question asks for, and which parts are played in it: who does what to whom.
 
-One exchange can be told from both sides: "A bought X from B" is "B sold X to A", but not "A sold X to B".
+Two questions may state one exchange from both sides: "A bought X from B" is "B sold X to A", but not "A sold X to B".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from qagen_dagster.english.words import plain, stem, tokens, word_set
 
 
 def stem_of(word: str) -> str:
-    """As `stem`, also for short verbs: "sue" and "sued"."""
+    """As `stem`, but also equal for the forms of short verbs: "sue" and "sued"."""
     found = stem(word)
     if word.removesuffix("s").endswith("ee"):
         return word.removesuffix("s")  # "employee" and "employer" stay different
@@ -57,7 +57,7 @@ _HEADS = {
     }.items()
     for word in words.split()
 }
-# Words that only name the kind of answer: "what is the date of ..." beside "when ...".
+# Words that only name the kind of answer: "what is the date of ..." asks the same as "when ...".
 _FRAMES = frozenset(
     map(
         stem_of,
@@ -77,7 +77,7 @@ _SHORT_IS = re.compile(r"\b(what|who|where|when|how|that|there)['\u2019]s\b", re
 _POSSESSIVE = re.compile(r"((?:\b[A-Z][\w.-]*\s)*\b[\w.-]+)(?:['\u2019]s|s['\u2019])\s+((?:[\w-]+\s?){1,3})")
 _SYMBOLS = re.compile(r"(?<![\w-])--?(?=\w)|[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
 
-# Openings that address the reader and say nothing about the subject: "Could you tell me", "I'm not sure:".
+# The words of openings that say nothing about the subject: "Could you tell me", "I'm not sure:".
 _CHAT = word_set(
     "i i'm i'd i've i'll me my we us our you your it's that's hello hi hey dear please thanks thank sorry excuse so well ok okay not no now "
     "just quite really also and but or if the a an of to for about on can could would will may might shall do does did am is are "
@@ -98,7 +98,7 @@ class Form:
     """One question. Words are stems. Each number or date is one word in a standard spelling."""
 
     words: Run  # all words except articles, in order
-    symbols: tuple[str, ...]  # "--", "%", "+": these are not part of words
+    symbols: tuple[str, ...]  # signs that are not part of a word: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
     kind: str  # the noun directly after "what" or "which", or ""
     content: Counter[str]  # without `kind` and words that only frame the question
@@ -109,7 +109,7 @@ class Form:
 
 @lru_cache(maxsize=50_000)
 def without_opening(question: str) -> str:
-    """The question without a chatty opening; unchanged if the opening says more, or no question word follows."""
+    """The question without an opening of words of `_CHAT`. It is unchanged if it has no such opening before a question word."""
     asked = _TOPIC.search(question)
     if asked is None or asked.start() == 0:
         return question
@@ -141,7 +141,7 @@ def form(question: str) -> Form:
 
 
 def swapped(one: Form, other: Form) -> bool:
-    """Whether both have the same words with the roles exchanged ("A bought B", "B bought A")."""
+    """Whether both have the same words, but in exchanged roles: "A bought B", "B bought A"."""
     if Counter(_told(one)) != Counter(_told(other)):
         return False
     if one.frame == other.frame:
@@ -154,7 +154,7 @@ def swapped(one: Form, other: Form) -> bool:
 
 
 def same_roles(one: Form, other: Form) -> bool:
-    """Whether the words have the same order, or only whole phrases moved."""
+    """Whether the words have the same order, or differ only by the order of whole phrases."""
     if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):
         return True
     active, passive = sorted((one, other), key=lambda form: form.passive)
@@ -162,7 +162,7 @@ def same_roles(one: Form, other: Form) -> bool:
 
 
 def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
-    """The words that replace each other, if the two are otherwise one sentence."""
+    """The words in which two questions differ, if they begin and end with the same words and differ in at most three words; else None."""
     a, b = one.words, other.words
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
@@ -176,7 +176,7 @@ def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
 
 
 def _words(text: str) -> list[str]:
-    """Stems in order, with "X's Y" as "Y of X"."""
+    """The stems in order. "X's Y" is read as "Y of X"; a number or a date is one word."""
     text = _POSSESSIVE.sub(r"\2 of \1 ", text)
     read = facts(text)
     spans = sorted(
@@ -263,15 +263,14 @@ def _told(one: Form) -> list[str]:
 
 
 def _has_deed(run: tuple[str, Run]) -> bool:
-    """Whether the run may be "A bought B". The words of other runs ("the daily maximum dose") may have any order."""
+    """Whether the run may be a deed: "A bought B". Only in a deed does the order of the words matter, not in "the daily maximum dose"."""
     return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
 
 
 def _order(one: Form) -> Run:
-    """Agent, verb, object. A clear passive is turned into the active."""
-    runs = [
-        (before, run[before == "what" :]) for before, run in one.runs
-    ]  # without the noun that "what" asks for
+    """The words as agent, verb and object. A clear passive is turned into the active."""
+    # Without the noun that "what" asks for.
+    runs = [(before, run[before == "what" :]) for before, run in one.runs]
     agent = [word for before, run in runs if before == "by" for word in run]
     rest = [word for before, run in runs if before != "by" for word in run]
     if one.passive and rest:
@@ -283,12 +282,12 @@ def _order(one: Form) -> Run:
 
 
 def _asks_subject(one: Form) -> bool:
-    """ "Who built it?", but not "What did they build?"."""
+    """Whether the subject is asked for: "Who built it?", but not "What did they build?"."""
     return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
 
 
 def _swapped_voice(active: Form, passive: Form) -> bool:
-    """ "When did A sue B" beside "When was A sued by B"."""
+    """Whether the passive has exchanged roles: "When did A sue B" and "When was A sued by B"."""
     return _order(active) != _order(passive) and [word for _, run in active.runs for word in run] == [
         word for before, run in passive.runs if before != "by" for word in run[:-1]
     ] + [run[-1] for before, run in passive.runs if before in BE] + [
@@ -297,14 +296,14 @@ def _swapped_voice(active: Form, passive: Form) -> bool:
 
 
 def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
-    """ "Who replaced A" beside "Whom did A replace"."""
+    """Whether one asks for the subject and the other for the object of a deed: "Who replaced A" and "Whom did A replace"."""
     if not _asks_subject(asks_subject) or asks_object.frame[1:2] not in _DO:
         return False
     deed, done = asks_subject.runs[0][1], asks_object.runs[0][1]
     return Counter(deed) == Counter(done) and deed[0] == done[-1] and len(deed) > 1
 
 
-# Verbs whose subject gives, and the verbs of the same exchange whose subject takes.
+# Verbs whose subject gives, each with the verbs of the same exchange whose subject takes.
 _EXCHANGES = {
     "sell": "buy purchase acquire",
     "lend": "borrow",
@@ -331,7 +330,7 @@ class _Exchange:
 
 
 def same_exchange(one: Form, other: Form) -> bool | None:
-    """Whether both ask about one exchange; None if they do not state converse verbs with both parties."""
+    """Whether both ask about one exchange. None if no verb of one is the converse of a verb of the other, or a party is not named."""
     for a in _exchanges(one):
         for b in _exchanges(other):
             if (a.verb, b.verb) in _TAKING or (b.verb, a.verb) in _TAKING:
@@ -342,7 +341,7 @@ def same_exchange(one: Form, other: Form) -> bool | None:
 
 
 def _exchanges(form: Form) -> list[_Exchange]:
-    """The exchanges of a question whose two parties are told or asked for."""
+    """The exchanges of a question of which both parties are named or asked for."""
     found = [_read(form, at) for at, word in enumerate(form.words) if word in _VERBS]
     return [one for one in found if one.giver and one.taker]
 
@@ -364,7 +363,7 @@ def _read(form: Form, at: int) -> _Exchange:
 
 
 def _after(words: Run, preposition: str) -> Run:
-    """The words after a preposition; "asked for" if it ends the question or a question word follows."""
+    """The words after a preposition. They are `_ASKED` if the preposition ends the question or a function word follows it."""
     if preposition not in words:
         return ()
     at = words.index(preposition)

@@ -1,4 +1,4 @@
-"""Finds the accepted question that a new one duplicates: word rules veto, similarity proposes, a model decides doubtful pairs."""
+"""Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, a model decides the rest."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ from qagen_dagster.models.embedders import Encode, Vectors
 __all__ = ["Encode", "Known", "Link", "Progress", "compare", "decide", "links", "links_among", "vetoed"]
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
-MERGE_THRESHOLD = (
-    0.8  # from here on no model is asked about questions with the same content words, roles and answer
-)
-GREY_FROM = {
-    Match.SAME: 0.55,
-    Match.CLOSE: 0.65,
-    Match.APART: 0.8,
-}  # the less the answers agree, the higher the threshold
-CROSSED_THRESHOLD = 0.4  # "Who wrote X?" and "What did Y write?" have a lower similarity
-EQUAL_WORDS = 0.95  # compared whatever the answers are: the words may be the same
+MERGE_THRESHOLD = 0.8  # from here on, questions with the same content words, roles and answer are duplicates without a model
+# From here on, a model decides. The less the answers agree, the higher is the threshold.
+GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}
+CROSSED_THRESHOLD = 0.4  # the same for "Who wrote X?" and "What did Y write?", which are less similar
+# From here on, pairs are compared whatever their answers are, because their words may be the same.
+EQUAL_WORDS = 0.95
 UNLIKE = "no accepted question comes near it that the guard lets pass"
-MAX_COMPARED = 40  # questions shown to the model
-MAX_EXAMINED = 400  # nearest questions that the word rules compare
-BLOCK = 512  # questions whose similarities are computed at once
+MAX_COMPARED = 40  # maximum number of questions that are shown to the model
+# Maximum number of questions that the word rules compare with a new one. The most similar are taken.
+MAX_EXAMINED = 400
+BLOCK = 512  # number of questions whose similarities are computed at once
 
 Progress = Callable[[int, int], None]  # gets the number of compared questions and of all
 
@@ -78,7 +75,7 @@ def compare(
 
 
 def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
-    """The questions that `new` may be a duplicate of, the surest first. Embeddings are computed only if words do not decide."""
+    """The questions that `new` may repeat, the surest first. Embeddings are computed only if words do not decide."""
 
     @lru_cache(maxsize=1)
     def own() -> Vectors:
@@ -94,9 +91,9 @@ def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
 def links_among(
     known: Sequence[Known], encode: Encode, progress: Progress = lambda done, total: None
 ) -> list[list[Link]]:
-    """For each question the earlier ones that it may be a duplicate of, the surest first.
+    """For each question, the earlier ones that it may repeat, the surest first.
 
-    The similarities are computed block by block. `progress` is called between blocks.
+    The similarities are computed in blocks. `progress` is called between blocks.
     """
     if not known:
         return []
@@ -123,7 +120,7 @@ def links_among(
 
 
 def _nearest(scores: Vectors) -> list[tuple[int, float]]:
-    """The highest `MAX_EXAMINED` of the scores that any comparison needs, with their positions; of equal ones the first."""
+    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Of equal scores, the first are taken."""
     places = np.flatnonzero(scores >= CROSSED_THRESHOLD)
     if len(places) > MAX_EXAMINED:
         last = -np.partition(-scores[places], MAX_EXAMINED - 1)[MAX_EXAMINED - 1]
@@ -163,12 +160,15 @@ def decide(
 
 @lru_cache(maxsize=20_000)
 def _vector(encode: Encode, question: str) -> Vectors:
-    """Embedded alone, so that other questions do not change the vector; cached, because a loop compares with the same questions again."""
+    """The vector of a question. It is embedded alone, because other texts in a batch could change the vector a little.
+
+    It is cached, because the loop compares with the same questions again.
+    """
     return cast(Vectors, encode([question])[0])
 
 
 def _reaches(new: Known, old: Known, score: float, words: Crossing, others: Crossing) -> bool:
-    """Whether the similarity is high enough for a comparison. This is checked before the slower word rules."""
+    """Whether the similarity is high enough for a comparison. It is checked first, because the word rules are slower."""
     if score >= EQUAL_WORDS or words.crosses(others):
         return True
     if score < GREY_FROM[Match.SAME]:

@@ -30,7 +30,7 @@ from qagen_dagster.loop.questions.duplicates.question_form import (
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
-_TITLE_CASE = 0.7  # share of capitalised words from which capitals say nothing
+_TITLE_CASE = 0.7  # if a larger share of words is capitalised, capitals do not show names
 _DIFFERENT = {
     "time": "one asks when, the other does not",
     "place": "one asks where, the other does not",
@@ -53,7 +53,7 @@ class Ruling(StrEnum):
 
     SAME = "same"  # the same words
     FREE = "free"  # the same content words in the same roles
-    DOUBT = "doubt"  # one says something that the other does not, or in other words
+    DOUBT = "doubt"  # one has words that the other does not have
     CROSSED = "crossed"  # each asks for what the other states
     DIFFERENT = "different"
 
@@ -65,7 +65,7 @@ class Finding:
 
 
 def examine(one: Known, other: Known) -> Finding:
-    """What the words say. The order of the two does not matter."""
+    """What the words of two questions say about the pair. The order of the two does not matter."""
     one, other = (Known(without_opening(known.question), known.answer) for known in (one, other))
     if normalise(one.question) == normalise(other.question):
         return Finding(Ruling.SAME, "the same words")
@@ -73,8 +73,8 @@ def examine(one: Known, other: Known) -> Finding:
     answers = match(one.answer, other.answer)
     if a.words == b.words and a.symbols == b.symbols and answers in (Match.SAME, Match.CLOSE):
         return Finding(Ruling.SAME, "the same words but for articles and spelling")
-    if denial := _denial(one.question, other.question):
-        return Finding(Ruling.DIFFERENT, denial)
+    if negates(one.question) != negates(other.question):
+        return Finding(Ruling.DIFFERENT, "one of them denies")
     exchange = same_exchange(a, b)
     if exchange is not None and answers is not Match.CONFLICT:
         return (
@@ -92,10 +92,6 @@ def examine(one: Known, other: Known) -> Finding:
     if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
         return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
     return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
-
-
-def _denial(one: str, other: str) -> str:
-    return "one of them denies" if negates(one) != negates(other) else ""
 
 
 def _apart(one: str, other: str) -> str:
@@ -134,7 +130,7 @@ def _names(question: str) -> tuple[tuple[str, str], ...]:
 
 
 def _names_left(question: str, other: str) -> list[str]:
-    """Names of a question that the other does not have, neither as a word nor as initials or long form."""
+    """The names of a question that the other does not have: not as a word, not as initials, and not written out."""
     words = {word for word, _ in facts(other).names} | {*form(other).words, *facts(other).stems}
     left = [(name, shown) for name, shown in _names(question) if name not in words]
     return (
@@ -145,7 +141,7 @@ def _names_left(question: str, other: str) -> list[str]:
 
 
 def _kin(name: str, words: set[str]) -> bool:
-    """ "Norwegian" beside "Norway"."""
+    """Whether a word is akin to a name, as "Norwegian" is to "Norway": both begin with the same four letters."""
     return len(name) > 4 and name.isalpha() and any(word[:4] == name[:4] for word in words)
 
 

@@ -1,4 +1,4 @@
-"""Exports a published set to formats of other programs: reads its questions with their passages and pictures, and writes the files."""
+"""Exports a published set to formats of other programs: reads questions with their passages and pictures, and writes the files."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import Evidence
 from qagen_dagster.store import Store
 
-_PASSAGES = IndexOptions(overlap_characters=0)  # whole sentences, each in one passage
+_PASSAGES = IndexOptions(overlap_characters=0)  # so that each sentence is in one passage only
 
 
 class ExportedRows:
-    """The questions of a published set. `no_picture` names the visuals that could not be rendered, with the reason."""
+    """Reads the questions of a published set. `no_picture` names the visuals that could not be rendered, with the reasons."""
 
     def __init__(self, space: Workspace, combination: Combination) -> None:
         self._space, self._combination = space, combination
@@ -50,9 +50,9 @@ class ExportedRows:
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> ExportedSet:
-        """The set; with `documents`, also all documents of the corpus.
+        """The set. With `documents`, it has all documents of the corpus, too.
 
-        Raises StoreError when nothing is published, and when documents have changed so that a quote is not in its document.
+        Raises StoreError if nothing is published, and if a quote is no longer in its document.
         """
         published = self._published()
         rows = tuple(self._row(question) for question in published.questions)
@@ -136,7 +136,7 @@ class PassageText:
         self._starts = [chunk.start for chunk in chunks]
 
     def place(self, evidence: Evidence) -> Place | None:
-        """Where a quote stands, in the words of the file; None if it is not in the text."""
+        """The place of a quote, in the words of the file; None if the evidence has no lines."""
         if evidence.start_line is None:
             return None
         quote, _ = joined(evidence.quote.split("\n"), self._wrapped, evidence.start_line)
@@ -151,7 +151,7 @@ FOLDER = "exports"  # beside corpus.json
 
 @dataclass(frozen=True)
 class Export:
-    """A set in one format: the number of its questions, the ids of those that do not fit into the format, its files."""
+    """A set in one format. `left_out` has the ids of the questions that the format cannot show, `files` the contents by path."""
 
     format: str
     questions: int
@@ -161,14 +161,14 @@ class Export:
 
 @dataclass(frozen=True)
 class SetExports:
-    """The exports of a set, and the visuals of its questions that could not be rendered, with the reason."""
+    """The exports of a set, and the visuals that could not be rendered, with the reasons."""
 
     exports: tuple[Export, ...]
     no_picture: tuple[str, ...]
 
 
 def chosen_formats(names: Sequence[str]) -> tuple[ExportFormat, ...]:
-    """The formats of these names; all if there is no name. Raises ConfigError."""
+    """The formats with these names; all formats if there is no name. Raises ConfigError for an unknown name."""
     known = {one.name: one for one in EXPORT_FORMATS}
     for name in names:
         if name not in known:
@@ -179,7 +179,7 @@ def chosen_formats(names: Sequence[str]) -> tuple[ExportFormat, ...]:
 def export_set(space: Workspace, combination: Combination, formats: Sequence[ExportFormat]) -> SetExports:
     """The published set in these formats.
 
-    Raises StoreError when nothing is published, and when documents have changed so that a quote is not in its document.
+    Raises StoreError if nothing is published, and if a quote is no longer in its document.
     """
     rows = ExportedRows(space, combination)
     whole = rows.read(documents=any(one.whole_corpus for one in formats))
@@ -187,7 +187,7 @@ def export_set(space: Workspace, combination: Combination, formats: Sequence[Exp
 
 
 def store_exports(space: Workspace, combination: Combination, formats: Sequence[ExportFormat]) -> SetExports:
-    """Write the exports beside the published set and remove older ones. Raises StoreError as `export_set` does."""
+    """Write the exports beside the published set, and remove the files of other formats. Raises StoreError as `export_set` does."""
     made = export_set(space, combination, formats)
     folder = CorpusGenerationResult.file_key(combination, FOLDER)
     latest = space.store.read(LatestVersion.key(combination), LatestVersion)
@@ -208,7 +208,7 @@ def exported_formats(space: Workspace, combination: Combination) -> tuple[str, .
 
 
 def why_not_exported(space: Workspace, combination: Combination) -> tuple[str, ...]:
-    """Why the stored exports do not show the published set, in one line; nothing if they do."""
+    """Why the stored exports are out of date, in one line; empty if they are not."""
     latest = space.store.find_valid(LatestVersion.key(combination), LatestVersion)
     stored = space.store.find_valid(LatestExports.key(combination), LatestExports)
     same = latest is not None and stored is not None and stored.made_from == latest.made_from
@@ -216,7 +216,7 @@ def why_not_exported(space: Workspace, combination: Combination) -> tuple[str, .
 
 
 def write_exports(store: Store, folder: str, made: SetExports) -> Iterator[str]:
-    """Write each format to a folder of its own; unchanged files stay as they are. Gives the keys of all files."""
+    """Write the files of each format to its folder, and yield their keys. Unchanged files are not written again."""
     for one in made.exports:
         for path, data in one.files.items():
             key = f"{folder}/{one.format}/{path}"

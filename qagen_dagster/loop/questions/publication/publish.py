@@ -1,4 +1,4 @@
-"""Publishes a validated set: verifies its evidence again, exports it, and keeps the set of every run."""
+"""Publishes a validated set: checks its evidence again, writes its files, keeps every version, and says why a set is out of date."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
 from qagen_dagster.records.text import counted
 
-PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
+PUBLISHED_VERSION = "3"  # increase if the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
 @dataclass(frozen=True)
 class Published:
-    """The published set, and which of its files changed."""
+    """A set as it was published."""
 
     eval_set: EvalSet
     version: str  # content id
     paths: tuple[str, ...]
-    changed: tuple[str, ...]
+    changed: tuple[str, ...]  # paths of the files that the run changed
 
 
 def publish(
     workspace: Workspace, combination: Combination, run_id: str, *, replace: bool = False
 ) -> Published:
-    """Export the validated set of a combination.
+    """Publish the validated set of a combination.
 
-    Raises StoreError when the evidence of a question is not in its document, or when an empty set would replace
-    questions without `replace`. Then nothing is published.
+    Raises StoreError, before anything is written, if the evidence of a question is not in its document, or if an empty set would
+    replace questions and `replace` is False.
     """
     stored = workspace.store.read(ValidatedSet.key(combination), ValidatedSet)
     validated = _selected(workspace, combination, stored)
@@ -94,7 +94,7 @@ def publish(
 
 
 def _put(workspace: Workspace, combination: Combination, run_id: str, path: str, data: bytes) -> bool:
-    """Write a file of the set, also to the history of the run, if it changed."""
+    """Write a file of the set if it changed, then also to the history of the run. Returns whether it changed."""
     changed = workspace.store.write_if_changed(CorpusGenerationResult.file_key(combination, path), data)
     if changed:
         workspace.store.write_bytes(combination.history_key(run_id, path), data)
@@ -102,15 +102,15 @@ def _put(workspace: Workspace, combination: Combination, run_id: str, path: str,
 
 
 def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
-    """Whether another run of the combination would change nothing: same documents, same configuration, published, graded.
+    """Whether another run of the combination would change nothing. The set must be published and graded.
 
-    A damaged record is not up to date. Raises ConfigError.
+    A set with a damaged record is not up to date. Raises ConfigError.
     """
     return not why_outdated(workspace, combination, options) and is_graded(workspace, combination)
 
 
 def why_outdated(workspace: Workspace, combination: Combination, options: RunOptions) -> tuple[str, ...]:
-    """Why another run would change the published set, in one line each; nothing if it is up to date. Raises ConfigError."""
+    """The reasons why another run would change the published set, in one line each. Raises ConfigError."""
     index = CorpusIndex.key(combination.corpus)
     if workspace.store.find_head(index, CorpusIndex, IndexEntry) is None:
         return ("its documents were never parsed",)
@@ -157,7 +157,7 @@ def _document_changes(
 def _unfinished_work(
     workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
 ) -> Iterator[str]:
-    """What the last run with the same configuration and documents has left to do."""
+    """What the last run has left undone, if its configuration and documents are the present ones."""
     unfinished = (one.id for one in documents if finished(workspace, planned, one) is None)
     yield from counted("unfinished documents", unfinished)
     combination = planned.combination
@@ -173,7 +173,7 @@ def _unfinished_work(
 
 
 def _is_published(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> bool:
-    """Whether the files of the set are those that publishing it again would write."""
+    """Whether publishing the set again would write the same files."""
     latest = workspace.store.find_valid(LatestVersion.key(combination), LatestVersion)
     questions = workspace.store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair)
     if latest is None or latest.made_from != _made_from(workspace, combination, validated, questions):
@@ -185,9 +185,9 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
 def _made_from(
     workspace: Workspace, combination: Combination, validated: ValidatedSet, questions: Iterable[QAPair]
 ) -> str:
-    """Changes when publishing `questions`, those of `validated`, again might write other files.
+    """A hash of what the published files depend on. If it changes, publishing again may write other files.
 
-    It reads no results of documents, so it is quick.
+    `questions` are those of `validated`. The results of documents are not read, because that would take long.
     """
     store, key = workspace.store, CandidateSet.key(combination)
     candidates = store.find_head(key, CandidateSet, CandidateDocument)
@@ -212,7 +212,7 @@ def _made_from(
 
 
 def _review(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> Iterator[str]:
-    """What reviewing adds to a fingerprint: nothing without decisions and the option `publish`."""
+    """The parts of the hash that reviews add: none without decisions and without the option `publish`."""
     chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
     if chosen is not Publish.ALL:
         yield chosen.value
@@ -234,7 +234,7 @@ def _selected(workspace: Workspace, combination: Combination, validated: Validat
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
-    """The set with its time, which is that of the published set if the questions are the same."""
+    """The set to publish. If the published questions are the same, it keeps their time."""
     rows = PublishedRows(workspace, combination, validated)
     questions = rows.questions()
     key = CorpusGenerationResult.key(combination)
@@ -256,7 +256,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
 
 
 def _published(workspace: Workspace, combination: Combination) -> Iterator[PublishedQuestion]:
-    """The questions of the published set; none when there is no set or it cannot be read."""
+    """The questions of the published set; none if there is no set or it cannot be read."""
     store, key = workspace.store, CorpusGenerationResult.key(combination)
     if store.find_head(key, CorpusGenerationResult, PublishedQuestion) is not None:
         yield from store.rows(key, CorpusGenerationResult, PublishedQuestion)
@@ -285,5 +285,6 @@ def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) ->
     if not quote.strip():
         return False
     if start is None or end is None:
-        return not lines  # a picture of a page without text: there is nothing to compare with
+        # evidence from a picture has no lines, and is accepted only if the document has no text
+        return not lines
     return quote in "\n".join(lines[start - 1 : end])

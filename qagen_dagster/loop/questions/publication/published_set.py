@@ -43,9 +43,9 @@ class PublishedSet:
         return pandas.DataFrame(rows, columns=list(PublishedQuestion.model_fields))
 
     def texts(self) -> dict[str, str]:
-        """The parsed text of every document of the corpus that has one, by document id.
+        """The present text of every document of the corpus that has one, by document id. Raises StoreError.
 
-        They are the texts of now: the lines of an older version's evidence may be others. Raises StoreError.
+        The evidence of an older version of the set may name other lines than the present ones.
         """
         corpus = self.combination.corpus
         index = self.store.read(CorpusIndex.key(corpus), CorpusIndex)
@@ -53,7 +53,7 @@ class PublishedSet:
 
 
 def read_published(store: Store, combination: Combination, version: str = LATEST) -> PublishedSet:
-    """The latest published set, or the version with this content id. Raises StoreError when there is none."""
+    """The latest published set, or the version with this content id. Raises StoreError if there is none."""
     key = CorpusGenerationResult.key(combination)
     if version != LATEST:
         key = CorpusGenerationResult.version_key(combination, version, "corpus.json")

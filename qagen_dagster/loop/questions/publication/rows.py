@@ -49,7 +49,7 @@ def set_facts(
     validated: ValidatedSet,
     results: Iterable[GenerationResult],
 ) -> SetFacts:
-    """The facts of a set, from its results alone: the same results give the same facts. They are read once."""
+    """The facts of a set. They depend only on its results, so the same results give the same facts. `results` is read once."""
     corpus = workspace.corpus(candidates.corpus).config
     scenario = corpus.scenarios[candidates.scenario]
     planned: list[int] = []
@@ -79,7 +79,7 @@ def set_facts(
 
 
 def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
-    """The calls behind a set as they were paid: a response from the ledger was paid for when it was first given."""
+    """The calls behind a set, each once. A call that was only replayed from the ledger counts as paid, because it was paid earlier."""
     paid: list[Usage] = []
     known: set[str] = set()
     earlier: dict[str, Usage] = {}
@@ -93,13 +93,13 @@ def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
 
 
 def _planned(result: GenerationResult) -> Counter[str]:
-    """The questions that were wanted of each type: those that a document gave, or more if it has a shortfall."""
+    """The number of wanted questions by type: that of a shortfall if there is one, else the number of accepted questions."""
     given = Counter(pair.question_type for pair in result.accepted)
     return given | Counter({one.question_type: one.wanted for one in result.shortfalls})
 
 
 class _Given(NamedTuple):
-    """What rows show of the result of a document."""
+    """The parts of a document's result that rows need."""
 
     rejected: tuple[RejectedQA, ...]
     retired: tuple[RetiredQA, ...]
@@ -108,7 +108,7 @@ class _Given(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedRows:
-    """Reads what belongs to the questions of a validated set. Raises StoreError."""
+    """Makes the rows of a validated set, and reads what they need. Raises StoreError."""
 
     space: Workspace
     combination: Combination
@@ -118,12 +118,12 @@ class PublishedRows:
         return tuple(self._question(pair) for pair in self.validated.questions)
 
     def rejected(self) -> tuple[RejectedQuestion, ...]:
-        """Rejected candidates of each document, then the duplicates of other documents."""
+        """The rejected candidates of each document, then the questions that were removed from the set."""
         found = (one for given in self._given.values() for one in given.rejected)
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
 
     def retired(self) -> tuple[RetiredQA, ...]:
-        """The questions of earlier versions of the corpus that are not published any more, by document."""
+        """The questions that changed documents have lost and that are not published, sorted by document."""
         published = {pair.id for pair in self.validated.questions}
         found = (one for given in self._given.values() for one in given.retired)
         removed = self.candidates.retired if self.candidates is not None else ()
@@ -139,7 +139,7 @@ class PublishedRows:
         return PublishedQuestion(
             **given,
             text_path=self._text_path(pair.document_id),
-            row=self._row(pair.document_id),
+            row=self._sources.get(pair.document_id, ("", None))[1],
             mode=pair.category,
             hops=hops(pair.evidence),
             visuals=self._visuals(pair),
@@ -180,9 +180,6 @@ class PublishedRows:
         documents = store.rows(key, GroundingReport, DocumentGrades) if known else ()
         return {one.id: _grade(one.grading) for document in documents for one in document.answers}
 
-    def _row(self, document_id: str) -> str | None:
-        return self._sources.get(document_id, ("", None))[1]
-
     def _text_path(self, document_id: str) -> str:
         folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
         return posixpath.relpath(Document.text_key(self.combination.corpus, document_id), folder)
@@ -210,9 +207,9 @@ class PublishedRows:
 
 
 def hops(evidence: Iterable[Evidence]) -> int:
-    """The number of passages that stand apart: lines that overlap or touch are one passage, a visual is one, too.
+    """The number of passages that stand apart. Lines that overlap or touch are one passage, and each visual is one.
 
-    So are the rows of a table with their head. They are known by their number of cells.
+    Quotes with the same number of table cells, more than one, count as rows of one table, which is one passage.
     """
     cells = {one: one.quote.partition("\n")[0].count("|") for one in evidence}
     tables = {count for count in cells.values() if count > 1}

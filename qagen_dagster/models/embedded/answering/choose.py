@@ -1,8 +1,10 @@
-"""The choice of the best short answer: fitted weights score the spans, the one that agrees most with others wins, and its odds say whether it is right.
+"""The choice of the best short answer. Fitted weights score the spans, the span that agrees most with the other good spans
+wins, and a second model gives the chance that it is right.
 
-Signs against it are words of the question that its place lacks. A question without an answer often repeats most words of a
-sentence and changes one: a name, a number, a quality, a verb, a denial (Rajpurkar, Jia & Liang 2018). Each word of the question
-is looked for in the sentence of the answer, near it, and in the whole text. `benchmarks/short` fits the weights of `weights.json`.
+Words of the question that are missing where the answer stands speak against it. A question without an answer often repeats
+most words of a sentence and changes one: a name, a number, a quality, a verb, a denial (Rajpurkar, Jia & Liang 2018). So each
+word of the question is looked for in the sentence of the answer, near it, and in the whole text. `benchmarks/short` fits the
+weights of `weights.json`.
 """
 
 from __future__ import annotations
@@ -46,14 +48,14 @@ MISMATCHES = (
     *(f"elsewhere_{kind}" for kind in _KINDS),  # words that are not in the sentence, but in another one
     *(f"absent_{kind}" for kind in _KINDS),  # words that are nowhere in the text
     *(f"far_{kind}" for kind in _FAR),  # words that are neither in the sentence nor in the two before it
-    *(f"least_{kind}" for kind in _SOFT), "least", "mean",  # of the words' largest cosines in the sentence
+    *(f"least_{kind}" for kind in _SOFT), "least", "mean",  # the least and the mean of the words' best cosines in the sentence
     "denial_added", "denial", "opposite", "other_modifier", "other_party", "exchanged", "better_sentence", "length",
 )  # fmt: skip
 _DENIAL = word_set("not no never none without n't neither nor nobody nothing hardly")
 _MEASURES = ("CARDINAL", "DATE", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "TIME")
 _MODIFIERS = ("amod", "compound", "nummod", "poss")
 _PARTIES = ("nsubj", "dobj", "pobj", "nsubjpass")
-BEFORE = 2  # sentences before the answer's that may name what it is about
+BEFORE = 2  # sentences before the sentence of the answer that may name its subject
 
 
 def mismatches(
@@ -62,33 +64,37 @@ def mismatches(
     """The values of MISMATCHES for tokens `start` to `end` of `text[place]`; `vectors` has a row per token of the question."""
     first, last = question.gap
     words = [question.doc[at] for at in question.content if not first <= at <= last]
-    one = text[place]
-    here = frozenset[str]().union(*one.words[:start], *one.words[end:])
-    near = one.said.union(*(other.said for other in text[max(0, place - BEFORE) : place]))
+    sentence = text[place]
+    here = frozenset[str]().union(*sentence.words[:start], *sentence.words[end:])
+    near = sentence.said.union(*(other.said for other in text[max(0, place - BEFORE) : place]))
     everywhere = frozenset[str]().union(*(other.said for other in text))
     asked = frozenset[str]().union(*(keys(word) for word in words))
+    outside = [token.i for token in sentence.doc if not (start <= token.i < end or token.is_punct)]
     counts = Counter[str]()
     least: dict[str, float] = dict.fromkeys((*_SOFT, ""), 1.0)
     cosines: list[float] = []
     for word in words:
-        said, kind = frozenset(keys(word)), _kind(word)
-        if not said & here:
-            counts["opposite"] += bool(_opposites(word) & (one.said - asked))
-            counts[f"{'elsewhere' if said & everywhere else 'absent'}_{kind}"] += 1
-        counts[f"far_{kind}"] += not said & near
-        cosines.append(1.0 if said & here else _largest(vectors[word.i], one, start, end))
+        word_keys, kind = frozenset(keys(word)), _kind(word)
+        cosine = 1.0
+        if not word_keys & here:
+            opposites = opposites_of(word.lower_) | opposites_of(word.lemma_.lower())
+            counts["opposite"] += bool(opposites & (sentence.said - asked))
+            counts[f"{'elsewhere' if word_keys & everywhere else 'absent'}_{kind}"] += 1
+            cosine = float((sentence.vectors[outside] @ vectors[word.i]).max()) if outside else 0.0
+        counts[f"far_{kind}"] += not word_keys & near
+        cosines.append(cosine)
         for name in (kind, ""):
-            least[name] = min(least.get(name, 1.0), cosines[-1])
-    counts += _structure(words, one, here, near, range(start, end))
+            least[name] = min(least.get(name, 1.0), cosine)
+    counts += _structure(words, sentence, here, near, range(start, end))
     denial = any(token.lower_ in _DENIAL for token in question.doc)
     counts["denial"] = denial
-    counts["denial_added"] = denial and not any(token.lower_ in _DENIAL for token in one.doc)
+    counts["denial_added"] = denial and not any(token.lower_ in _DENIAL for token in sentence.doc)
     best = max(_covered(words, other) for other in text)
     return (
         *(float(counts[name]) for name in MISMATCHES[: 2 * len(_KINDS) + len(_FAR)]),
         *(least[name] for name in (*_SOFT, "")), float(np.mean(cosines)) if cosines else 1.0,
         *(float(counts[name]) for name in ("denial_added", "denial", "opposite", "other_modifier", "other_party", "exchanged")),
-        best - _covered(words, one), float(np.log1p(len(words))),
+        best - _covered(words, sentence), float(np.log1p(len(words))),
     )  # fmt: skip
 
 
@@ -100,32 +106,26 @@ def _kind(word: Token) -> str:
     return {"VERB": "verb", "ADJ": "quality", "ADV": "quality"}.get(word.pos_, "noun")
 
 
-def _opposites(word: Token) -> frozenset[str]:
-    return opposites_of(word.lower_) | opposites_of(word.lemma_.lower())
-
-
-def _largest(vector: Vectors, one: Sentence, start: int, end: int) -> float:
-    """The largest cosine to a token of the sentence outside the answer."""
-    outside = [token.i for token in one.doc if not (start <= token.i < end or token.is_punct)]
-    return float((one.vectors[outside] @ vector).max()) if outside else 0.0
-
-
-def _covered(words: Sequence[Token], one: Sentence) -> float:
-    return sum(bool(one.said.intersection(keys(word))) for word in words) / max(1, len(words))
+def _covered(words: Sequence[Token], sentence: Sentence) -> float:
+    """The share of the words that the sentence has, too."""
+    return sum(bool(sentence.said.intersection(keys(word))) for word in words) / max(1, len(words))
 
 
 def _structure(
-    words: Sequence[Token], one: Sentence, here: frozenset[str], near: frozenset[str], answer: range
+    words: Sequence[Token], sentence: Sentence, here: frozenset[str], near: frozenset[str], answer: range
 ) -> Counter[str]:
-    """Words in another relation than in the sentence: another modifier or party of a word that both have, roles exchanged."""
+    """Counts words of the question that stand in another relation in the sentence.
+
+    Either a word that both have has another modifier or another subject or object, or subject and object are exchanged.
+    """
     found = Counter[str]()
     for word in words:
-        said = frozenset(keys(word))
-        if not said & near:
+        word_keys = frozenset(keys(word))
+        if not word_keys & near:
             head = word.head.head if word.dep_ == "pobj" else word.head
             found["other_party"] += word.dep_ in _PARTIES and bool(here.intersection(keys(head)))
-            found["other_modifier"] += word.dep_ in _MODIFIERS and _modified(word.head, one, answer)
-        same = next((token for token in one.doc if said & one.words[token.i]), None)
+            found["other_modifier"] += word.dep_ in _MODIFIERS and _modified(word.head, sentence, answer)
+        same = next((token for token in sentence.doc if word_keys & sentence.words[token.i]), None)
         roles = {
             token.dep_ == "nsubj" for token in (word, same) if token is not None and token.dep_ in _PARTIES
         }
@@ -133,10 +133,13 @@ def _structure(
     return found
 
 
-def _modified(head: Token, one: Sentence, answer: range) -> bool:
-    """Whether the sentence has this word, too, with a modifier of its own."""
-    said = frozenset(keys(head))
-    same = next((token for token in one.doc if token.i not in answer and said & one.words[token.i]), None)
+def _modified(head: Token, sentence: Sentence, answer: range) -> bool:
+    """Whether the sentence has the word `head` outside the answer, with any modifier."""
+    head_keys = frozenset(keys(head))
+    same = next(
+        (token for token in sentence.doc if token.i not in answer and head_keys & sentence.words[token.i]),
+        None,
+    )
     return same is not None and any(child.dep_ in _MODIFIERS for child in same.children)
 
 
@@ -161,10 +164,10 @@ class Weights(Record):
     """A linear model over `features`.
 
     Attributes:
-        mean, scale: of each of NUMBERS, for standardisation.
-        numbers: weights of NUMBERS; "" holds those of all questions, other keys add weights for a class of answer.
+        mean, scale: mean and standard deviation of each of NUMBERS.
+        numbers: weights of NUMBERS. Those under "" count for all questions, those under a class of answer are added to them.
         categories: weights by template and values, see `category_keys`.
-        odds, bias: a logistic model over SIGNS for whether the chosen span is right.
+        odds, bias: a logistic model over SIGNS. It says whether the chosen span is right.
     """
 
     mean: tuple[Weight, ...]
@@ -209,7 +212,7 @@ def scaled(numbers: Numbers, mean: Sequence[float], scale: Sequence[float]) -> N
 
 
 def category_keys(values: Sequence[str]) -> Iterator[str]:
-    """The keys of one candidate: template number and values."""
+    """The keys of one candidate in `Weights.categories`, one for each template: its number and the values."""
     for number, places in enumerate(_PLACES):
         yield f"{number} {' '.join([values[place] for place in places])}"
 
@@ -243,9 +246,12 @@ class Short:
 
 @dataclass(frozen=True)
 class Measured:
-    """Candidates of a question; `numbers[i]` is the caller's number of the table's sentence i.
+    """The candidates of a question.
 
-    `parsed` holds all parsed sentences by the caller's number, in order; `vectors` a row per token of the question.
+    Attributes:
+        sentences: those with candidates. `numbers[i]` is the place of `sentences[i]` in the list that the caller gave.
+        parsed: all parsed sentences by their place in the caller's list, in order.
+        vectors: one row per token of the question.
     """
 
     question: Question
@@ -256,8 +262,8 @@ class Measured:
     parsed: Mapping[int, Sentence]
 
     def text(self, row: int) -> str:
-        one = self.table.candidates[row]
-        return self.sentences[one.sentence].spans.text(one.row)
+        candidate = self.table.candidates[row]
+        return self.sentences[candidate.sentence].spans.text(candidate.row)
 
 
 def choose(question: str, sentences: Sequence[str], fitted: Weights | None = None) -> Short | None:
@@ -267,17 +273,17 @@ def choose(question: str, sentences: Sequence[str], fitted: Weights | None = Non
     if not found.table.candidates:
         return None
     row, agreed = agreeing(found, model.scores(found.table))
-    one = found.table.candidates[row]
-    spans = found.sentences[one.sentence].spans
-    span = spans.doc[int(spans.start[one.row]) : int(spans.end[one.row])]
+    candidate = found.table.candidates[row]
+    spans = found.sentences[candidate.sentence].spans
+    span = spans.doc[int(spans.start[candidate.row]) : int(spans.end[candidate.row])]
     return Short(
-        span.text, found.numbers[one.sentence], span.start_char, span.end_char, model.chance(signs(found, row, agreed)),
+        span.text, found.numbers[candidate.sentence], span.start_char, span.end_char, model.chance(signs(found, row, agreed)),
         found.question.wants,
     )  # fmt: skip
 
 
 def measured(question: str, sentences: Sequence[str]) -> Measured:
-    """The candidates of the most similar sentences."""
+    """The candidates in the sentences that are most similar to the question."""
     asked = read_question(question)
     vectors = word_vectors(asked.doc)
     if not sentences:
@@ -289,7 +295,7 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
     made = {number: ready(sentences[number]) for number in near}
     wanted = wanted_of(asked, vectors, list(made.values()))
-    met = {number: match(one, wanted) for number, one in made.items()}
+    met = {number: match(sentence, wanted) for number, sentence in made.items()}
     fit = {
         number: 0.4 * met[number].share + 0.3 * cosines[number] + 0.3 * met[number].late for number in near
     }
@@ -321,11 +327,11 @@ def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
 
 
 def signs(found: Measured, row: int, agreed: float) -> tuple[float, ...]:
-    """Inputs of the odds of a chosen row, in the order of `weights.SIGNS`."""
-    one = found.table.candidates[row]
-    spans = found.sentences[one.sentence].spans
-    start, end = int(spans.start[one.row]), int(spans.end[one.row])
-    place = list(found.parsed).index(found.numbers[one.sentence])
+    """The values of SIGNS for the candidate `row`."""
+    candidate = found.table.candidates[row]
+    spans = found.sentences[candidate.sentence].spans
+    start, end = int(spans.start[candidate.row]), int(spans.end[candidate.row])
+    place = list(found.parsed).index(found.numbers[candidate.sentence])
     amiss = mismatches(found.question, found.vectors, list(found.parsed.values()), place, start, end)
     return (agreed, *(float(found.table.numbers[row, column]) for column in _SIGN_COLUMNS), *amiss)
 

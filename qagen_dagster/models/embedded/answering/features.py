@@ -38,10 +38,10 @@ class Match:
     """How a sentence matches the question.
 
     Attributes:
-        exact: for each token the weight of the question's word that it repeats, else 0.
-        soft: cosine of each of the question's words to each token.
-        share: share of the question's weight that is repeated, 0 to 1.
-        late: the same with each word's best cosine instead of repetition.
+        exact: for each token the weight of the question's word that it repeats; 0 if it repeats none.
+        soft: the cosine of each of the question's words to each token.
+        share: the sum of the weights of the repeated words, as a share of the sum of all weights, 0 to 1.
+        late: the mean over the question's words of the best cosine to a token, weighted by the weights of the words.
     """
 
     exact: Numbers
@@ -53,7 +53,9 @@ class Match:
 def wanted_of(question: Question, vectors: Vectors, sentences: Sequence[Sentence]) -> Wanted:
     """The question's words; a word weighs more the fewer `sentences` contain it."""
     words = tuple(frozenset(keys(question.doc[index])) for index in question.content)
-    counts = Counter(index for one in sentences for index, word in enumerate(words) if word & one.said)
+    counts = Counter(
+        index for sentence in sentences for index, word in enumerate(words) if word & sentence.said
+    )
     weights = [math.log(1 + len(sentences) / (0.5 + counts[index])) for index in range(len(words))]
     return Wanted(words, vectors[list(question.content)], np.array(weights, dtype=np.float32))
 
@@ -70,7 +72,7 @@ def match(sentence: Sentence, wanted: Wanted) -> Match:
 
 
 def share_of(said: frozenset[str], wanted: Wanted) -> float:
-    """The share of the question's weight whose words are in `said`."""
+    """The sum of the weights of the question's words in `said`, as a share of the sum of all weights."""
     found = (float(wanted.weights[index]) for index, word in enumerate(wanted.words) if word & said)
     return sum(found) / wanted.total
 
@@ -133,10 +135,14 @@ class _Work:
     sentence: Sentence
     met: Match
     wanted: Wanted
-    outside: NDArray[np.bool_]  # (spans, tokens)
-    left: NDArray[np.bool_]
-    far: NDArray[np.int64]  # distance in tokens
-    best: Numbers  # of each token: cosine to its nearest word of the question
+    outside: NDArray[
+        np.bool_
+    ]  # whether a token is outside a span; like the next two it has the shape (spans, tokens)
+    left: NDArray[np.bool_]  # whether a token is before a span
+    far: NDArray[np.int64]  # distance of a token to a span, in tokens
+    best: (
+        Numbers  # for each token the cosine to the nearest word of the question; 0 for tokens without content
+    )
 
 
 def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Context) -> Table:
@@ -147,17 +153,15 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
     candidates: list[Candidate] = []
     numbers: list[Numbers] = []
     categories: list[tuple[str, ...]] = []
-    for number, (sentence, one) in enumerate(zip(context.sentences, met, strict=True)):
+    for number, (sentence, matched) in enumerate(zip(context.sentences, met, strict=True)):
         spans = sentence.spans
         if not len(spans):
             continue
-        work = _work(question, vectors, sentence, one, wanted)
+        work = _work(question, vectors, sentence, matched, wanted)
         same = np.repeat(about[number][None, :], len(spans), axis=0)
-        groups = [
-            _stack(work, columns)
-            for columns in (_matches(work), _nearness(work), _tree(work), _meaning(work))
-        ]
-        numbers.append(np.concatenate([same, spans.own, *groups], axis=1))
+        columns = [*_matches(work), *_nearness(work), *_tree(work), *_meaning(work)]
+        own = np.stack([column.astype(np.float32).reshape(len(spans)) for column in columns], axis=1)
+        numbers.append(np.concatenate([same, spans.own, own], axis=1))
         categories += [(*asked, *labels) for labels in spans.labels]
         candidates += [Candidate(number, row) for row in range(len(spans))]
     table = np.concatenate(numbers) if numbers else np.zeros((0, len(NUMBERS)), dtype=np.float32)
@@ -165,22 +169,22 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
 
 
 def _sentence_numbers(context: Context, met: Sequence[Match], wanted: Wanted) -> Numbers:
-    shares = np.array([one.share for one in met], dtype=np.float32)
+    shares = np.array([matched.share for matched in met], dtype=np.float32)
     cosines = np.array(context.cosines, dtype=np.float32)
-    lates = np.array([one.late for one in met], dtype=np.float32)
+    lates = np.array([matched.late for matched in met], dtype=np.float32)
     sums = 0.4 * shares + 0.3 * cosines + 0.3 * lates
     ranks = np.empty(len(sums), dtype=np.float32)
     ranks[np.argsort(-sums, kind="stable")] = np.arange(len(sums))
     lead = float(sums.max() - np.sort(sums)[-2]) if len(sums) > 1 else float(sums.max(initial=0.0))
     rows: list[list[float]] = []
-    for at, (one, sentence) in enumerate(zip(met, context.sentences, strict=True)):
+    for at, (matched, sentence) in enumerate(zip(met, context.sentences, strict=True)):
         earlier, later = context.before[at], context.after[at]
         before = match(earlier, wanted) if earlier else None
         after = match(later, wanted) if later else None
         said = sentence.said | (earlier.said if earlier else frozenset[str]())
         rows.append([
-            one.share, float(cosines[at]), one.late, one.share - float(shares.max()), float(cosines[at] - cosines.max()),
-            one.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
+            matched.share, float(cosines[at]), matched.late, matched.share - float(shares.max()), float(cosines[at] - cosines.max()),
+            matched.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
             share_of(said, wanted), before.late if before else 0.0, float(len(sentence.doc)), float(context.first[at]),
             float(sums[at]), float(sums[at] - sums.max()), lead,
         ])  # fmt: skip
@@ -195,11 +199,6 @@ def _work(question: Question, vectors: Vectors, sentence: Sentence, met: Match, 
     best = met.soft.max(axis=0) if len(met.soft) else np.zeros(len(sentence.doc), dtype=np.float32)
     best = np.where(sentence.content, best, 0.0).astype(np.float32)
     return _Work(question, vectors, sentence, met, wanted, left | right, left, far, best)
-
-
-def _stack(work: _Work, columns: Sequence[NDArray[np.generic]]) -> Numbers:
-    count = len(work.sentence.spans)
-    return np.stack([column.astype(np.float32).reshape(count) for column in columns], axis=1)
 
 
 def _sums(values: NDArray[np.generic]) -> Numbers:
@@ -232,7 +231,7 @@ def _matches(work: _Work) -> list[NDArray[np.generic]]:
 
 
 def _covered(work: _Work) -> Numbers:
-    """Weights of the question's words, each times its best cosine outside the span."""
+    """For each span the sum over the question's words of the weight times the best cosine to a token outside the span."""
     soft, weights = work.met.soft, work.wanted.weights
     pad = np.zeros((len(soft), 1), dtype=np.float32)
     before = np.concatenate([pad, np.maximum.accumulate(soft, axis=1)], axis=1)
@@ -307,7 +306,7 @@ def _meaning(work: _Work) -> list[NDArray[np.generic]]:
 
 
 def _apposed(sentence: Sentence, focus: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether a token and the noun asked about stand in apposition."""
+    """For each token, whether it stands in apposition to the noun asked about."""
     found = np.zeros(len(focus), dtype=np.bool_)
     for token in sentence.doc:
         if token.dep_ == "appos":

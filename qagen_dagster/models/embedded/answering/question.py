@@ -54,13 +54,13 @@ class Question:
     """An analysed question.
 
     Attributes:
-        kind: the question word, finer for "how".
-        wants: class of answer: `kind`, or for what and which the class of the noun asked about.
-        focus: lemma of the noun asked about, or empty.
-        role: the gap's grammatical relation to `governor`.
-        preposition: the one before the question word or at the question's end, or empty.
-        content: indices of tokens of `doc` that the evidence should contain, with the noun asked about.
-        gap: first and last token of the question phrase.
+        kind: the question word. For "how" it is one of "how many", "how long" and "how".
+        wants: the class of answer. It is `kind`, or for "what" and "which" the class of the noun asked about.
+        focus: the lemma of the noun asked about; empty if there is none.
+        role: the grammatical relation of the question phrase to `governor`.
+        preposition: the preposition before the question word or at the question's end; empty if there is none.
+        content: the indices of the tokens of `doc` that carry meaning, among them the noun asked about.
+        gap: the first and the last token of the question phrase.
     """
 
     doc: Doc
@@ -76,7 +76,7 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """Analyse `text`. Never fails: unknown parts are empty or "other"."""
+    """Analyse `text`. Parts that are not recognised are empty or "other"."""
     doc = parse([text.strip() or "?"])[0]
     word = next((token for token in doc if token.lower_ in _WH), None)
     root = next((token for token in doc if token.dep_ == "ROOT"), doc[0])
@@ -131,13 +131,13 @@ def terms(text: str) -> list[str]:
 
 
 def _kind(word: Token) -> tuple[str, Token | None]:
-    said = word.lower_
+    asks = word.lower_
     following = word.nbor() if word.i + 1 < len(word.doc) else None
-    if said in ("who", "whom", "whose"):
+    if asks in ("who", "whom", "whose"):
         return "who", None
-    if said in ("when", "where", "why"):
-        return said, None
-    if said == "how":
+    if asks in ("when", "where", "why"):
+        return asks, None
+    if asks == "how":
         return _how(following)
     if word.head.pos_ in ("NOUN", "PROPN") and word.dep_ in ("det", "nmod", "compound", "amod"):
         return "what", word.head

@@ -1,8 +1,9 @@
-"""The model "reader": as validator it answers from the document and compares, as answerer it answers from excerpts.
+"""The model "reader". As validator it answers from the document and compares answers; as answerer it answers from excerpts.
 
-Rows, labelled lines and definitions answer by their form, running text by its best span (`choose.py`). It shares no rule with
-the generator, so that it does not share its mistakes: it uses only words, numbers and embeddings. It reliably detects wrong
-answers from other parts of the document, and less reliably another name from the same sentence.
+It takes an answer from the form of a row, a labelled line or a definition, and from running text by the best span
+(`choose.py`). It uses only words, numbers and embeddings. It shares no rule with the generator, so that the two do not make
+the same mistakes. It reliably detects a wrong answer from another part of the document, and less reliably another name from
+the same sentence.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _cell(asked: Query, unit: Unit) -> str:
         for index, cell in enumerate(unit.cells)
         if cell and set(terms(cell)) and set(terms(cell)) <= asked.terms
     ]
-    named = bool(rows) or (len(unit.cells) > 0 and unit.table < 0)
+    named = bool(rows) or unit.table < 0
     scores = [
         (len(set(terms(head)) & asked.terms) / max(1, len(set(terms(head)))), index)
         for index, head in enumerate(unit.header)
@@ -91,12 +92,13 @@ def _defined(asked: Query, text: str) -> str:
     found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
     if found is None or not DEFINED.match(asked.text):
         return ""
-    said = set(terms(text[: found.start()]))
-    same = len(said & asked.terms) / max(1, len(said | asked.terms))
+    subject = set(terms(text[: found.start()]))
+    same = len(subject & asked.terms) / max(1, len(subject | asked.terms))
     return found.group(1).rstrip(".; ") if same >= 0.6 else ""
 
 
 def _expansion(asked: Query, text: str) -> str:
+    """The words before an abbreviation in brackets, as many as it has letters."""
     short = ABBREVIATION.search(asked.text)
     at = text.find(f"({short.group(1)})") if short else -1
     if short is None or at < 0:
@@ -143,8 +145,8 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
     if formed is not None and formed[1]:
         return _submit(formed[0], shown)
     spoken = _from_prose(asked, pieces, fitted)
-    likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
-    best = next((one for one in likely if one.answerable), likely[0] if likely else None)
+    likely = [answer for answer in (spoken, formed[0] if formed else None) if answer is not None]
+    best = next((answer for answer in likely if answer.answerable), likely[0] if likely else None)
     return _submit(best, shown)
 
 
@@ -160,7 +162,7 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
     """
     known: dict[int, Line] = {}
     parts: list[dict[int, Line]] = []
-    for _, lines in sorted(shown, key=lambda one: one[0]):
+    for _, lines in sorted(shown, key=lambda excerpt: excerpt[0]):
         parts.append({})
         for line in lines:
             there = known.setdefault(line.number, line)
@@ -173,7 +175,7 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
 
 
 def _from_structure(asked: Query, pieces: Sequence[Unit], title: str) -> tuple[_Found, bool] | None:
-    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
+    """The best piece that answers by its form, and whether it ranks above all running text and is not weak."""
     ahead = True
     for hit in rank(asked, make_index(pieces, title)):
         text = by_form(asked, hit.unit)
@@ -209,25 +211,22 @@ def _lines(unit: Unit) -> str:
 
 
 def _submit(found: _Found | None, shown: Sequence[tuple[int, list[Line]]]) -> Action:
-    if found is None:
-        nothing = "The excerpts hold no sentence, row or entry."
-        return _action(nothing, False, 0.0, [], "embedded:reader, nothing to search.")
-    quote = found.unit.quote
-    wanted = set(range(quote.start_line, quote.end_line + 1))
-    holding = [number for number, lines in shown if wanted <= {line.number for line in lines}]
-    exact = [number for number, lines in shown if quote.text in "\n".join(line.text for line in lines)]
-    chunks = ([number for number in holding if number in exact] or holding)[:1]
-    return _action(found.text, found.answerable, found.confidence, chunks, found.note)
-
-
-def _action(text: str, answerable: bool, confidence: float, chunks: list[int], note: str) -> Action:
-    arguments = {
-        "answer": text,
-        "answerable": answerable,
-        "confidence": round(confidence, 4),
-        "chunks": chunks,
-        "note": note,
+    """Submit the answer, and the excerpt that has its lines; of several the first one, if possible with the exact quote."""
+    arguments: dict[str, object] = {
+        "answer": "The excerpts hold no sentence, row or entry.",
+        "answerable": False,
+        "confidence": 0.0,
+        "chunks": [],
+        "note": "embedded:reader, nothing to search.",
     }
+    if found is not None:
+        quote = found.unit.quote
+        wanted = set(range(quote.start_line, quote.end_line + 1))
+        holding = [number for number, lines in shown if wanted <= {line.number for line in lines}]
+        exact = [number for number, lines in shown if quote.text in "\n".join(line.text for line in lines)]
+        chunks = ([number for number in holding if number in exact] or holding)[:1]
+        arguments |= {"answer": found.text, "answerable": found.answerable, "note": found.note}
+        arguments |= {"confidence": round(found.confidence, 4), "chunks": chunks}
     return Action("submit_document_answer", arguments)
 
 
@@ -237,13 +236,13 @@ _COMPARED = {
     Match.APART: "they have nothing in common",
     Match.CONFLICT: "their numbers, names, denials or directions contradict each other",
 }
-LEAST_BEGINNING = 3  # terms; a shorter beginning may leave out what matters
-READ_WHOLE_LINES = 2_400
+LEAST_BEGINNING = 3  # terms; a proposed answer that is a shorter beginning of ours may leave out what matters
+READ_WHOLE_LINES = 2_400  # a longer document is searched, because reading it takes too many calls
 LINES_PER_READ = 400
-MAX_READS = 14
-ANSWERABLE = 0.55
-LIKELY = 0.25  # least chance of a span
-CLOSE = 0.04
+MAX_READS = 14  # reads and searches of one question, below the runner's limit on tool calls
+ANSWERABLE = 0.55  # minimum retrieval score of a place that answers
+LIKELY = 0.25  # minimum chance of a span
+CLOSE = 0.04  # maximum difference of the retrieval scores of two places that may both answer
 CACHED_DOCUMENTS = 64
 
 _BOILERPLATE = re.compile(
@@ -253,7 +252,10 @@ _BOILERPLATE = re.compile(
 
 
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
-    """Read on, answer blind, or compare, depending on the terminal tool offered. `fitted` replaces the shipped weights."""
+    """Reads on, answers blind, compares, or does another task: the tools that the request offers decide which.
+
+    `fitted` replaces the shipped weights.
+    """
     if "submit_comparison" in conversation.tools:
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:
@@ -274,7 +276,7 @@ def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[A
 
 
 def _more(question: str, conversation: Conversation) -> list[Action]:
-    """Read a short document completely; search a long one for the question's rarest words."""
+    """The reads or searches that are still needed: a short document is read whole, a long one is searched."""
     reads = conversation.named("read_lines")
     if not reads:
         return [Action("read_lines", {"start_line": 1, "end_line": LINES_PER_READ})]
@@ -296,9 +298,16 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
         best = f"the best scores {hits[0][0].score:.2f}" if hits else "there is none"
         return _blind(None, "", True, f"no place answers it surely enough: {best}, {ANSWERABLE} is needed")
     best, text = hits[0]
-    near = [(hit, rival) for hit, rival in hits[1:] if best.score - hit.score < CLOSE]
+    # Only a piece of the same form is a rival: a table row does not compete with a sentence.
+    rivals = [
+        rival
+        for hit, rival in hits[1:]
+        if best.score - hit.score < CLOSE
+        and bool(best.unit.label) == bool(hit.unit.label)
+        and bool(best.unit.cells) == bool(hit.unit.cells)
+    ]
     other = next(
-        (rival for hit, rival in near if _alike(best.unit, hit.unit) and not _agree(text, rival)), None
+        (rival for rival in rivals if not (_compared(text, rival)[0] or _compared(rival, text)[0])), None
     )
     note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f})"
     if other is not None:
@@ -340,23 +349,14 @@ def _searches(asked: Query) -> list[Action]:
     return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
 
 
-def _alike(left: Unit, right: Unit) -> bool:
-    """Whether two pieces have the same form; a table row does not compete with a sentence."""
-    return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
-
-
 @lru_cache(maxsize=CACHED_DOCUMENTS)
 def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str], ...]) -> Index:
     """The index of the lines read, which the next question about them needs again."""
     return make_index(units({line.number: line for line in lines}, dict(headings)), title)
 
 
-def _agree(left: str, right: str) -> bool:
-    return _compared(left, right)[0] or _compared(right, left)[0]
-
-
 def _compared(own: str, proposed: str) -> tuple[bool, str]:
-    """Whether two answers state the same, and why (not)."""
+    """Whether two answers state the same, and the reason."""
     found, beginning = match(own, proposed), terms(proposed)
     if (
         found is Match.CLOSE
@@ -392,9 +392,8 @@ def compare(prompt: str) -> Action:
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
     matches, why = _compared(own, proposed)
-    asked = set(terms(question))
-    said = set(terms(proposed))
-    trivial = bool(said) and said <= asked
+    answer_terms = set(terms(proposed))
+    trivial = bool(answer_terms) and answer_terms <= set(terms(question))
     relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
     explanation = (
         f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."

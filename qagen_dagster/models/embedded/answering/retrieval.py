@@ -94,9 +94,11 @@ def _labelled(block: Block, passage: Passage) -> tuple[str, str]:
 _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
 )
-LEXICAL_WEIGHT = 0.65
-TITLE_WEIGHT = 0.2
-CANDIDATES = 8
+LEXICAL_WEIGHT = 0.65  # how much the share of words counts in a score; the rest is the cosine
+TITLE_WEIGHT = (
+    0.2  # how much a word of the title counts: most pieces are about its subject, whether they name it or not
+)
+CANDIDATES = 8  # pieces with the largest share of words, whose cosines are computed
 CACHED_VECTORS = 20_000
 
 _lock = threading.Lock()
@@ -179,7 +181,7 @@ def rank(asked: Query, index: Index) -> list[Hit]:
 
 
 def _place_bonus(asked: Query, unit: Unit) -> float:
-    """A small bonus for pieces in the section or table that the question names."""
+    """A bonus for the piece with the label or abbreviation in the question, or in the section or table that it names."""
     if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return 0.2
     short = re.search(r"(\S+) stand for\?$", asked.text)
@@ -194,7 +196,7 @@ def _place_bonus(asked: Query, unit: Unit) -> float:
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """Embeddings, cached by text."""
+    """The embeddings of `texts`. They are cached by text, because questions about one document share its pieces."""
     with _lock:
         missing = [text for text in dict.fromkeys(texts) if text not in _vectors]
     fresh = shared().encode(missing) if missing else np.zeros((0, 0), dtype=np.float32)

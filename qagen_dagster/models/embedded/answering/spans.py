@@ -14,7 +14,7 @@ from qagen_dagster.models.embedded.answering.question import is_content, keys
 from qagen_dagster.models.embedded.text.grammar import parse
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors, shared
 
-MOST_TOKENS = 22
+MOST_TOKENS = 22  # tokens of the longest candidate
 _LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")
 _TRAILING = ("CCONJ", "ADP", "DET")
 _CUT_BEFORE = ("conj", "cc", "relcl", "acl", "appos", "punct", "prep", "advcl", "npadvmod", "agent")
@@ -64,7 +64,7 @@ def spans_of(doc: Doc) -> Spans:
     pairs = sorted(set(_pairs(doc)))
     entities = {(entity.start, entity.end): entity.label_ for entity in doc.ents}
     roots = [doc[start:end].root for start, end in pairs]
-    governors = [_governor(root) for root in roots]
+    governors = [root.head.head if root.dep_ == "pobj" else root.head for root in roots]
     labels = tuple(_labels(doc, *pair, root, entities) for pair, root in zip(pairs, roots, strict=True))
     own = [_own(doc, *pair, root, entities) for pair, root in zip(pairs, roots, strict=True)]
     return Spans(
@@ -131,10 +131,6 @@ def _trimmed(doc: Doc, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _governor(root: Token) -> Token:
-    return root.head.head if root.dep_ == "pobj" else root.head
-
-
 def _labels(
     doc: Doc, start: int, end: int, root: Token, entities: dict[tuple[int, int], str]
 ) -> tuple[str, ...]:
@@ -145,17 +141,14 @@ def _labels(
     elif root.dep_ in ("prep", "agent"):
         preposition = root.lemma_.lower()
     shaped = first.pos_ in ("ADP", "SCONJ", "PART")
+    # The number of words, rounded up to a few steps.
+    words = sum(not token.is_punct for token in doc[start:end])
+    length = str(next((most for most in (1, 2, 4, 7, 12) if words <= most), MOST_TOKENS))
     return (
         _entity(start, end, first, entities), root.pos_, root.tag_, root.dep_, first.pos_, first.tag_, last.pos_,
         _beside(doc[start - 1]) if start else "edge", _beside(doc[end]) if end < len(doc) else "edge",
-        root.head.pos_, preposition, first.lower_ if shaped else "", _length(doc, start, end),
+        root.head.pos_, preposition, first.lower_ if shaped else "", length,
     )  # fmt: skip
-
-
-def _length(doc: Doc, start: int, end: int) -> str:
-    """The length class of a span: the number of its words, rounded up to a few steps."""
-    words = sum(not token.is_punct for token in doc[start:end])
-    return str(next((most for most in (1, 2, 4, 7, 12) if words <= most), 22))
 
 
 def _beside(token: Token) -> str:
@@ -209,7 +202,11 @@ FAR = 20  # maximum distance in the tree; larger ones are cut to it
 
 @dataclass(frozen=True)
 class Sentence:
-    """`vectors`: one unit row per token (zero beyond the encoder's limit). `words`: keys of each content token."""
+    """A parsed sentence.
+
+    `vectors` has a row of unit length for each token; the rows of tokens beyond the encoder's limit are zero. `words` has the
+    keys of each token that carries meaning, and an empty set for the others.
+    """
 
     doc: Doc
     spans: Spans
@@ -218,7 +215,7 @@ class Sentence:
     said: frozenset[str]  # all keys
     content: NDArray[np.bool_]
     heads: NDArray[np.int64]
-    steps: NDArray[np.float32]  # between two tokens in the tree
+    steps: NDArray[np.float32]  # distances between any two tokens in the tree
     left: NDArray[np.int64]  # first token of each token's subtree
     right: NDArray[np.int64]  # end (exclusive) of each token's subtree
 

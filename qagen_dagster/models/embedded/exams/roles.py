@@ -205,8 +205,8 @@ def _solution(solved: Solved | None, right: list[str]) -> Action:
     if solved is not None:
         value = f"{solved.value:.10g}{solved.symbol}"
         why = f"embedded:exam-verifier, from the stem alone: {solved.how}. That gives {value}."
-    said = {"chosen_option": chosen, "right_options": right, "value": value, "reasoning": why}
-    return Action("submit_solution", said)
+    arguments = {"chosen_option": chosen, "right_options": right, "value": value, "reasoning": why}
+    return Action("submit_solution", arguments)
 
 
 def _verdict(solved: Solved | None, right: list[str]) -> Action:

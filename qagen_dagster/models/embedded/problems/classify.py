@@ -97,7 +97,7 @@ TECHNIQUES: Final = (
 def counted(pattern: str, text: str) -> int:
     """How many different words of the text match the pattern."""
     found = re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
-    return len({one.group().lower() for one in found})
+    return len({word.group().lower() for word in found})
 
 
 def found_in(table: tuple[tuple[str, str], ...], text: str) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _kind(latex: str, statement: str, solution: str) -> tuple[QuestionKind, floa
         return QuestionKind.MATCH, 0.85
     options = options_of(latex)
     if has_environment(latex, "tasks"):
-        rights = sum(one.right for one in options)
+        rights = sum(option.right for option in options)
         if rights > 1 or _SEVERAL.search(f"{statement} {solution}"):
             return QuestionKind.MCQ_MC, 0.95 if rights > 1 else 0.6
         return QuestionKind.MCQ_SC, 0.95 if rights == 1 else 0.6
@@ -182,7 +182,7 @@ def _kind(latex: str, statement: str, solution: str) -> tuple[QuestionKind, floa
 
 def _topic(text: str) -> tuple[str, str, float]:
     scores = [(counted(pattern, text), topic, subtopic) for topic, subtopic, pattern in TOPICS]
-    best = max(scores, key=lambda one: one[0])
+    best = max(scores, key=lambda score: score[0])
     if not best[0]:
         return "Physics", "not recognised", 0.3
     return best[1], best[2], min(0.9, 0.5 + 0.1 * best[0])
@@ -210,8 +210,8 @@ def _formulas(solution: str) -> tuple[str, ...]:
     """Formulas of the solution before numbers are inserted."""
     found: list[str] = []
     for formula in re.findall(r"\$([^$]+)\$", solution):
-        sides = [one.strip() for one in formula.split("=")]
-        symbolic = [one for one in sides if re.search(r"[A-Za-z]", one) and not _numeric(one)]
+        sides = [side.strip() for side in formula.split("=")]
+        symbolic = [side for side in sides if re.search(r"[A-Za-z]", side) and not _numeric(side)]
         if len(symbolic) >= 2:
             found.append(f"${' = '.join(symbolic)}$")
     return tuple(dict.fromkeys(found))[:6]

@@ -57,14 +57,14 @@ def convert(item: str, target: Format) -> tuple[str, str]:
             question, _tasks(options, {right}), f"{solution} The correct option is ({_LETTERS[right]})."
         ), answer
     options, rights = _statements(item, answer, number)
-    letters = " and ".join(f"({_LETTERS[one]})" for one in sorted(rights))
+    letters = " and ".join(f"({_LETTERS[right]})" for right in sorted(rights))
     asked = f"{question} Which of these statements about the result are right?"
     return _item(asked, _tasks(options, rights, 1), f"{solution} The correct options are {letters}."), letters
 
 
 def _answer(item: str) -> tuple[str, Numeral]:
     """The answer as LaTeX, and the numeral in it."""
-    rights = [one.text for one in options_of(item) if one.right]
+    rights = [option.text for option in options_of(item) if option.right]
     if len(rights) > 1:
         raise UnableError("several of its options are right, so that it has no one numerical answer")
     answer = (rights[0] if rights else final_answer(solution_of(item)) or "").strip().strip("$").strip()
@@ -118,12 +118,12 @@ def _wrong(item: str, number: Numeral) -> list[Fraction]:
     """Different wrong values: first slips in the last computed expression, then plain multiples of the answer."""
     found: list[Fraction] = []
     spans = environments(item, "solution")
-    chains = [one for one in chains_of(item, *spans[0]) if len(one.numeric) > 1] if spans else []
+    chains = [chain for chain in chains_of(item, *spans[0]) if len(chain.numeric) > 1] if spans else []
     slips = _slips(chains[-1].numeric[0].text) if chains else iter(())
-    for value in (*slips, *(number.value * one for one in _PLAIN)):
+    for value in (*slips, *(number.value * factor for factor in _PLAIN)):
         short = _short(value, number)
         far = short and Fraction(1, 1000) <= short / number.value <= 1000
-        if far and all(abs(short - one) > abs(one) / 50 for one in (number.value, *found)):
+        if far and all(abs(short - taken) > abs(taken) / 50 for taken in (number.value, *found)):
             found.append(short)
     if len(found) < 3:
         raise UnableError("too few different wrong values can be computed from its solution")
@@ -141,8 +141,8 @@ def _slips(expression: str) -> Iterator[Fraction]:
         re.sub(r"\+", "-", expression, count=1),
         re.sub(r"(?<=[\d})])\s*-(?=\s*[\d\\{(])", "+", expression, count=1),
     ]
-    for one in changed:
-        value = side_value(one) if one != expression else None
+    for slipped in changed:
+        value = side_value(slipped) if slipped != expression else None
         if value is not None and value.numbers[0] is not None and Fraction(value.numbers[0]) > 0:
             yield Fraction(value.numbers[0])
 
@@ -168,13 +168,13 @@ def _statements(item: str, answer: str, number: Numeral) -> tuple[list[str], set
     """Four statements, two of them right: the value and one bound."""
     low, *rest = sorted(_wrong(item, number))
     high = rest[-1]
-    said = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]
-    bounds = [(f"than ${_with(answer, number, one)}$.", number.value > one) for one in (low, high)]
-    said += [(f"It is greater {text}", more) for text, more in bounds]
+    statements = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]
+    bounds = [(f"than ${_with(answer, number, bound)}$.", number.value > bound) for bound in (low, high)]
+    statements += [(f"It is greater {text}", more) for text, more in bounds]
     if not any(more for _, more in bounds):
-        said[2] = (f"It is less {bounds[0][0]}", True)
-    Draw(f"statements/{item}").shuffle(said)
-    return [text for text, _ in said], {place for place, (_, right) in enumerate(said) if right}
+        statements[2] = (f"It is less {bounds[0][0]}", True)
+    Draw(f"statements/{item}").shuffle(statements)
+    return [text for text, _ in statements], {place for place, (_, right) in enumerate(statements) if right}
 
 
 def _with(answer: str, number: Numeral, value: Fraction) -> str:

@@ -60,14 +60,14 @@ class Numeral:
 
 
 def numerals_of(latex: str) -> tuple[Numeral, ...]:
-    """The numbers of `latex` in order. Raises UnableError if digits cannot be told apart."""
+    """The numbers of `latex` in order. Raises UnableError if it is not clear where a number begins or ends."""
     code = code_of(latex)
     if _GLUED.search(code) or re.search(r"\d\{?,\}?\d{3}(?!\d)", code):
         raise UnableError("numbers are written in a way that cannot be replaced safely")
     return tuple(
-        Numeral(one.start(), one.end(), one.group(), numeral_value(one.group()))
-        for one in _TOKEN.finditer(code)
-        if one.group("number")
+        Numeral(token.start(), token.end(), token.group(), numeral_value(token.group()))
+        for token in _TOKEN.finditer(code)
+        if token.group("number")
     )
 
 
@@ -78,14 +78,14 @@ def numeral_value(text: str) -> Fraction:
 
 
 def written_like(value: Fraction, model: str) -> str:
-    """`value` with the power of ten of `model`, exact. Raises UnableError if it does not terminate."""
+    """`value` as an exact decimal, with the power of ten of `model`. Raises UnableError if the decimal does not end."""
     ten = _TEN.search(model)
     mantissa = value / Fraction(10) ** int(ten.group(1)) if ten else value
     return decimal_text(mantissa) + (model[ten.start() :] if ten else "")
 
 
 def decimal_text(value: Fraction) -> str:
-    """A decimal without trailing zeros. Raises UnableError if it does not terminate."""
+    """The exact decimal, without zeros at its end. Raises UnableError if it does not end."""
     for digits in range(12):
         scaled = value * 10**digits
         if scaled.denominator == 1:
@@ -122,7 +122,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Chain:
-    """One chain: the sides with symbols, and the sides with only numbers."""
+    """Sides that are equal: those with symbols, and those with only numbers."""
 
     symbolic: tuple[Side, ...]
     numeric: tuple[Side, ...]
@@ -134,9 +134,9 @@ def chains_of(item: str, start: int, end: int) -> tuple[Chain, ...]:
     for formula in _FORMULA.finditer(code_of(item), start, end):
         name = formula.lastgroup or "dollar"
         for sides in _cut(item, *formula.span(name)):
-            numeric = tuple(one for one in sides if one.value is not None)
+            numeric = tuple(side for side in sides if side.value is not None)
             if numeric and len(sides) > 1:
-                found.append(Chain(tuple(one for one in sides if one.value is None), numeric))
+                found.append(Chain(tuple(side for side in sides if side.value is None), numeric))
     return tuple(found)
 
 
@@ -154,13 +154,13 @@ def side_value(text: str) -> Quantity | None:
     return None
 
 
-def agrees(computed: Quantity, said: Quantity) -> bool:
+def agrees(computed: Quantity, stated: Quantity) -> bool:
     """Whether the stated value equals the computed one, exactly or rounded to the digits shown."""
-    return equal(computed, said) or rounds_to(computed, said)
+    return equal(computed, stated) or rounds_to(computed, stated)
 
 
 def _cut(item: str, start: int, end: int) -> list[list[Side]]:
-    """The chains of one formula: split at `=` outside braces, ended by separators between formulas."""
+    """The chains of one formula. `=` outside braces separates two sides, and any other separator ends a chain."""
     chains: list[list[Side]] = [[]]
     depth, place = 0, start
     for mark in _CUT.finditer(item, start, end):

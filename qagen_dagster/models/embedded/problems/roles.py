@@ -27,7 +27,7 @@ def _role(answer: Callable[[str], Action]) -> Callable[[Conversation], list[Acti
     """One answer to one prompt: a submission, or a reason in one line. A rejected submission is not tried again."""
 
     def decide(conversation: Conversation) -> list[Action]:
-        refused = [one.text for one in conversation.exchanges if one.is_error]
+        refused = [exchange.text for exchange in conversation.exchanges if exchange.is_error]
         if refused:
             return [_unable(f"embedded has no other answer; refused was: {refused[-1]}")]
         try:

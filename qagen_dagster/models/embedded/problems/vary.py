@@ -1,7 +1,7 @@
 """Numerical variants: other numbers in the statement, with everything that depends on them recomputed.
 
-First the numerals of an item get their roles: given, result, or fixed. Every number of the solution must be explained;
-otherwise the item cannot be varied. A variant is submitted only after all equations of its own text have been checked.
+First each numeral of an item gets a role: given, result, or fixed. If a number of the solution has no role, the item cannot be
+varied. A variant is submitted only after all equations of its own text have been checked.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ _CONSTANT = re.compile(
     r"(?:(?<![A-Za-z])[gcGheR]|k_B|N_A|\\(?:epsilon|varepsilon|mu)_0|\\pi)\s*(?:=|\\approx)\s*$"
 )
 _ANGLE = re.compile(r"\s*(?:\^\s*\{?\s*\\circ|\\%|%|\\degree|°|degrees)")
-_CONVERSIONS = frozenset(Fraction(one) for one in (60, 100, 1000, 3600, 180, 360))
+_CONVERSIONS = frozenset(map(Fraction, (60, 100, 1000, 3600, 180, 360)))
 _OF_NATURE = frozenset(
-    Fraction(one) for one in ("9.8", "9.81", "8.314", "8.31", "6.67e-11", "3e8", "9e9", "1.6e-19", "6.63e-34")
+    map(Fraction, ("9.8", "9.81", "8.314", "8.31", "6.67e-11", "3e8", "9e9", "1.6e-19", "6.63e-34"))
 )
-_SMALL = frozenset(Fraction(one) for one in range(5))
+_SMALL = frozenset(map(Fraction, range(5)))
+_BEFORE = 30  # characters before a number in which the name of a constant is looked for
+_AFTER = 12  # characters after a number in which the sign of an angle or of a percentage is looked for
 
 
 @dataclass(frozen=True)
@@ -126,27 +128,27 @@ class _Reader:
         return any(start <= self.numerals[index].start < end for start, end in spans)
 
     def _read_givens(self) -> None:
-        for index, one in enumerate(self.numerals):
-            if one.start >= self.solution[0] or self._inside(index, self.tasks):
+        for index, numeral in enumerate(self.numerals):
+            if numeral.start >= self.solution[0] or self._inside(index, self.tasks):
                 continue
+            before, after = self.item[: numeral.start][-_BEFORE:], self.item[numeral.end :][:_AFTER]
             if self._inside(index, self.drawn):
-                if self.item[one.start - 1] in "{=$" or self.item[one.end : one.end + 1] in ("}", "$", "\\"):
-                    self.fixed.add(one.value)  # a label may show it
+                if before[-1:] in "{=$" or after[:1] in ("}", "$", "\\"):
+                    self.fixed.add(numeral.value)  # a label may show it
                 continue
-            self.given.setdefault(one.value, []).append(index)
-            before, after = self.item[max(0, one.start - 30) : one.start], self.item[one.end : one.end + 12]
+            self.given.setdefault(numeral.value, []).append(index)
             if (
                 _CONSTANT.search(before)
                 or _ANGLE.match(after)
                 or before.rstrip().endswith("-")
-                or not one.value
+                or not numeral.value
             ):
-                self.fixed.add(one.value)
-        said = self.item[self.solution[0] : self.solution[1]].lower()
-        self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", said))
+                self.fixed.add(numeral.value)
+        solution = self.item[self.solution[0] : self.solution[1]].lower()
+        self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", solution))
 
     def _steps(self, chains: tuple[Chain, ...]) -> Iterator[Step]:
-        """The computed equations in order; the solution's other numbers are explained on the way."""
+        """Yields the computed equations in order, and checks that every other number of the solution has a role."""
         place = self.solution[0]
         for chain in chains:
             head, last = chain.numeric[0], chain.numeric[-1]
@@ -172,7 +174,9 @@ class _Reader:
         return Step(chain, leaves, results[0])
 
     def _explain_head(self, leaves: tuple[int, ...], chain: Chain) -> None:
-        counts = Counter(self.numerals[one].value for side in chain.symbolic for one in self._within(side))
+        counts = Counter(
+            self.numerals[index].value for side in chain.symbolic for index in self._within(side)
+        )
         for index in leaves:
             value = self.numerals[index].value
             if value in self.given and value in self.computed:
@@ -195,34 +199,35 @@ class _Reader:
                 )
 
     def _explain_rest(self, start: int, end: int, chain: Chain | None) -> None:
-        """Explain numbers in words and in sides with symbols, up to the next numeric side."""
-        symbolic = [] if chain is None else [(one.start, one.end) for one in chain.symbolic]
-        for index, one in enumerate(self.numerals):
-            if not start <= one.start < end or self._inside(index, self.drawn):
+        """Check that the numbers between `start` and `end`, in the text and in sides with symbols, have a role."""
+        symbolic = [] if chain is None else [(side.start, side.end) for side in chain.symbolic]
+        for index, numeral in enumerate(self.numerals):
+            if not start <= numeral.start < end or self._inside(index, self.drawn):
                 continue
             formula = (
-                self._inside(index, symbolic) or self.item[self.solution[0] : one.start].count("$") % 2 == 1
+                self._inside(index, symbolic)
+                or self.item[self.solution[0] : numeral.start].count("$") % 2 == 1
             )
-            if one.value in self.computed:
-                if one.value in self.given or formula:
-                    raise UnableError(f"what {one.text} stands for in its solution cannot be told")
-                self.computed[one.value].append(index)
-            elif one.value in self.given:
-                self.given[one.value].append(index)
+            if numeral.value in self.computed:
+                if numeral.value in self.given or formula:
+                    raise UnableError(f"what {numeral.text} stands for in its solution cannot be told")
+                self.computed[numeral.value].append(index)
+            elif numeral.value in self.given:
+                self.given[numeral.value].append(index)
                 if formula:
-                    self.fixed.add(one.value)
-            elif one.value not in _SMALL and one.value not in _OF_NATURE:
-                raise UnableError(f"where {one.text} in its solution comes from cannot be told")
+                    self.fixed.add(numeral.value)
+            elif numeral.value not in _SMALL and numeral.value not in _OF_NATURE:
+                raise UnableError(f"where {numeral.text} in its solution comes from cannot be told")
 
     def _within(self, side: Side) -> tuple[int, ...]:
-        return tuple(i for i, one in enumerate(self.numerals) if side.start <= one.start < side.end)
+        return tuple(i for i, numeral in enumerate(self.numerals) if side.start <= numeral.start < side.end)
 
     def _options(self, answer: Fraction) -> tuple[tuple[int, ...], int | None]:
         options = options_of(self.item)
         if not options:
             return (), None
         found = tuple(i for i in range(len(self.numerals)) if self._inside(i, self.tasks))
-        rights = [number for number, one in enumerate(options) if one.right]
+        rights = [number for number, option in enumerate(options) if option.right]
         if len(found) != len(options) or len(rights) != 1:
             raise UnableError("its options are not one number each with one of them right")
         if self.numerals[found[rights[0]]].value != answer:
@@ -231,10 +236,10 @@ class _Reader:
 
 
 _PAIRS = ((1, 4), (4, 9), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (9, 10), (5, 3), (7, 4), (9, 5))
-_FACTORS = tuple(Fraction(*pair) for one in _PAIRS for pair in (one, one[::-1]))
+_FACTORS = tuple(Fraction(*pair) for ratio in _PAIRS for pair in (ratio, ratio[::-1]))
 _MOST_TRIES = 150
 _MOST_FREE = 3  # values changed at once
-_DIGITS = 4  # of a result, unless the source has more
+_DIGITS = 4  # most digits of a result, unless the result of the source has more
 _FAR = 30  # maximum ratio between the new and the source's result
 
 
@@ -253,13 +258,13 @@ def vary(item: str, number: int, earlier: str) -> tuple[str, str]:
 
 
 def _choices(layout: Layout, draw: Draw) -> Iterator[dict[Fraction, str]]:
-    """Texts for the changed values in random order; combinations with more changes come first."""
+    """Choices of new texts by value. Choices that change more values come first; among equals the order is random."""
     free = list(layout.free)
     draw.shuffle(free)
     lists = [_candidates(layout, value, draw) for value in free[:_MOST_FREE]]
-    combined = list(product(*([*one, None] for one in lists)))
+    combined = list(product(*([*texts, None] for texts in lists)))
     draw.shuffle(combined)
-    combined.sort(key=lambda one: sum(text is None for text in one))
+    combined.sort(key=lambda texts: sum(text is None for text in texts))
     for texts in combined:
         chosen = {value: text for value, text in zip(free, texts, strict=False) if text is not None}
         if chosen and _stay_distinct(layout, chosen):
@@ -285,7 +290,7 @@ def _candidates(layout: Layout, value: Fraction, draw: Draw) -> list[str]:
 def _stay_distinct(layout: Layout, chosen: Mapping[Fraction, str]) -> bool:
     """Whether different values stay different and keep their order."""
     before = sorted(layout.given)
-    after = [numeral_value(chosen[one]) if one in chosen else one for one in before]
+    after = [numeral_value(chosen[value]) if value in chosen else value for value in before]
     return len(set(after)) == len(after) and _ordered(layout, before, after)
 
 
@@ -315,17 +320,19 @@ def _computed(layout: Layout, chosen: Mapping[Fraction, str]) -> dict[int, str] 
 
 
 def _side_text(layout: Layout, side: Side, texts: Mapping[int, str]) -> str:
-    inside = [i for i, one in enumerate(layout.numerals) if side.start <= one.start < side.end]
     pieces, place = "", side.start
-    for index in inside:
-        one = layout.numerals[index]
-        pieces += layout.item[place : one.start] + texts.get(index, one.text)
-        place = one.end
+    for index, numeral in enumerate(layout.numerals):
+        if side.start <= numeral.start < side.end:
+            pieces += layout.item[place : numeral.start] + texts.get(index, numeral.text)
+            place = numeral.end
     return pieces + layout.item[place : side.end]
 
 
 def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
-    """The result in the source's format, with no more digits, and exact if the source's is; None if impossible."""
+    """The result in the format of the source's result, with no more digits; None if that is impossible.
+
+    It must be exact if the source's result is exact.
+    """
     source = step.head.value
     if source is None or value.numbers[0] is None or source.numbers[0] is None:
         return None
@@ -344,7 +351,10 @@ def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
 
 
 def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, str]) -> bool:
-    """Set every option: the key is the result, the others follow from their mistake or their ratio to the key."""
+    """Sets the text of every option in `texts`. Returns False if two options are equal or one is zero.
+
+    The key becomes the new result. A wrong option repeats its mistake with the new numbers, or keeps its ratio to the key.
+    """
     if layout.right is None:
         return True
     key = layout.numerals[layout.options[layout.right]]
@@ -362,8 +372,10 @@ def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int
 
 
 def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
-    """The value for the new givens of the two-givens combination that produced `wrong`."""
-    now = {one: numeral_value(chosen[one]) if one in chosen else one for one in layout.given if one}
+    """The wrong value for the new givens, if `wrong` is a simple combination of two givens; None if it is not."""
+    now = {
+        given: numeral_value(chosen[given]) if given in chosen else given for given in layout.given if given
+    }
     for first, second in product(now, now):
         if first == second:
             continue
@@ -396,9 +408,9 @@ def _written(layout: Layout, texts: Mapping[int, str]) -> str:
     ]
     numerals = [(layout.numerals[index], text) for index, text in texts.items()]
     edits += [
-        (one.start, one.end, text)
-        for one, text in numerals
-        if not any(start <= one.start < end for start, end, _ in edits)
+        (numeral.start, numeral.end, text)
+        for numeral, text in numerals
+        if not any(start <= numeral.start < end for start, end, _ in edits)
     ]
     made = layout.item
     for start, end, text in sorted(edits, reverse=True):

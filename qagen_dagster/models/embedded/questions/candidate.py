@@ -1,6 +1,7 @@
-"""A candidate: a question with its answer, evidence and origin; and the names by which it refers to the document, its parts, columns and rows.
+"""A candidate (a question with its answer, evidence and origin), and the names by which it refers to the document, its parts,
+columns and rows.
 
-Only a label that is certainly the name of a property ("mean salinity (g/kg)") can be asked for.
+A label is asked for only if it is certainly the name of a property, such as "mean salinity (g/kg)".
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _DATED = re.compile(
     r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
 )
 _DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
-LONG = 1_500  # lines; a document of more has many subjects
-LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
+LONG = 1_500  # lines; a longer document has many subjects
+LONGEST_TITLE = 120  # characters; a longer title is cut to the part before its subtitle, or to this length
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Context:
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     headings: tuple[tuple[int, str], ...] = ()  # lines and titles
-    long: bool = False  # a question must then hold a name or a number of its own
+    long: bool = False  # then a question must contain a name or a number
 
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that differs from the title."""
@@ -93,7 +94,7 @@ def _file_title(file: str) -> str:
 
 
 def _head_title(title: str, head: Sequence[Line]) -> str:
-    """A title in capitals with the further lines in capitals below it: a letterhead is only half of a title."""
+    """The title, and if it is in capitals, the lines in capitals below it, because the first line may be a letterhead."""
     if not title.isupper():
         return title
     lines = [line.text.strip() for line in head if line.text.strip()][:4]
@@ -105,7 +106,7 @@ def _head_title(title: str, head: Sequence[Line]) -> str:
 
 
 def read_context(about: Card, head: Sequence[Line]) -> Context:
-    """The names of a document by its card and its first lines; the name of its file where it has no title."""
+    """The names of a document, from its card and its first lines. Without a title, the name of its file serves as one."""
     title = cased(_head_title(about.title, head)) or _file_title(about.file)
     title = re.sub(r"\s+", " ", title).strip(" .#")
     if len(title) > LONGEST_TITLE:
@@ -166,7 +167,7 @@ def type_of(value: str) -> str:
 
 
 def in_sentence(name: str, context: Context) -> str:
-    """A label inside a sentence: without its capital, unless it is a name or an abbreviation."""
+    """A label as it stands inside a sentence: its first letter is small, unless it begins with a name or an abbreviation."""
     first, _, rest = name.partition(" ")
     known = first.lower() in context.plain or first.lower() not in context.names
     lower = first[1:].islower() and (known or first.lower() in HEAD_NOUNS)
@@ -190,7 +191,7 @@ def property_name(label: str, context: Context) -> str:
 
 
 def row_words(first: str, label: str, context: Context) -> str:
-    """The row by its first cell, with the column's name if that helps."""
+    """The words that name a row: the label in its first cell, after the heading `first` of that column if that reads well."""
     kind = first.lower().rstrip("s")
     if _CODE.match(label) or re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):
         return f"the {kind} `{label}`" if kind in _CODE_KIND else f"`{label}`"

@@ -1,7 +1,7 @@
-"""The candidates of a run of lines: the questions of every family, without those that a careful person would not ask, in a varied order.
+"""The candidates of consecutive lines: the questions of every family in a varied order, without those that fail a check.
 
-It is pure: equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt
-reads the document again. Each check is one reason, based on the words of the question and its answer.
+Equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt reads the document
+again. Each check stands for one reason not to ask a question, and looks at the words of the question and its answer.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def _content_words(text: str) -> list[str]:
 
 
 def _pointing(candidate: Candidate, context: Context) -> bool:
+    """Whether the question has a word whose meaning depends on the text around the sentence."""
     return candidate.family not in _STRUCTURED and bool(_POINTING.search(candidate.asked))
 
 
@@ -70,7 +71,7 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 
 
 def _bad_form(candidate: Candidate, context: Context) -> bool:
-    """Whether the question or the answer is long or not whole."""
+    """Whether the question or the answer is too long, or broken off."""
     asked, answer = candidate.asked, candidate.answer
     if len(asked.split()) > MAX_QUESTION_WORDS or len(answer.split()) > MAX_ANSWER_WORDS:
         return True
@@ -81,7 +82,10 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a short or a "why" question, or one about a long document, has no name and no number of its own."""
+    """Whether the question could be asked of any document.
+
+    That is the case if it is short, asks "why" or is about a long document, and contains no name and no number.
+    """
     short = len(set(_content_words(candidate.asked))) < 4 and candidate.family in ("when", "how_many")
     deep = context.long and candidate.family not in {*_STRUCTURED, "definition"}
     deep |= candidate.family == "why"
@@ -105,19 +109,16 @@ def refusal(candidate: Candidate, context: Context) -> str | None:
 
 
 def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Drop questions to which the document gives two answers, and duplicates."""
+    """The candidates without duplicates, and without questions to which the document gives several answers."""
     by_question: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        by_question.setdefault(_key(candidate.question), []).append(candidate)
+        words = " ".join(re.findall(r"\w+", candidate.question.lower()))
+        by_question.setdefault(words, []).append(candidate)
     kept: list[Candidate] = []
     for group in by_question.values():
         if len({candidate.answer.lower().strip(" .") for candidate in group}) == 1:
             kept.append(max(group, key=lambda candidate: candidate.quality))
     return kept
-
-
-def _key(question: str) -> str:
-    return " ".join(re.findall(r"\w+", question.lower()))
 
 
 CACHED_WINDOWS = 256
@@ -137,10 +138,10 @@ _BACK_MATTER = frozenset(
 
 @lru_cache(maxsize=CACHED_WINDOWS)
 def candidates(lines: tuple[Line, ...], context: Context) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines, best and most varied first."""
+    """Candidates of consecutive lines, the best ones first and of all families in turn."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(context, plain=plain_words(lines), names=name_words(lines))
-    found = (framed(candidate, context) for candidate in proposals(blocks, context))
+    found = (replace(draft, frame=draft.frame or context.frame()) for draft in proposals(blocks, context))
     good = [candidate for candidate in found if refusal(candidate, context) is None]
     return tuple(interleave(one_per_sentence(without_rivals(good))))
 
@@ -181,13 +182,10 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
 
-def framed(candidate: Candidate, context: Context) -> Candidate:
-    """The candidate with the document named."""
-    return candidate if candidate.frame else replace(candidate, frame=context.frame())
-
-
 def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
-    """The best question of each sentence, because two would reveal each other's answers."""
+    """The best question of each sentence, because two questions would reveal each other's answers. Questions about cells, labels
+    and abbreviations all stay.
+    """
     best: dict[tuple[int, str], Candidate] = {}
     for candidate in found:
         key = (candidate.line, candidate.quotes[0].text)
@@ -197,7 +195,7 @@ def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """Round robin over the families, best first within each, so that the first few are varied."""
+    """The candidates of all families in turn, the best of each family first, so that the first few are varied."""
     families: dict[str, list[Candidate]] = {}
     for candidate in sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item))):
         families.setdefault(candidate.family, []).append(candidate)

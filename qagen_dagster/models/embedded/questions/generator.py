@@ -1,7 +1,7 @@
-"""The generator "rules": it reads with the tools, submits its best new candidate that fits the scenario, and reports exhaustion.
+"""The generator "rules". It reads with the tools and submits the best new candidate for the scenario. If there is none, it
+reports that the document is exhausted.
 
-The embedded models cannot see pictures. In visual mode they ask about cells and captions and name the visual, then report
-that the document is exhausted.
+The embedded models cannot see pictures. In visual mode they ask about table cells and captions, and name the visual.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from qagen_dagster.models.embedded.questions.extract import (
     without_rivals,
 )
 from qagen_dagster.models.embedded.questions.structure import cell_questions
-from qagen_dagster.models.embedded.text.blocks import Block, Kind, Table, segment, tables
+from qagen_dagster.models.embedded.text.blocks import Kind, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english
 
 _DESCRIPTION = re.compile(
@@ -48,8 +48,10 @@ _FAMILIES = tuple((re.compile(pattern, re.IGNORECASE), word_set(families)) for p
 def wanted_families(system_prompt: str) -> frozenset[str]:
     """Families that fit the purpose stated in the prompt; empty if it states none."""
     found = _DESCRIPTION.search(system_prompt)
-    said = found.group(1) if found else ""
-    return frozenset(family for pattern, families in _FAMILIES if pattern.search(said) for family in families)
+    purpose = found.group(1) if found else ""
+    return frozenset(
+        family for pattern, families in _FAMILIES if pattern.search(purpose) for family in families
+    )
 
 
 def by_purpose(found: Iterable[Candidate], wanted: frozenset[str]) -> list[Candidate]:
@@ -93,7 +95,7 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
     """Candidates for all visuals whose lines are known."""
     found: list[Candidate] = []
     named: list[Table] = []
-    labels: dict[int, str] = {}  # of the visual to which a line belongs
+    labels: dict[int, str] = {}  # by line: the label of the visual that contains it
     for visual in visuals:
         if visual.start_line is None or visual.end_line is None:
             continue
@@ -112,8 +114,13 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
 
 def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Iterator[Candidate]:
     frame = context.frame(table=f"the caption of {visual.label}")
-    blocks = [_without_label(block) for block in segment(lines)]
-    for candidate in prose([block for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM)]):
+    blocks = [block for block in segment(lines) if block.kind in (Kind.TEXT, Kind.ITEM)]
+    labels = [_LABEL.match(block.lines[0].text) for block in blocks]
+    without = [
+        replace(block, body_column=label.end()) if label else block
+        for block, label in zip(blocks, labels, strict=True)
+    ]
+    for candidate in prose(without):
         yield replace(candidate, frame=frame, visuals=(visual.label,))
 
 
@@ -121,13 +128,8 @@ _NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")
 _LABEL = re.compile(r"^\W{0,3}(?:Figure|Fig\.?|FIGURE|Scheme|Chart|Plate)\s+[\dIVX]+[.:]?\s+")
 
 
-def _without_label(block: Block) -> Block:
-    match = _LABEL.match(block.lines[0].text)
-    return replace(block, body_column=match.end()) if match else block
-
-
-WINDOW_LINES = 240
-HEAD_LINES = 40
+WINDOW_LINES = 240  # lines that are searched for candidates at a time
+HEAD_LINES = 40  # first lines of the document, which name it
 MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
 MAX_ACRONYMS = 4  # questions about abbreviations in one document
@@ -138,7 +140,7 @@ _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
 
 def propose(conversation: Conversation) -> list[Action]:
-    """Read on, submit a question found by patterns of structure and grammar, or report exhaustion. English only."""
+    """Reads on, submits a question, or reports that the document is exhausted or not in English."""
     mode = _MODE.search(conversation.prompt)
     if mode is not None and mode.group(1).lower() == "visual":
         return _visual(conversation)
@@ -158,7 +160,9 @@ def _textual(conversation: Conversation) -> list[Action]:
     context = _context(conversation, known)
     wanted: list[Action] = []
     full = len(reads) >= MAX_READS
-    for numbers in _windows(total, _resume_line(conversation.prompt)):
+    listed = list(_EVIDENCE.finditer(conversation.prompt))
+    resume = int(listed[-1].group(2) or listed[-1].group(1)) + 1 if listed else 1  # after the last evidence
+    for numbers in _windows(total, resume):
         gap = [number for number in numbers if number not in known]
         if gap:
             wanted.append(_read(gap[0], gap[-1]))
@@ -205,7 +209,7 @@ def _end(visual: Shown) -> int:
 
 
 def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
-    """Whether the structure may give questions and the lines are not read yet."""
+    """Whether a visual may give questions, but some of its lines are not read yet."""
     readable = visual.type == "table" or bool(visual.caption)
     return (
         readable
@@ -217,12 +221,6 @@ def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
 def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
     head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
     return read_context(card(conversation.prompt), head)
-
-
-def _resume_line(prompt: str) -> int:
-    """The line after the last evidence the prompt lists; 1 if it lists none."""
-    found = list(_EVIDENCE.finditer(prompt))
-    return int(found[-1].group(2) or found[-1].group(1)) + 1 if found else 1
 
 
 def _windows(total: int, resume: int) -> Iterator[range]:
@@ -237,23 +235,16 @@ def _windows(total: int, resume: int) -> Iterator[range]:
             yield range(start, min(start + WINDOW_LINES, end))
 
 
-def _first_fresh(
-    found: tuple[Candidate, ...] | list[Candidate], conversation: Conversation
-) -> Candidate | None:
-    said = conversation.prompt
-    ordered = by_purpose(found, wanted_families(conversation.system))
+def _first_fresh(found: Sequence[Candidate], conversation: Conversation) -> Candidate | None:
+    """The first candidate that was not asked or tried before; those that fit the scenario's purpose come first."""
+    prompt = conversation.prompt
     tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
-    enough = said.count(" stand for?") >= MAX_ACRONYMS
-    return next(
-        (
-            item
-            for item in ordered
-            if item.question not in said
-            and item.question not in tried
-            and not (enough and item.family == "acronym")
-        ),
-        None,
-    )
+    enough_acronyms = prompt.count(" stand for?") >= MAX_ACRONYMS
+    for item in by_purpose(found, wanted_families(conversation.system)):
+        known = item.question in prompt or item.question in tried
+        if not known and not (enough_acronyms and item.family == "acronym"):
+            return item
+    return None
 
 
 def _read(start: int, end: int) -> Action:

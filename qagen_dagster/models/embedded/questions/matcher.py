@@ -1,6 +1,7 @@
-"""The deduplicator "matcher": duplicates have a similar meaning, and no other thing in quotes, row, column or opposite.
+"""The deduplicator "matcher". Two questions are duplicates if their meanings are similar, and if they do not differ in a text in
+quotes, a row, a column or an opposite.
 
-It sees only pairs that differ in no number, name or negation: code keeps those apart before it asks a model.
+It gets only pairs with the same numbers, names and negations, because code keeps all other pairs apart before it asks a model.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Action, Conversation, split_frame
 from qagen_dagster.models.embedders import shared
 
-# Precision .97 on public question pairs (see docs); the checks below are stricter still.
+# Minimum cosines of two questions. The first one has a precision of .97 on public question pairs (see docs).
 THRESHOLD = 0.85
 WITH_EQUAL_ANSWER = 0.75
-SYNONYM = 0.75
+SYNONYM = 0.75  # minimum cosine of two terms that may stand for each other
 _OPPOSITES = word_set(
     "highest lowest largest smallest most least maximum minimum first last before after above below with without north south "
     "east west left right inner outer upper lower start end opening closing hot cold earliest latest longest shortest"
@@ -31,7 +32,10 @@ def judge_duplicate(conversation: Conversation) -> list[Action]:
     new = _NEW.search(conversation.prompt)
     answer = _ANSWER.search(conversation.prompt)
     _, _, listed = conversation.prompt.partition("Accepted questions:")
-    known = [(int(number), *_split_listed(text)) for number, text in _NUMBERED.findall(listed)]
+    known: list[tuple[int, str, str]] = []
+    for number, text in _NUMBERED.findall(listed):
+        question, _, known_answer = text.strip().partition(" [answer: ")
+        known.append((int(number), question, known_answer.removesuffix("]")))
     if new is None or not known:
         return [_verdict(None, "there is nothing to compare with")]
     return [compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
@@ -39,11 +43,14 @@ def judge_duplicate(conversation: Conversation) -> list[Action]:
 
 def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
     """The verdict on a question with its answer (or "") against the numbered known ones."""
-    equal = {number for number, _, answer in known if _equal_answers(new[1], answer)}
+    # A bare number is no reason to take two answers for the same fact: it answers too many questions.
+    comparable = any(char.isalpha() for char in new[1])
+    equal = {number for number, _, answer in known if comparable and match(new[1], answer) is Match.SAME}
+    # Questions of other kinds can be the same if their answers are: "Who coached X?", "Which coach had X?"
     alike = [
         (number, question)
         for number, question, _ in known
-        if _may_repeat(new[0], question, equal_answers=number in equal)
+        if _quoted(new[0]) == _quoted(question) and (number in equal or _wh(new[0]) == _wh(question))
     ]
     if not alike:
         return _verdict(None, "what they ask for differs from every accepted question")
@@ -61,7 +68,7 @@ def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
 
 
 def _one_term_differs(left: str, right: str) -> bool:
-    """Whether the questions share a template and differ in a column, a row or an opposite."""
+    """Whether the questions differ in one place only, and there in words of another meaning, such as the names of two columns."""
     ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
     changes = [
         change
@@ -80,27 +87,9 @@ def _one_term_differs(left: str, right: str) -> bool:
     )
 
 
-def _split_listed(text: str) -> tuple[str, str]:
-    """Question and answer of a listed line."""
-    question, _, answer = text.strip().partition(" [answer: ")
-    return question, answer.removesuffix("]")
-
-
 def bare(question: str) -> str:
     """The question without the phrase that names its document."""
     return split_frame(question)[1]
-
-
-def _equal_answers(answer: str, other: str) -> bool:
-    """Whether the answers state the same fact; a bare number answers too many questions to count."""
-    return any(char.isalpha() for char in answer) and match(answer, other) is Match.SAME
-
-
-def _may_repeat(question: str, other: str, *, equal_answers: bool) -> bool:
-    """False if the questions name different things in quotes, or ask for different kinds of answers."""
-    if _quoted(question) != _quoted(other):
-        return False
-    return equal_answers or _wh(question) == _wh(other)  # "Who coached X?", "Which coach had X?"
 
 
 def _quoted(question: str) -> set[str]:

@@ -1,7 +1,7 @@
 """Questions from the main clause of a sentence: who, when, how many, how long, why, what is it.
 
-The rules find gaps in a clause. The functions above them word the question: auxiliary inversion, do-support, order of
-adjuncts. Whether a question makes sense is decided in `extract.py`.
+Each rule finds a gap in a clause, which is the answer. The functions above the rules word the question: inversion of the
+auxiliary, "do", the order of adjuncts. `extract.py` decides whether a question makes sense.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
     """The question for the subject; empty if the verb would have to agree with a plural."""
     verbs = [*clause.auxiliaries, clause.root]
     first = verbs[0]
-    plural = first.tag_ == "VBP"
-    if (plural and first.lower_ not in _SINGULAR) or not _can_move(clause):
+    if (first.tag_ == "VBP" and first.lower_ not in _SINGULAR) or not _can_move(clause):
         return ""
     subject = set(clause.within(clause.subject))
     before = [index for index in clause.kept if index < min(subject)]
@@ -72,13 +71,11 @@ def ask_subject(clause: Clause, wh: str) -> str:
     if not after or clause.doc[after[0]].pos_ not in ("VERB", "AUX", "ADV", "PART"):
         return ""
     text = words(clause.doc, _trim(clause, after)).rstrip(".")
-    if first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD") and _is_plural(clause.subject):
+    noun = clause.subject
+    plural = noun.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in noun.children)
+    if plural and first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD"):
         text = text.replace(first.text, _SINGULAR[first.lower_], 1)
     return _close([wh, text, _front(clause, before)])
-
-
-def _is_plural(token: Token) -> bool:
-    return token.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in token.children)
 
 
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
@@ -172,7 +169,7 @@ def _close(pieces: list[str]) -> str:
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
-    """How many of a thing the subject has or does; a counted subject ("two studies found") is seldom all there are."""
+    """How many of a thing the subject has or does. A counted subject gives no question: "two studies found" seldom means all studies."""
     doc, root = clause.doc, clause.root
     for noun in root.children:
         if (
@@ -272,9 +269,9 @@ def definition(clause: Clause) -> Iterator[Found]:
         return
     answer = solid(doc, [index for index in clause.kept if root.i < index <= attribute.right_edge.i])
     rest = doc.text[doc.text.find(answer, doc[root.i].idx) + len(answer) :]
-    told = any(child.dep_ in ("relcl", "prep", "acl") for child in attribute.children)
+    described = any(child.dep_ in ("relcl", "prep", "acl") for child in attribute.children)
     kind = attribute.tag_ == "NNS" or any(child.dep_ in ("det", "poss") for child in attribute.children)
-    if told and kind and len(answer.split()) >= 4 and _REST.fullmatch(rest):
+    if described and kind and len(answer.split()) >= 4 and _REST.fullmatch(rest):
         gap = set(range(root.i + 1, len(doc)))
         yield ask(clause, "Who" if is_named(noun) else "What", gap), answer, "definition", "definition", 0.9
 

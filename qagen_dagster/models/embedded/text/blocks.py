@@ -1,6 +1,7 @@
-"""Lines grouped into blocks (headings, paragraphs, list items, tables, code), each with its section path; and the tables with their captions.
+"""Groups lines into blocks (headings, paragraphs, list items, tables, code), each with its section path, and reads tables with
+their captions.
 
-It handles Markdown, and plain text as extracted from PDFs and court opinions.
+The lines are Markdown, or plain text as extracted from PDFs and court opinions.
 """
 
 from __future__ import annotations
@@ -31,16 +32,18 @@ class Block:
     kind: Kind
     lines: tuple[Line, ...]
     section: tuple[str, ...] = ()
-    marker: str = ""  # of a list item: "-", "1.", "Step 1."
+    marker: str = ""  # what a list item begins with: "-", "1.", "Step 1."
     body_column: int = 0
-    known: frozenset[str] = field(default=frozenset(), compare=False, repr=False)  # words around
+    known: frozenset[str] = field(
+        default=frozenset(), compare=False, repr=False
+    )  # words of the lines around it
 
     @cached_property
     def passage(self) -> Passage:
         return join_lines(self.lines, first_column=self.body_column, known=self.known)
 
 
-_UNKNOWN = "\ufffd"  # stands for letters that could not be read; no fact is taken from such a block
+_UNKNOWN = "\ufffd"  # stands for letters that could not be read; a block with one counts as code, so nothing is asked about it
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
@@ -51,13 +54,6 @@ _REFERENCES = re.compile(
     r"^(?:\d{1,2}\.? )?(?:references|bibliography|works cited|literature cited)$", re.IGNORECASE
 )
 _KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
-
-
-def _heading_of(text: str) -> tuple[int, str] | None:
-    """Level and title of a marked heading, and of the heading of references, which few parsers miss."""
-    if marked := _HEADING.match(text):
-        return len(marked.group(1)), plain(marked.group(2))[0].strip()
-    return (2, text.strip()) if _REFERENCES.match(text.strip()) else None
 
 
 def is_double_spaced(lines: Sequence[Line]) -> bool:
@@ -135,11 +131,11 @@ class _Segmenter:
             self._flush()
 
     def _content(self, line: Line) -> None:
-        text = line.text
-        found, title = _heading_of(text), self.headings.get(line.number)
-        if found or title:
-            level, marked = found or (2, "")
-            self._heading(line, level, title or marked)
+        text, title = line.text, self.headings.get(line.number)
+        if marked := _HEADING.match(text):
+            self._heading(line, len(marked.group(1)), title or plain(marked.group(2))[0].strip())
+        elif title or _REFERENCES.match(text.strip()):
+            self._heading(line, 2, title or text.strip())
         elif (text.lstrip().startswith("|") and text.count("|") >= 2) or " | " in text:
             self._add(Kind.TABLE, line)
         elif _RULE.match(text) or _ADMONITION.match(text) or _PAGE_NUMBER.match(text):
@@ -236,7 +232,7 @@ def _cells(text: str) -> tuple[str, ...]:
 
 
 def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | None:
-    """The table of a block, or None if it has no header or ragged rows."""
+    """The table of a block; None if it has no header, or rows of different lengths."""
     lines = [line for line in block.lines if line.text.strip()]
     marks = [index for index, line in enumerate(lines) if _SEPARATOR.match(line.text)]
     if len(marks) > 1 or (marks and marks[0] != 1):
@@ -244,19 +240,13 @@ def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | Non
     parsed = [Row(line, _cells(line.text)) for index, line in enumerate(lines) if index not in marks]
     if len(parsed) < 2 or len({len(row.cells) for row in parsed}) != 1:
         return None
-    header, rows = parsed[0], parsed[1:]
-    if len(set(header.cells)) < len(header.cells):
-        return None
-    if len(header.cells) < 2 or not all(header.cells[1:]) or (not marks and not _looks_headed(parsed)):
+    header, *rows = parsed
+    heads = header.cells
+    # Without a separator, the first of at least three rows is a header if it has only words.
+    headed = bool(marks) or (len(parsed) >= 3 and all(map(_HEAD.match, heads)))
+    if len(heads) < 2 or len(set(heads)) < len(heads) or not all(heads[1:]) or not headed:
         return None
     return Table(header, tuple(rows), block.section, *caption)
-
-
-def _looks_headed(parsed: Sequence[Row]) -> bool:
-    """Whether the first row is a header although no separator follows: it has only words and differs from the rest."""
-    header = parsed[0].cells
-    words = all(_HEAD.match(cell) for cell in header)
-    return words and len(parsed) >= 3 and len(set(header)) == len(header)
 
 
 def tables(blocks: Sequence[Block]) -> list[Table]:

@@ -1,7 +1,7 @@
 """The grammar of English sentences: the parser, the main clause of a parsed sentence, and the kinds of its noun phrases.
 
-Only grammar decides which tokens make up the clause, and which can be omitted without changing its meaning. The entity
-recogniser of a small model makes mistakes on identifiers, so words must confirm its labels.
+Which tokens make up the clause, and which can be omitted without changing its meaning, depends only on grammar. The entity
+recogniser of the small model makes mistakes on identifiers, so its labels count only if words confirm them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from qagen_dagster.english.dates import MONTHS
 from qagen_dagster.english.words import word_set
 
 CACHED_SENTENCES = 8_000
-LEAST_LETTERS = 40  # of a text whose language can be told
-FOREIGN = 0.4  # by how much another language is likelier, per character; English gives at most 0.05, other languages at least 0.8
+LEAST_LETTERS = 40  # the language of a text with fewer letters cannot be told, so it counts as English
+# By how much more likely another language must be, per character. English texts have at most 0.05, others at least 0.8.
+FOREIGN = 0.4
 
 _lock = threading.Lock()
 _parsed: OrderedDict[str, Doc] = OrderedDict()
@@ -107,7 +108,7 @@ def solid(doc: Doc, indices: list[int]) -> str:
 
 
 def words(doc: Doc, indices: Iterable[int]) -> str:
-    """The text of any tokens in the given order, with normalised spaces where they did not touch."""
+    """The text of any tokens in the given order, with single spaces between tokens that were apart."""
     order = list(indices)
     pieces: list[str] = []
     for index, following in zip(order, [*order[1:], -1], strict=False):
@@ -175,26 +176,28 @@ def _finite(root: Token) -> bool:
 
 
 def _dropped(doc: Doc, root: Token) -> set[int]:
-    dropped = _brackets(doc)
+    """The tokens that can be omitted: brackets, additions after a comma, comments, and words such as "however"."""
+    dropped: set[int] = set()
+    depth = 0
     for token in doc:
+        depth += token.text.count("(")
+        if depth > 0:
+            dropped.add(token.i)
+        depth -= token.text.count(")") if depth > 0 else 0
         if (
             (token.dep_ in _LOOSE and _after_comma(token))
-            or (token.dep_ == "advcl" and token.head.i == root.i and _is_side(token, root))
+            or (token.dep_ == "advcl" and token.head.i == root.i and _is_comment(token, root))
             or (token.dep_ == "advmod" and token.lower_ in _DISCOURSE and token.head.i == root.i)
         ):
             dropped |= _with_commas(token)
     return dropped
 
 
-def _brackets(doc: Doc) -> set[int]:
-    found: set[int] = set()
-    depth = 0
-    for token in doc:
-        depth += token.text.count("(")
-        if depth > 0:
-            found.add(token.i)
-        depth -= token.text.count(")") if depth > 0 else 0
-    return found
+def _is_comment(clause: Token, root: Token) -> bool:
+    """Whether an adverbial clause is only a comment, which can be omitted."""
+    return (clause.i > root.i and _after_comma(clause)) or any(
+        child.dep_ == "mark" and child.lower_ in _SIDE_MARKS for child in clause.children
+    )
 
 
 def _after_comma(token: Token) -> bool:
@@ -209,13 +212,6 @@ def _with_commas(token: Token) -> set[int]:
     if right + 1 < len(token.doc) and token.doc[right + 1].text in {",", "—", "\u2013"}:
         right += 1
     return set(range(left, right + 1))
-
-
-def _is_side(clause: Token, root: Token) -> bool:
-    """Whether an adverbial clause is only a comment, which can be omitted."""
-    return (clause.i > root.i and _after_comma(clause)) or any(
-        child.dep_ == "mark" and child.lower_ in _SIDE_MARKS for child in clause.children
-    )
 
 
 def _from_conjunction(doc: Doc, root: Token, second: Token) -> set[int]:

@@ -1,7 +1,7 @@
 """Text without markup that keeps the position of each character in the document, and its sentences.
 
-Analysis needs clean, unwrapped sentences; evidence must be the document's own characters. A passage holds both. The parser's
-own segmentation fails on abbreviations and identifiers, so it receives single sentences.
+Analysis needs clean, unwrapped sentences, while evidence must have the document's own characters. A passage holds both. The
+parser gets single sentences, because its own segmentation fails on abbreviations and identifiers.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _MARKUP = tuple(
 _DROPPED = "\0"  # does not occur in documents
 _CODE = re.compile(r"(`[^`]{1,200}`)")
 _WRAP_HYPHEN = re.compile(r"[A-Za-z]-$")
+_MARKS = "*`_"  # around words in Markdown
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,11 @@ class Passage:
         """The document's own characters from `text[start]` to `text[end - 1]`, with markup."""
         places = self.places[start:end]
         (first, left), (last, right) = places[0], places[-1]
-        left = _grow_left(self.lines[first], left)
-        right = _grow_right(self.lines[last], right + 1)
+        right += 1
+        while left > 0 and self.lines[first][left - 1] in _MARKS:
+            left -= 1
+        while right < len(self.lines[last]) and self.lines[last][right] in _MARKS:
+            right += 1
         if first == last:
             return Quote(self.lines[first][left:right], first, last)
         between = [self.lines[number] for number in range(first + 1, last)]
@@ -71,29 +75,15 @@ class Passage:
         return Quote(text, first, last)
 
 
-def _grow_left(line: str, at: int) -> int:
-    while at > 0 and line[at - 1] in "*`_":
-        at -= 1
-    return at
-
-
-def _grow_right(line: str, at: int) -> int:
-    while at < len(line) and line[at] in "*`_":
-        at += 1
-    return at
-
-
-def _padded(tag: re.Match[str]) -> str:
-    """What a tag leaves, as long as the tag."""
-    return shown_for(tag).ljust(len(tag[0]), _DROPPED)
-
-
 def plain(text: str) -> tuple[str, list[int]]:
     """`text` without inline Markdown and HTML, and the column of each remaining character."""
     columns = list(range(len(text)))
     if "<" in text:
         parts = _CODE.split(text)  # every second part is code
-        parts[::2] = [TAG.sub(_padded, part) for part in parts[::2]]
+        # The character that replaces a tag is padded to the tag's length, so that columns stay.
+        parts[::2] = [
+            TAG.sub(lambda tag: shown_for(tag).ljust(len(tag[0]), _DROPPED), part) for part in parts[::2]
+        ]
         padded = "".join(parts)
         columns = [column for column, char in enumerate(padded) if char != _DROPPED]
         text = padded.replace(_DROPPED, "")
@@ -104,7 +94,7 @@ def plain(text: str) -> tuple[str, list[int]]:
         last = 0
         for match in pattern.finditer(text):
             keep.append((last, match.start()))
-            if match.re.groups and match.end(1) <= match.end():
+            if match.end(1) <= match.end():  # otherwise the group is a look-ahead, whose text is kept anyway
                 keep.append(match.span(1))
             last = match.end()
         keep.append((last, len(text)))
@@ -118,9 +108,9 @@ def join_lines(
 ) -> Passage:
     """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends.
 
-    `first_column` skips a list marker or a lead-in on the first line. All lines from the first to the last must be
-    given, including blank ones, so that quotes over several lines match the document. A hyphen at a line's end stays
-    if `known`, the words of the surroundings, supports it.
+    The first line begins at `first_column`, after a list marker. All lines from the first to the last must be given, also
+    blank ones, so that quotes over several lines match the document. `known` has the words around the lines. A hyphen at
+    a line's end stays if both parts are words of their own in `known`.
     """
     text: list[str] = []
     places: list[Place] = []
@@ -177,7 +167,7 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
-MAX_WORDS = 42
+MAX_WORDS = 42  # words of the longest sentence that is used; the parses of longer ones are often wrong
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.loop.questions.batch.run_document import DuplicateMatch, find_duplicates
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import Request
@@ -309,7 +309,7 @@ def test_a_journal_of_the_other_strategy_is_refused() -> None:
     limits = QALimits(target_count=1, max_consecutive_failures=1, max_attempts=1)
     agent = DocumentWork(COMBINATION, context_of(), limits, fingerprint="f" * 16)
     with pytest.raises(ResumeError, match="another strategy"):
-        run_document(agent, BatchPlay(PIECE).models, open_journal(store, KEY, "w"))
+        run_document(agent, BatchPlay(PIECE).models, DocumentJournal(store, KEY, "w"))
 
 
 def test_of_a_long_document_what_was_shown_is_in_the_result() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
@@ -38,7 +38,7 @@ USELESS: dict[str, Turn] = {
 
 def work(models: QAModels, store: Store) -> GenerationResult:
     asked = DocumentWork(COMBINATION, context_of(), limits_of(MIX), fingerprint="f" * 16)
-    return run_document(asked, models, open_journal(store, KEY, "w"))
+    return run_document(asked, models, DocumentJournal(store, KEY, "w"))
 
 
 @pytest.mark.parametrize("role", ["generator", "answerer", "validator"])
