@@ -33,7 +33,7 @@ from qagen_dagster.loop.instance_home import check_owner, instance_home, open_ho
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.before_run import refused, why_kept
 from qagen_dagster.loop.questions.head_start import Work
-from qagen_dagster.loop.questions.plan import RunOptions, check_usable, why_blind
+from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations, check_usable
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.workspace import Workspace
@@ -107,7 +107,7 @@ def run(
         replace=replace,
         **asset_config(profile, budget),
     )
-    blind = {} if mode is not None else _blind(space, combinations, options)
+    blind = {} if mode is not None else blind_combinations(space, combinations, profile)
     combinations = [one for one in combinations if one not in blind] or combinations
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)
@@ -118,15 +118,6 @@ def run(
     left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
     warn((*space.corpora.faults, *left_out, *_unusable(space, combinations)))
     return fail(failures)
-
-
-def _blind(
-    space: Workspace, combinations: Iterable[Combination], options: RunOptions
-) -> dict[Combination, str]:
-    """The combinations whose models cannot look at pages, with the reason."""
-    names = {one: space.profile_name(one, options.profile) for one in combinations}
-    why = {one: why_blind(space.profile(name), name, one.mode) for one, name in names.items()}
-    return {one: said for one, said in why.items() if said is not None}
 
 
 def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:

@@ -5,6 +5,7 @@ The name of a stored result contains a fingerprint of everything that the result
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -211,6 +212,15 @@ def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
                 f"bind one that sees under `visual`, or use --mode textual"
             )
     return None
+
+
+def blind_combinations(
+    space: Workspace, combinations: Iterable[Combination], profile: str | None
+) -> dict[Combination, str]:
+    """The combinations whose models cannot look at pages, each with the reason. Raises ConfigError."""
+    names = {one: space.profile_name(one, profile) for one in combinations}
+    why = {one: why_blind(space.profile(name), name, one.mode) for one, name in names.items()}
+    return {one: said for one, said in why.items() if said is not None}
 
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
