@@ -158,7 +158,7 @@ def test_commands_agree_after_a_run_without_the_catalog(stored: Command) -> None
 
 def test_runs_are_listed(stored: Command) -> None:
     (run,) = stored("runs", "--json").value
-    assert (run["run_id"], run["combination"], run["accepted"]) == ("r", WHERE.key, run["added"])
+    assert (run["run_id"], run["combination"], run["accepted"]) == ("r", WHERE.key, 1)
     assert "per question" in stored("runs", "--corpus", "water").out
     assert stored("runs", "--mode", "visual", "--json").value == []
 
