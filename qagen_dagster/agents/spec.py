@@ -192,18 +192,19 @@ def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, 
     """
     if response.stop is not Stop.LENGTH or not isinstance(step, (RunTools, Nudge)):
         return step
-    calls = step.calls if isinstance(step, RunTools) else ()
-    if calls and calls[-1].fault is None:
-        return step
-    terminal = next((one for one in spec.terminals if calls and one.name == calls[-1].name), None)
-    part = None if terminal is None else terminal.submit_part(calls[-1].arguments)
-    if terminal is not None and part is not None:
-        return Finish(terminal.name, part, cut=True)
+    last = step.calls[-1] if isinstance(step, RunTools) else None
+    if last is not None:
+        if last.fault is None:
+            return step
+        terminal = next((one for one in spec.terminals if one.name == last.name), None)
+        part = None if terminal is None else terminal.submit_part(last.arguments)
+        if part is not None:
+            return Finish(last.name, part, cut=True)
     state.cut += 1
+    limit = response.usage.output_tokens or most
     if state.cut > 1:
-        told = _RAISE.format(count=state.cut, most=response.usage.output_tokens or most, role=spec.role)
-        return GiveUp(GiveUpReason.OUTPUT_LIMIT, told)
-    if not calls:
+        return GiveUp(GiveUpReason.OUTPUT_LIMIT, _RAISE.format(count=state.cut, most=limit, role=spec.role))
+    if not isinstance(step, RunTools) or last is None:
         return step
-    last = calls[-1].model_copy(update={"fault": _CUT.format(most=response.usage.output_tokens or most)})
-    return replace(step, calls=(*calls[:-1], last))
+    told = last.model_copy(update={"fault": _CUT.format(most=limit)})
+    return replace(step, calls=(*step.calls[:-1], told))

@@ -93,9 +93,9 @@ class Copies:
         for number, sentence in enumerate(sentences):
             words = tuple(word for word, _ in _words_at(sentence.text))
             self._numbers.setdefault(words, number)
+            self._sizes.setdefault(words[0], set()).add(len(words))
             if len(words) > 1 and is_statement(sentence.text):
                 self._stated.add(words)
-            self._sizes.setdefault(words[0], set()).add(len(words))
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
         """For each claim of the answer that is a copy, the number of the document's sentence in which it begins.

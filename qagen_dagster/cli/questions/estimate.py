@@ -68,7 +68,7 @@ def estimate(
         target_count=target_count, num_documents=num_documents, **asset_config(profile, budget)
     )
     blind = {} if mode is not None else blind_combinations(space, combinations, profile)
-    combinations = [one for one in combinations if one not in blind] or combinations
+    combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
     corpora = dict.fromkeys(combination.corpus for combination in combinations)

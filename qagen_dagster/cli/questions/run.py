@@ -108,7 +108,7 @@ def run(
         **asset_config(profile, budget),
     )
     blind = {} if mode is not None else blind_combinations(space, combinations, profile)
-    combinations = [one for one in combinations if one not in blind] or combinations
+    combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any, cast
 
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
@@ -107,7 +108,11 @@ def response(
     last = kept[-1] if kept else None
     if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
         fault = "the arguments were cut off at the output limit"
-        lists = {name: items[:-1] for name, items in last.arguments.items() if isinstance(items, list)}
+        lists: dict[str, Any] = {
+            name: cast("list[Any]", items)[:-1]
+            for name, items in last.arguments.items()
+            if isinstance(items, list)
+        }
         kept[-1] = last.model_copy(update={"arguments": lists, "fault": fault})
     message = AssistantMessage(content=tuple(kept))
     stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
