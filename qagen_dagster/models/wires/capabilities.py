@@ -106,7 +106,12 @@ def response(
     """
     kept = list(parts)
     last = kept[-1] if kept else None
-    if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
+    if (
+        stop is Stop.LENGTH
+        and isinstance(last, ToolCall)
+        and last.fault is None
+        and (partial or not last.arguments)
+    ):
         fault = "the arguments were cut off at the output limit"
         lists: dict[str, Any] = {
             name: cast("list[Any]", items)[:-1]
