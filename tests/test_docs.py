@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import os
@@ -54,7 +55,13 @@ DOCS = [
     PROJECT_ROOT / "AGENTS.md",
     *sorted((PROJECT_ROOT / "docs").rglob("*.md")),
 ]
-README, AGENTS, CONTRACTS, CORPORA, PROFILES, OPERATIONS = (
+MEASURED = sorted((PROJECT_ROOT / "benchmarks").rglob("*.md"))
+MODULES = [
+    path.relative_to(PROJECT_ROOT).as_posix()
+    for folder in ("qagen_dagster", "benchmarks", "tests")
+    for path in (PROJECT_ROOT / folder).rglob("*.py")
+]
+README, AGENTS, CONTRACTS, CORPORA, PROFILES, OPERATIONS, HOW_IT_WORKS = (
     (PROJECT_ROOT / name).read_text(encoding="utf-8")
     for name in (
         "README.md",
@@ -63,6 +70,7 @@ README, AGENTS, CONTRACTS, CORPORA, PROFILES, OPERATIONS = (
         "docs/corpora.md",
         "docs/profiles.md",
         "docs/operations.md",
+        "docs/how-it-works.md",
     )
 )
 MAKEFILE = (PROJECT_ROOT / "Makefile").read_text(encoding="utf-8")
@@ -306,6 +314,26 @@ def test_links_lead_somewhere(path: Path) -> None:
             )
 
 
+@pytest.mark.parametrize("path", [*DOCS, *MEASURED], ids=lambda path: str(path.relative_to(PROJECT_ROOT)))
+def test_modules_named_in_documents_exist(path: Path) -> None:
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", path.read_text(encoding="utf-8")))
+    assert {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in MODULES)} == set()
+
+
+def test_the_path_of_a_question_names_functions_that_its_files_define() -> None:
+    rows = markdown.table(HOW_IT_WORKS, "| step | function")
+    assert len(rows) >= 10
+    everywhere: set[str] = set()
+    for _, functions, files in rows:
+        paths = [PROJECT_ROOT / "qagen_dagster" / file for file in re.findall(r"`([\w/]+\.py)`", files)]
+        defined = {name for path in paths for name in _definitions(ast.parse(path.read_text("utf-8")))}
+        assert [name for name in re.findall(r"`([\w.]+)`", functions) if name not in defined] == []
+        everywhere |= defined
+    for step, _, _ in rows:
+        named = re.findall(r"`([A-Z]\w+(?:\.\w+)?)`", step)
+        assert [name for name in named if name not in everywhere] == []
+
+
 def test_there_is_a_changelog() -> None:
     assert re.search(r"^## ", (PROJECT_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -329,6 +357,14 @@ def _parse(command: click.Command, words: list[str], line: str) -> None:
         return
     with contextlib.suppress(click.MissingParameter):
         command.make_context(line, words, help_option_names=HELP)
+
+
+def _definitions(tree: ast.AST, owner: str = "") -> Iterator[str]:
+    """The names of all functions and classes, methods as `Class.method`, and those inside functions without a prefix."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            yield f"{owner}{node.name}"
+            yield from _definitions(node, f"{node.name}." if isinstance(node, ast.ClassDef) else "")
 
 
 def _leaves(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

@@ -91,6 +91,7 @@ def _rivals(fact: Fact, pattern: re.Pattern[str], within: str | None = None) -> 
 
 
 def wrong_number(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+    """Another number of the document in the answer."""
     match = NUMBER.search(fact.answer)
     rivals = _rivals(fact, NUMBER)
     if (
@@ -103,6 +104,7 @@ def wrong_number(fact: Fact, _: Others, chance: random.Random) -> Iterator[Plant
 
 
 def wrong_name(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+    """Another name of the document in the answer."""
     rivals = _rivals(fact, NAME)
     if fact.form in ("span", "gap name") and NAME.fullmatch(f"a {fact.answer}", 2) and rivals:
         yield from pair(fact, answer=chance.choice(rivals))
@@ -143,6 +145,7 @@ def _other_rows(fact: Fact) -> list[tuple[str, str]]:
 
 
 def other_cell(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+    """The cell of another row as the answer, with the right row as evidence."""
     rows = _other_rows(fact) if fact.form == "cell" and any(map(str.isdigit, fact.answer)) else []
     if rows:
         yield from pair(fact, answer=chance.choice(rows)[1])
@@ -170,6 +173,7 @@ def fragment(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]
 
 
 def other_sentence(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+    """The right answer with a sentence that does not have it."""
     rest = [one for one in fact.page.sentences if fact.answer not in one and one not in fact.quotes]
     if rest and fact.form in ("span", "gap number", "gap name"):
         yield from pair(fact, quotes=(chance.choice(rest),))
@@ -221,6 +225,7 @@ def wrong_sum_alone(fact: Fact, _: Others, chance: random.Random) -> Iterator[Pl
 
 
 def wrong_count(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+    """One or two too many, with the items that were counted."""
     if fact.form == "count":
         result = str(int(fact.answer) + chance.choice((1, 2)))
         yield bad(fact, answer=result, computation=_computation(fact, result))

@@ -62,9 +62,9 @@ def build_reload_check(partitions: KnownPartitions) -> dg.AssetChecksDefinition:
 
 def reload_result(missing: list[str]) -> dg.AssetCheckResult:
     """The outcome of the check. It names each partition that the definitions do not have, and what to do."""
-    said = "; ".join(f"reload definitions to see {one}" for one in missing) or "all are loaded"
+    advice = "; ".join(f"reload definitions to see {one}" for one in missing) or "all are loaded"
     return dg.AssetCheckResult(
-        passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": said}
+        passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": advice}
     )
 
 

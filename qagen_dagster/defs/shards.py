@@ -58,11 +58,11 @@ def close(
     if outcome.stopped:
         log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
     if outcome.failed:
-        said = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
+        failure = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
         reasons = {str(name): why[:500] for name, why in sorted(outcome.failed.items())}
         if fatal:
-            raise dg.Failure(said, metadata=dict(list(reasons.items())[:MOST_NAMES]))
-        log.warning(f"{said}: {by_reason(reasons)}")
+            raise dg.Failure(failure, metadata=dict(list(reasons.items())[:MOST_NAMES]))
+        log.warning(f"{failure}: {by_reason(reasons)}")
     return {"finished": len(outcome.finished)}
 
 

@@ -21,7 +21,7 @@ from qagen_dagster.records.document import (
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.
-VERSIONS = {"text": "4", "markdown": "5", "pdf": "9", "jats": "4", "jsonl": "2", "image": "1"}
+VERSIONS = {"text": "5", "markdown": "6", "pdf": "10", "jats": "5", "jsonl": "3", "image": "1"}
 _CAPTION = re.compile(
     r"\W{0,6}(?P<word>Table|Figure|Fig\.?|Box|Scheme|Chart|Exhibit|Plate|Video|Equation|Diagram)"
     r"[ \u00a0]{1,3}(?P<number>[A-Z]?\d{1,4}(?:[.\u2013-]\d{1,3}){0,3}[A-Za-z]?|[IVXLC]{1,6})(?![\w])",
@@ -40,9 +40,10 @@ class Source:
 
 @dataclass(frozen=True)
 class ParseOptions:
-    """Limits and secrets of parsing. `passwords` maps a file name (or `*`) to its password."""
+    """Limits and secrets of parsing. `passwords` maps a file name (or `*`) to its password, `encodings` to its encoding."""
 
     passwords: dict[str, str] = field(default_factory=dict)
+    encodings: dict[str, str] = field(default_factory=dict)
     max_bytes: int = 200_000_000
     max_pages: int = 5_000
     max_chars: int = 50_000_000
@@ -53,6 +54,10 @@ class ParseOptions:
     known_pages: tuple[
         PageSpan, ...
     ] = ()  # pages of the stored text: visuals refer to its lines, and OCR does not run again
+
+    def encoding_of(self, name: str) -> str:
+        """The configured encoding of a file; empty if it is to be detected."""
+        return self.encodings.get(name) or self.encodings.get("*", "")
 
 
 @dataclass(frozen=True)

@@ -58,13 +58,52 @@ _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
 _SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
-_CENTRAL = ("cp1250", "iso8859_2")
-_IN_WORD_MARKS = frozenset("'\u2019\u2018\u00b7\u00ad-\u2013")
-_MAX_ODD_SHARE = (
-    0.2  # of the non-ASCII characters may be signs inside words; a wrong code page gives far more
+# Letters beyond ASCII of each language, and the signs between words, by the code pages in which they are written. The first entry
+# that fits wins. No code pages stand for the Western one.
+_BETWEEN = "\xa0\xa7\xb0\xb1\xb2\xb3\xb5\xb7\xb9\xab\xbb\xbc\xbd\xbe\xbf\xa1\xa9\xae\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2026\u20ac"
+_LANGUAGES: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((), "\xe0\xe2\xe6\xe7\xe8\xe9\xea\xeb\xee\xef\xf4\u0153\xf9\xfb\xfc\xff"),  # French
+    ((), "\xe4\xf6\xfc\xdf\xe5\xe9"),  # German, Swedish, Finnish
+    ((), "\xe1\xe9\xed\xf1\xf3\xfa\xfc"),  # Spanish
+    ((), "\xe0\xe1\xe2\xe3\xe7\xe9\xea\xed\xf3\xf4\xf5\xfa\xfc"),  # Portuguese
+    ((), "\xe0\xe8\xe9\xec\xf2\xf9"),  # Italian
+    ((), "\xe6\xf8\xe5\xe9"),  # Danish, Norwegian
+    ((), "\xe1\xf0\xe9\xed\xf3\xfa\xfd\xfe\xe6\xf6"),  # Icelandic
+    ((), "\xe4\xf6\xf5\xfc\u0161\u017e"),  # Estonian
+    (
+        ("cp1254",),
+        "\xe7\u011f\u0131\xf6\u015f\xfc\xe2\xee\xfb\u0307",
+    ),  # Turkish; a lower-cased dotted I has a mark
+    (("cp1257",), "\u0105\u010d\u0119\u0117\u012f\u0161\u0173\u016b\u017e"),  # Lithuanian
+    (("cp1257",), "\u0101\u010d\u0113\u0123\u012b\u0137\u013c\u0146\u0161\u016b\u017e"),  # Latvian
+    (("cp1257",), "\xe4\xf6\xf5\xfc\u0161\u017e"),  # Estonian
+    (("cp1250", "iso8859_2"), "\u0105\u0107\u0119\u0142\u0144\xf3\u015b\u017a\u017c"),  # Polish
+    (
+        ("cp1250", "iso8859_2"),
+        "\xe1\u010d\u010f\xe9\u011b\xed\u0148\xf3\u0159\u0161\u0165\xfa\u016f\xfd\u017e",
+    ),  # Czech
+    (
+        ("cp1250", "iso8859_2"),
+        "\xe1\xe4\u010d\u010f\xe9\xed\u013a\u013e\u0148\xf3\xf4\u0155\u0161\u0165\xfa\xfd\u017e",
+    ),  # Slovak
+    (("cp1250", "iso8859_2"), "\xe1\xe9\xed\xf3\xf6\u0151\xfa\xfc\u0171"),  # Hungarian
+    (("cp1250", "iso8859_2"), "\u010d\u0107\u0111\u0161\u017e"),  # Croatian, Slovene
+    (("cp1250", "iso8859_2"), "\u0103\xe2\xee\u015f\u0163"),  # Romanian
 )
+_MIXED = 0.9  # share of a text in several Western languages, such as one with foreign names
+_BETTER = 0.02  # a code page must explain this share more of the signs than another
+_FEW_LETTERS = 12  # minimum letters that show the script
+_HEBREW = frozenset(range(0xE0, 0xFB))  # the letters of cp1255; Cyrillic and Greek texts use others, too
+_ASCII = re.compile("[\0-\x7f]+")
 _MIN_FOREIGN_SHARE = 0.3  # of the letters must be of another script before the text counts as written in it
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Signs that show nothing: marks of direction and joints, and joiners that do not stand between letters that they shape. Words with
+# them are not found.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+    "|(?<![\u0250-\U0010ffff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0250-\U0010ffff])"
+)
+_BREAK = re.compile("(?<=\\w)\xad(?=[ \xa0\r]*$)", re.MULTILINE)
 
 
 def content_kind(head: bytes) -> str:
@@ -146,15 +185,15 @@ class Decoded:
     note: str = ""
 
 
-def decode(data: bytes) -> Decoded:
-    """Decode by the byte order mark, else as UTF-8, else by the likeliest legacy encoding.
+def decode(data: bytes, encoding: str = "") -> Decoded:
+    """Decode by the byte order mark, else by the given encoding, else as UTF-8, else by the likeliest legacy encoding.
 
     Bytes that are invalid in the encoding become U+FFFD; the note counts them.
     """
-    for mark, encoding in _BOMS:
+    for mark, marked in _BOMS:
         if data.startswith(mark):
-            return _lenient(data[len(mark) :], encoding)
-    wide = wide_encoding(data)
+            return _lenient(data[len(mark) :], marked)
+    wide = encoding or wide_encoding(data)
     if wide:
         return _lenient(data, wide)
     if any(escape in data for escape in _ISO_2022_JP):
@@ -165,8 +204,7 @@ def decode(data: bytes) -> Decoded:
     try:
         return Decoded(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        encoding = "utf-8" if _is_damaged_utf8(data) else _legacy(data)
-        return _lenient(data, encoding)
+        return _lenient(data, "utf-8" if _is_damaged_utf8(data) else _legacy(data))
 
 
 def _lenient(data: bytes, encoding: str) -> Decoded:
@@ -191,8 +229,9 @@ def _is_damaged_utf8(data: bytes) -> bool:
 def _legacy(data: bytes) -> str:
     from charset_normalizer import from_bytes  # few files need it
 
-    # The detector recognises scripts but confuses the Latin code pages with each other. Its result counts only for
-    # other scripts, or when the Western decoding puts signs into the middle of words.
+    # The detector recognises scripts but confuses the Latin code pages with each other, and short Hebrew with Cyrillic.
+    if len(found := _HIGH.findall(data)) >= _FEW_LETTERS and _HEBREW.issuperset(b"".join(found)):
+        return "cp1255"
     best = from_bytes(data[:_SAMPLE]).best()
     if best and len(_HALF_WIDTH.findall(str(best))) > _MIN_FOREIGN_SHARE * len(str(best)):
         # Nobody writes in half-width kana: this is Cyrillic text mistaken for Shift JIS.
@@ -203,9 +242,20 @@ def _legacy(data: bytes) -> str:
     sample = data[:_SAMPLE].decode(best.encoding, "replace")
     if _foreign_share(sample) >= _MIN_FOREIGN_SHARE:
         return best.encoding
-    candidates = (western, *_CENTRAL, best.encoding)
-    odd = [_odd_share(data[:_SAMPLE].decode(candidate, "replace")) for candidate in candidates]
-    return western if odd[0] <= _MAX_ODD_SHARE else candidates[odd.index(min(odd))]
+    return _by_letters(data, western)
+
+
+def _by_letters(data: bytes, western: str) -> str:
+    """The code page in which almost all signs beyond ASCII are letters of one language; else the Western one."""
+    best, encoding = _MIXED, western
+    for pages, letters in _LANGUAGES:
+        own = dict.fromkeys(map(ord, letters + _BETWEEN))
+        for name in pages or (western,):
+            signs = _ASCII.sub("", data[:_SAMPLE].decode(name, "replace").lower())
+            share = 1 - len(signs.translate(own)) / max(len(signs), 1)
+            if share > best + _BETTER:
+                best, encoding = share, name
+    return encoding
 
 
 def _western(data: bytes) -> str:
@@ -224,17 +274,6 @@ def _foreign_share(text: str) -> float:
 
 def _is_latin(char: str) -> bool:
     return unicodedata.name(char, "").startswith(("LATIN", "FEMININE", "MASCULINE", "MICRO"))
-
-
-def _odd_share(text: str) -> float:
-    """Share of the non-ASCII characters that stand inside a word without being letters."""
-    high = odd = 0
-    for before, char, after in zip(text, text[1:], text[2:], strict=False):
-        if ord(char) > 0x7F:
-            high += 1
-            inside = before.isalpha() and after.isalpha()
-            odd += inside and not char.isalpha() and char not in _IN_WORD_MARKS
-    return odd / high if high else 0.0
 
 
 @dataclass(frozen=True)
@@ -289,12 +328,18 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
+def without_unseen(text: str) -> str:
+    """The text without soft hyphens and signs of no width. A soft hyphen at the end of a line becomes a hyphen."""
+    return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text))
+
+
 def _storable(text: str) -> tuple[str, str]:
     notes: list[str] = []
     nuls = text.count("\0")
     if nuls:
         text = text.replace("\0", "")
         notes.append(f"{nuls:,} NUL character{'s' if nuls > 1 else ''} removed")
+    text = without_unseen(text)
     text, surrogates = _SURROGATE.subn("\ufffd", text)
     if surrogates:
         notes.append(f"{surrogates:,} lone surrogate{'s' if surrogates > 1 else ''} shown as U+FFFD")

@@ -7,6 +7,7 @@ A row is an object with `id`, `title` and the text: the first non-empty field of
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import cast
@@ -19,6 +20,10 @@ from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
+_ABSENT = frozenset(
+    {"nan", "NaN", "NaT", "<NA>", "None", "null", "inf", "-inf"}
+)  # as data frames write a missing value
+_MOST_WHOLE = 1e15  # floats above it are not sure to be whole
 _ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
 
 
@@ -48,7 +53,7 @@ class JsonlFormat(Format):
         """
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
-        decoded = decode(source.data)
+        decoded = decode(source.data, options.encoding_of(source.name))
         count = sum(1 for _ in _ROW.finditer(decoded.text))  # before a value is made of each
         if count > options.max_rows:
             raise DocumentError("too_large", f"{count:,} rows; the limit is {options.max_rows:,}")
@@ -76,12 +81,22 @@ def _row(number: int, line: str) -> _Row | RowFailure:
     if not isinstance(value, dict):
         return _failure(number, "not an object")
     fields = cast("dict[str, object]", value)
+    fields = {name: _plain(value) for name, value in fields.items()}
     given = fields.get("id")
     if given is None or given == "":
         return _Row(number, fields, None)
     if isinstance(given, bool) or not isinstance(given, str | int):
         return _failure(number, "id is neither text nor a whole number")
     return _Row(number, fields, collapse(split_lines(str(given)).text) or None)
+
+
+def _plain(value: object) -> object:
+    """A value as a person would write it: a whole number without ".0", and None for what data frames write where nothing is."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < _MOST_WHOLE else value
+    return None if isinstance(value, str) and value.strip() in _ABSENT else value
 
 
 def _failure(number: int, detail: str) -> RowFailure:
@@ -136,6 +151,7 @@ def _authors(value: object) -> tuple[str, ...]:
 def _author(value: object) -> str:
     if isinstance(value, dict):
         value = cast("dict[str, object]", value).get("name")
+    value = _plain(value)
     return _flat(value) if isinstance(value, str) else ""
 
 

@@ -147,7 +147,7 @@ class MarkdownFormat(Format):
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """One document. Raises DocumentError `empty` or `binary`."""
-        parsed = _parse(source)
+        parsed = _parse(source, options)
         stated = parsed.front.metadata
         entry = ParsedText(
             text=parsed.lines.text,
@@ -159,7 +159,7 @@ class MarkdownFormat(Format):
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """Tables, images and diagram fences in the order of the text. Raises DocumentError."""
-        parsed = _parse(source)
+        parsed = _parse(source, options)
         labels = Labels()
         lines = parsed.lines.lines
         captions = _captions(parsed.visuals, lines)
@@ -168,8 +168,8 @@ class MarkdownFormat(Format):
         return tuple(_labelled(visual, caption, lines, labels, numbers) for visual, caption in pairs)
 
 
-def _parse(source: Source) -> _Parsed:
-    lines = read_text(source)
+def _parse(source: Source, options: ParseOptions) -> _Parsed:
+    lines = read_text(source, options)
     lines = Lines(lines.lines, (), lines.note)  # a form feed does not end a page in Markdown
     front = _front_matter(lines.lines)
     parsed = _Parsed(lines, front)

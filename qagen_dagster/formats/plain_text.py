@@ -224,11 +224,11 @@ def _as_name(party: str) -> str:
     return " ".join(word.lower() if at and word.lower() in _SMALL else word for at, word in enumerate(cased))
 
 
-def read_text(source: Source) -> Lines:
+def read_text(source: Source, options: ParseOptions) -> Lines:
     """The lines of a text file. Raises DocumentError `empty` or `binary`."""
     if looks_binary(source.data):
         raise DocumentError("binary", "too many control characters for a text")
-    decoded = decode(source.data)
+    decoded = decode(source.data, options.encoding_of(source.name))
     found = split_lines(decoded.text)
     if not found.lines:
         raise DocumentError("empty", "the file holds nothing but white space")
@@ -253,7 +253,7 @@ class TextFormat(Format):
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """One document. Raises DocumentError `empty` or `binary`."""
-        found = read_text(source)
+        found = read_text(source, options)
         entry = ParsedText(
             text=found.text,
             detail=found.note,

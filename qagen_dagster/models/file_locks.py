@@ -46,10 +46,9 @@ def unlock(file: int) -> None:
 
 def _is_at(path: Path, file: int) -> bool:
     try:
-        there, ours = path.stat(), os.fstat(file)
+        return os.path.samestat(path.stat(), os.fstat(file))
     except FileNotFoundError:
         return False
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 _POLL = (0.005, 0.025)  # seconds between two looks for a free permit, chosen at random

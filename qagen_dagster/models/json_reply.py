@@ -98,6 +98,8 @@ M = TypeVar("M", bound=BaseModel)
 _ROUNDS = 6  # of mending: values in values, and text that was encoded more than once
 _STARTS = 20  # places of a text where an array or object is looked for
 _OPENS = re.compile(r"[\[{]")
+# A string, also one that is cut off, or a comma before the end of an array or object.
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 _LISTS = frozenset({"tuple_type", "list_type"})
 _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 
@@ -198,21 +200,7 @@ def _objects(text: str) -> Generator[tuple[str, bool]]:
 
 
 def _without_trailing_commas(text: str) -> str:
-    kept: list[str] = []
-    comma = -1  # index in `kept` of a comma that only white space follows
-    in_string, escaped = False, False
-    for character in text:
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character in "}]" and comma >= 0:
-            kept[comma] = ""
-            comma = -1
-        elif not character.isspace():
-            in_string = character == '"'
-            comma = len(kept) if character == "," else -1
-        kept.append(character)
-    return "".join(kept)
+    return _STRING_OR_COMMA.sub(r"\1", text)
 
 
 def _whole(value: Any) -> Any:

@@ -266,10 +266,10 @@ class LedgeredModel:
         ledger: Ledger,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        meter: Meter | None = None,
         breaker: Breaker | None = None,
     ) -> None:
-        self._provider, self._ledger, self._sleep, self._meter = provider, ledger, sleep, meter
+        self._provider, self._ledger, self._sleep = provider, ledger, sleep
+        self._meter: Meter | None = None
         self._breaker = breaker or Breaker()
 
     def metered(self, meter: Meter) -> LedgeredModel:

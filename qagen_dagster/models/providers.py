@@ -6,11 +6,10 @@ models loads no SDK.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from pkgutil import resolve_name
+from typing import NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
@@ -116,7 +115,7 @@ def _batcher(
     fault = why_no_batch(spec)
     if fault is not None or entry.batch is None or batchers is None:
         raise ConfigError(fault or f"{spec.name}: there is no store for batches", key="execution")
-    endpoint, variable = _load(entry.batch), key_variable(spec.provider, spec.api_key_env)
+    endpoint, variable = resolve_name(entry.batch), key_variable(spec.provider, spec.api_key_env)
     return batchers.of(
         spec,
         ledger,
@@ -131,18 +130,12 @@ def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Prov
         raise ConfigError(
             f"unknown provider {spec.provider!r}; choose one of {', '.join(PROVIDERS)}", key="provider"
         )
-    constructor: Callable[..., Provider] = _load(entry.constructor)
+    constructor: Callable[..., Provider] = resolve_name(entry.constructor)
     if entry.local:
         return constructor(spec)
     variable = key_variable(spec.provider, spec.api_key_env)
     provider = constructor(spec, read_key(spec.name, variable, secret))
     return EmulatedTools(provider) if spec.tool_calling == "emulated" else provider
-
-
-def _load(path: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
-    found: Any = getattr(importlib.import_module(module), name)
-    return found
 
 
 def build_embedder(
@@ -162,6 +155,5 @@ def build_embedder(
         return LocalEmbedder(spec, threads)
     variable = key_variable(spec.provider, spec.api_key_env)
     value = read_key(spec.name, variable, secret, "embedder.api_key_env")
-    paid: Any = import_module("qagen_dagster.models.wires.openai_embeddings")
-    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, meter=meter)
-    return made
+    make: Callable[..., Embedder] = resolve_name(f"{_PACKAGE}.wires.openai_embeddings:PaidEmbedder")
+    return make(spec, value, variable, ledger, state, meter=meter)

@@ -242,6 +242,7 @@ class DocumentOptions(Record):
         ocr: whether text is recognised on pages without text. It needs tesseract.
         ocr_languages: tesseract's language codes, joined by `+`.
         passwords: by file path under documents/ (or `*`) the environment variable with the password of the file.
+        encoding: by file path under documents/ (or `*`) the encoding of the text of the file. A name alone is that of all files.
         max_megabytes: larger files have the outcome `too_large`.
         max_pages: documents with more pages have the outcome `too_large`.
     """
@@ -249,8 +250,24 @@ class DocumentOptions(Record):
     ocr: bool = True
     ocr_languages: Annotated[str, Field(pattern=r"^[A-Za-z_]+(\+[A-Za-z_]+)*$")] = "eng"
     passwords: dict[str, Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")]] = Field(default_factory=dict)
+    encoding: dict[str, str] = Field(default_factory=dict)
     max_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 200.0
     max_pages: Annotated[int, Field(ge=1)] = 5000
+
+    @field_validator("encoding", mode="before")
+    @classmethod
+    def _of_all_files(cls, value: object) -> object:
+        return {"*": value} if isinstance(value, str) else value
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value.values():
+            try:
+                "".encode(name)
+            except LookupError:
+                raise ValueError(f"{name!r} is no encoding of text") from None
+        return value
 
 
 class IndexOptions(Record):

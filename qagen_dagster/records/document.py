@@ -24,6 +24,7 @@ class Outcome(StrEnum):
     NO_TEXT = "no_text"  # it has pages, but no text layer, and there is no OCR: visual mode still works
     EMPTY = "empty"
     BINARY = "binary"
+    GARBLED = "garbled"  # the text layer is not what the pages show
     ENCRYPTED = "encrypted"
     CORRUPT = "corrupt"
     UNSUPPORTED = "unsupported"

@@ -38,7 +38,7 @@ def store_key(folder: str, *names: str, suffix: str = "") -> str:
 
 
 class Mode(StrEnum):
-    """What is needed to answer a question: only the text, or a look at tables, figures or pages."""
+    """What a question may need to be answered: the text, or the look of a page."""
 
     TEXTUAL = "textual"
     VISUAL = "visual"

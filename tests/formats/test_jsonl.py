@@ -111,3 +111,18 @@ def test_a_file_of_too_many_rows_is_too_large_as_a_whole() -> None:
     assert len(JsonlFormat().parse(Source("rows.jsonl", data), two)) == 2
     with pytest.raises(DocumentError, match="3 rows; the limit is 2"):
         JsonlFormat().parse(Source("rows.jsonl", data + b"\n{}"), two)
+
+
+def test_what_a_data_frame_writes_where_nothing_is_is_absent() -> None:
+    data = (
+        b'{"id": "a", "title": NaN, "date": NaN, "doi": "nan", "authors": NaN, "text": "x"}\n'
+        b'{"id": 3.0, "title": "<NA>", "year": 2021.0, "authors": ["Ada", NaN, "nan"], "text": "y"}\n'
+        b'{"id": NaN, "title": "Inf", "year": Infinity, "content": "nan", "text": "z"}\n'
+        b'{"id": "d", "year": -Infinity, "text": NaN, "abstract": "only"}'
+    )
+    found = [one for one in parse(data) if isinstance(one, ParsedText)]
+    assert [(one.row, one.text) for one in found] == [("a", "x"), ("3", "y"), ("row-3", "z"), ("d", "only")]
+    first, second, third, fourth = (one.metadata for one in found)
+    assert (first.title, first.date, first.doi, first.authors) == (None, None, None, ())
+    assert (second.title, second.date, second.authors) == (None, "2021", ("Ada",))
+    assert (third.title, third.date, fourth.date) == ("Inf", None, None)

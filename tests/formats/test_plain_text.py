@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
-from qagen_dagster.formats.decoding import decode, split_lines
+from qagen_dagster.formats.decoding import decode, split_lines, without_unseen
 from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.records.document import PageSpan, Section
 
@@ -118,7 +118,9 @@ def test_lines_and_pages_restore_the_text(text: str) -> None:
     assert found.text.split("\n") == list(found.lines) or not found.lines
     joined = [line for span in found.pages for line in found.lines[span.start_line - 1 : span.end_line]]
     assert not found.pages or joined == list(found.lines)
-    wanted = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\0", "")
+    wanted = (
+        without_unseen(text).replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\0", "")
+    )
     words = "".join(wanted.encode("utf-16", "surrogatepass").decode("utf-16", "replace").split())
     assert "".join("".join(found.lines).split()) == words
 
@@ -249,3 +251,41 @@ def test_the_mark_of_a_footnote_is_no_part_of_a_heading():
         (1, "1. Setting Up"),
         (1, "2. Taking It Apart"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        (
+            "cp1254",
+            "1911 y\u0131l\u0131nda Agnes Holm taraf\u0131ndan yak\u0131ld\u0131. Kurul her y\u0131l dört May\u0131sta toplan\u0131r, çocuklar güler.",
+        ),
+        ("cp1257", "Švyturys buvo pastatytas 1911 metais, jį įžiebė žvejų draugija ir ūkininkų sąjunga."),
+        (
+            "cp1257",
+            "Bāka tika uzcelta 1911. gadā, to iededza zvejnieku biedrība; šeit dzīvo ļoti daudz ķeizaru.",
+        ),
+        ("cp1250", "Maják byl postaven roku 1911, rozsvítila ho společnost rybářů a žlutý kůň běžel."),
+        ("cp1250", "A világítótorony 1911-ben épült, a hűséges őr minden este fölment."),
+        ("cp1255", "המגדל נבנה בשנת 1911 על ידי חברת הולם"),
+        ("cp1252", "Þetta er íslenskur texti um vitann, sem var kveiktur árið 1911 í höfninni að kvöldi."),
+        ("cp1252", "Æsop met José at Ærøskøbing, then went to Málaga, Köln and Orléans over the years."),
+    ],
+)
+def test_code_pages_of_alphabets_are_told_apart(encoding: str, text: str) -> None:
+    assert parse(text.encode(encoding)).text == text
+
+
+def test_a_configured_encoding_is_used() -> None:
+    data = "yak\u0131ld\u0131\n".encode("cp1254")
+    for encodings in ({"*": "cp1254"}, {"a.txt": "cp1254", "*": "cp1252"}):
+        (entry,) = TextFormat().parse(Source("a.txt", data), ParseOptions(encodings=encodings))
+        assert isinstance(entry, ParsedText)
+        assert (entry.text, entry.detail) == ("yak\u0131ld\u0131", "read as cp1254")
+
+
+def test_signs_that_show_nothing_are_left_out() -> None:
+    text = "Zero\u200bWidth soft\u00adhyphen\u2060 \ufeffjoin\u200cer \u200eleft\nbro\u00ad\nken \u06a9\u062a\u0627\u0628\u200c\u0647\u0627 \U0001f468\u200d\U0001f469"
+    assert parse(text.encode()).text == (
+        "ZeroWidth softhyphen joiner left\nbro-\nken \u06a9\u062a\u0627\u0628\u200c\u0647\u0627 \U0001f468\u200d\U0001f469"
+    )

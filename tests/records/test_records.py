@@ -157,6 +157,8 @@ def test_a_scenario_out_of_its_bounds(changed: dict[str, Any]) -> None:
         {"ocr_languages": "eng; rm"},
         {"ocr_languages": "eng+"},
         {"passwords": {"a.pdf": "not a variable"}},
+        {"encoding": "no-such"},
+        {"encoding": {"a.txt": "base64"}},
     ],
     ids=str,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
@@ -241,7 +240,8 @@ def _compare(
         return Judgement(None, f"comparison: {run.end.reason.value}: {run.end.detail}", calls)
     found = Comparison.model_validate(run.end.result)
     other = "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.name} question: "
-    judged: dict[str, Any] = found.model_dump(exclude={"of_type"}) | {
+    judged: dict[str, object] = {
+        **found.model_dump(exclude={"of_type"}),
         "answerable": True,
         "unambiguous": found.unambiguous and (blind.unambiguous or found.matches),
         "relevant": found.relevant and not other,

@@ -34,7 +34,7 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         return dg.MaterializeResult(
             metadata=metadata.of_index(index, result.parsed_files, work.space.store),
             data_version=dg.DataVersion(
-                fingerprint(f"{d.id}{d.version}{d.text_sha256}{d.outcome}" for d in index.documents)
+                fingerprint(f"{one.id}{one.version}{one.text_sha256}{one.outcome}" for one in index.documents)
             ),
         )
 
@@ -54,7 +54,7 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         crops = metadata.page_crops(space, space.corpus(parsing.corpus), manifests, space.parsers())
         return dg.MaterializeResult(
             metadata=metadata.of_manifests(manifests) | crops,
-            data_version=dg.DataVersion(fingerprint(m.model_dump_json() for m in manifests)),
+            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in manifests)),
         )
 
     return [parsed_documents, visual_manifests]

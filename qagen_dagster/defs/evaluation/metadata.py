@@ -180,8 +180,8 @@ def _band(one: BaselineAnswer) -> str:
 
 
 def _grounded(one: BaselineAnswer) -> str:
-    said = None if one.grading is None else one.grading.is_grounded
-    return "" if said is None else "yes" if said else "no"
+    grounded = None if one.grading is None else one.grading.is_grounded
+    return "" if grounded is None else "yes" if grounded else "no"
 
 
 def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:

@@ -48,7 +48,7 @@ def of_schemas(exam: Exam) -> Metadata:
         (one.id, one.title, one.core_move, len(one.contexts), len(one.wrong_paths), one.line)
         for one in exam.schemas.values()
     ]
-    weights = {name.value: said.weight for name, said in exam.config.difficulties.items()}
+    weights = {name.value: difficulty.weight for name, difficulty in exam.config.difficulties.items()}
     return {
         "dagster/row_count": len(exam.schemas),
         "parts": len(exam.parts()),

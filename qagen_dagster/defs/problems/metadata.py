@@ -74,7 +74,7 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
     repaired = [
         (name, task.task.key, "; ".join(map(str, task.repaired))) for name, task in tasks if task.repaired
     ]
-    warned = [(name, task.task.key, said) for name, task in tasks for said in task.warnings]
+    warned = [(name, task.task.key, warning) for name, task in tasks for warning in task.warnings]
     rows = [(name, task.task.key, task.end.value, _in_one_line(task), task.model) for name, task in tasks]
     shown: Metadata = {
         "dagster/row_count": sum(task.end.ok for _, task in tasks),

@@ -67,12 +67,12 @@ def _case(space: Workspace, combination: Combination, number: int, name: str, on
         "The other question": one.duplicate_of,
     }
     parts += [f"**{label}:** {cell(fact, _FACT)}" for label, fact in facts.items() if fact]
-    said = list(_lines(space, combination.corpus, one)) or [
+    lines = list(_lines(space, combination.corpus, one)) or [
         cell(place.quote, _LINE) for place in one.evidence
     ]
-    if said:
+    if lines:
         parts.append(f"**The document says** ({cell(place_of(one.document_id, one.evidence))}):")
-        parts.append("\n".join(f"> {line}\\" for line in said).removesuffix("\\"))
+        parts.append("\n".join(f"> {line}\\" for line in lines).removesuffix("\\"))
     parts.append(f"`qagen questions {name}`")
     return "\n\n".join(parts)
 

@@ -32,6 +32,7 @@ from qagen_dagster.formats.jats.tables import table_rows
 from qagen_dagster.formats.wrap import wrap
 from qagen_dagster.records.document import Section, Visual, VisualType
 
+_INLINE = ("inline-formula", "private-char", "inline-graphic")  # a picture in them stands in the line
 _MAX_AUTHORS = 20
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
 _MAX_CAPTION = 2_000  # characters; a longer caption is cut at a word
@@ -319,7 +320,7 @@ class BodyWriter:
             elif name in BLOCKS:
                 self._flush(buffer)
                 self.write(child, level)
-            elif name and any(local(one) in BLOCKS for one in child.iter()):
+            elif name and name not in _INLINE and any(local(one) in BLOCKS for one in child.iter()):
                 self._flush(buffer)
                 self._paragraph(child, level)
             elif name:

@@ -1,15 +1,15 @@
 """Reads the elements of a JATS article: safe XML parsing, and running text and formulae on one line.
 
-The parser loads no DTD, fetches nothing, expands only XML's five entities, and bounds depth and text size. Named
-characters of HTML and ISO (`&alpha;`) are replaced from a local table before parsing.
+The parser loads no DTD, fetches nothing, expands only XML's five entities and those that the file declares, and bounds depth, text
+size and the growth by entities. `entities.py` replaces named characters (`&alpha;`) before parsing.
 
 In running text, markup is dropped and spacing is normalised. Superscripts become `10^-5` and `m^2`, subscripts are joined
-(`H2O`), superscript citations become `[3]`. Formulae are TeX without document wrapping, or MathML on one line.
+(`H2O`, but `10_2` after a digit), superscript citations become `[3]`, other marks `2010^12`. Small pictures without a text become
+U+FFFD. Formulae are TeX without document wrapping, or MathML on one line.
 """
 
 from __future__ import annotations
 
-import html.entities
 import re
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, cast
@@ -17,13 +17,13 @@ from typing import TypeAlias, cast
 from lxml import etree
 
 from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.decoding import without_unseen
+from qagen_dagster.formats.jats.entities import with_characters
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 
+UNREADABLE = "\ufffd"  # a sign that could not be read
 HREF = "{http://www.w3.org/1999/xlink}href"
-_NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
-_XML_FIVE = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
-_WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
 _PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
 _NOISE = re.compile(
@@ -81,7 +81,6 @@ _DROPPED = frozenset(
         "object-id",
         "contrib-id",
         "institution-id",
-        "inline-graphic",
         "graphic",
         "media",
         "annotation",
@@ -92,19 +91,25 @@ _DROPPED = frozenset(
         "processing-meta",
         "alt-text",
         "long-desc",
-        "private-char",
     ]
 )  # elements that have no text for a reader
+_MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes", "other"})
+# The text of a reference that is a mark and reads like a part of the word or number before it.
+_MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
+_BETWEEN_MARKS = re.compile(r"\s*[,;\u2013-]\s*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
 _AFTER = re.compile(r"(?<=[(\[]) ")
 _EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
-def read_tree(data: bytes) -> Element:
-    """The root element. Raises DocumentError `corrupt` with the place of the first error."""
+def read_tree(data: bytes) -> tuple[Element, list[str]]:
+    """The root element, and the names of entities that became U+FFFD.
+
+    Raises DocumentError `corrupt` with the place of the first error.
+    """
     parser = etree.XMLParser(
-        resolve_entities=False,
+        resolve_entities="internal",
         load_dtd=False,
         dtd_validation=False,
         attribute_defaults=False,
@@ -113,15 +118,16 @@ def read_tree(data: bytes) -> Element:
         remove_comments=True,
         remove_pis=True,
     )
-    if not data.startswith(_WIDE):
-        data = _NAMED.sub(_character, data)
+    data, unknown = with_characters(data)
     try:
         root: Element | None = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         raise DocumentError("corrupt", f"not well-formed XML: {error.msg}") from error
     if root is None:
         raise DocumentError("corrupt", "no element in the file")
-    return root
+    for element in root.iter():
+        element.text, element.tail = without_unseen(element.text or ""), without_unseen(element.tail or "")
+    return root, unknown
 
 
 def local(element: Element) -> str:
@@ -170,15 +176,6 @@ def href(element: Element) -> str | None:
         if found := picture.get(HREF) or picture.get("href"):
             return found
     return None
-
-
-def _character(found: re.Match[bytes]) -> bytes:
-    if found[1] in _XML_FIVE:
-        return found[0]
-    known = html.entities.html5.get(found[1].decode("ascii") + ";")
-    if known is None:
-        return found[0]
-    return "".join(f"&#{ord(char)};" for char in known).encode("ascii")
 
 
 def formula_text(formula: Element) -> str:
@@ -353,21 +350,77 @@ def _superscript(element: Element, parts: list[str]) -> None:
         return
     before = next((part for part in reversed(parts) if part), "")
     attached = bool(before) and not before[-1].isspace()
-    if any(local(one) == "xref" and one.get("ref-type") == "bibr" for one in element.iter()):
+    if _is_numerator(element):
+        parts.append(f" {text}" if attached and before[-1].isdigit() else text)
+    elif any(local(one) == "xref" and one.get("ref-type") == "bibr" for one in element.iter()):
         parts.append(text if text.startswith(("[", "(")) else f"{' ' if attached else ''}[{text}]")
     elif text in ("o", "∘") and attached and before[-1].isdigit():
         parts.append("°")
-    elif not attached or before[-1] in "([," or _ORDINAL.fullmatch(text):
+    elif not attached or before[-1] in "([" or _ORDINAL.fullmatch(text) or _continues_marks(element):
         parts.append(text)
     else:
         parts.append(f"^({text})" if " " in text else f"^{text}")
 
 
+def _is_numerator(element: Element) -> bool:
+    """Whether a raised number is that of a fraction, as in `2<sup>1</sup>/<sub>2</sub>`."""
+    after = element.getnext()
+    return (element.tail or "").strip() in ("/", "\u2044") and after is not None and local(after) == "sub"
+
+
+def _continues_marks(element: Element) -> bool:
+    """Whether only a comma or a dash stands between a mark and the mark before it."""
+    before = element.getprevious()
+    return (
+        before is not None
+        and local(before) == local(element)
+        and _BETWEEN_MARKS.fullmatch(before.tail or "") is not None
+    )
+
+
+def _reference(element: Element, parts: list[str]) -> None:
+    """A reference; one that is a mark at the end of a word or number is parted from it by `^`."""
+    inner: list[str] = []
+    _collect(element, inner)
+    text = tidy("".join(inner))
+    before = next((part for part in reversed(parts) if part), "")
+    is_mark = element.get("ref-type") in _MARKING and _MARK.fullmatch(text) is not None
+    if (
+        is_mark
+        and before
+        and not (before[-1].isspace() or before[-1] in "([^-\u2013/" or _continues_marks(element))
+    ):
+        parts.append(f"^{text}")
+    else:
+        parts += inner
+
+
+def _subscript(element: Element, parts: list[str]) -> None:
+    inner: list[str] = []
+    _collect(element, inner)
+    before = next((part for part in reversed(parts) if part), "")
+    is_joined = before[-1:].isdigit() and inner and "".join(inner)[:1].isdigit()
+    parts += ["_", *inner] if is_joined else inner
+
+
+def _unreadable(element: Element, parts: list[str]) -> None:
+    """A picture or a private character: its alternative text, or else U+FFFD."""
+    text = line_of(next(below(element, "alt-text"), None))
+    parts.append(text or UNREADABLE)
+
+
+def _formula(element: Element, parts: list[str]) -> None:
+    is_picture = next(below(element, "graphic", "inline-graphic"), None) is not None
+    parts.append(formula_text(element) or UNREADABLE * is_picture)
+
+
 def _alternatives(element: Element, parts: list[str]) -> None:
     if any(local(one) in ("tex-math", "math") for one in element):
         parts.append(formula_text(element))
-    else:
-        _collect(element, parts)
+        return
+    for child in element:  # a picture is an alternative only where there is no text
+        if local(child) != "inline-graphic" or len(element) == 1:
+            _element(child, parts)
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
@@ -388,7 +441,11 @@ def person(name: Element, *, given_first: bool = False) -> str:
 
 _SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
     "sup": _superscript,
-    "inline-formula": lambda element, parts: parts.append(formula_text(element)),
+    "sub": _subscript,
+    "xref": _reference,
+    "inline-graphic": _unreadable,
+    "private-char": _unreadable,
+    "inline-formula": _formula,
     "alternatives": _alternatives,
     "tex-math": lambda element, parts: parts.append(f"${tex_text(text_of(element))}$"),
     "math": lambda element, parts: parts.append(math_text(element)),

@@ -8,6 +8,7 @@ abstract. There are no pages. `wrap.py` breaks the text into lines.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
@@ -15,6 +16,7 @@ from qagen_dagster.formats.decoding import collapse, without_bom
 from qagen_dagster.formats.jats.body import BodyWriter, Writer
 from qagen_dagster.formats.jats.inline import (
     HREF,
+    UNREADABLE,
     Element,
     below,
     children,
@@ -27,7 +29,8 @@ from qagen_dagster.formats.jats.inline import (
     read_tree,
     tidy,
 )
-from qagen_dagster.records.document import Metadata, Visual
+from qagen_dagster.records.document import Metadata, Outcome, Visual
+from qagen_dagster.records.text import counted
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # Types of date elements, best first: the date of online publication, of print, of the volume.
@@ -40,7 +43,7 @@ _KINDS = {
     "reply": "Author response",
     "article-commentary": "Commentary",
 }
-_OUTER = 3  # number of levels at which the `article` element is searched, since article sets and OAI records wrap it
+_OUTER = 6  # number of levels at which the `article` element is searched, since article sets and OAI records wrap it
 
 
 def _metadata(article: Element) -> Metadata:
@@ -179,23 +182,46 @@ class JatsFormat(Format):
         return plain.lstrip(b"\xff\xfe").startswith(b"<") and bool(_ROOT.search(plain))
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """The text of the article. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`."""
-        writer, metadata = _written(source)
-        return [
-            ParsedText(
-                text="\n".join(writer.lines),
-                sections=tuple(writer.sections),
-                metadata=metadata,
-            )
-        ]
+        """The text of each article. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`.
+
+        An article of several is named by its id, or else by its number. `detail` counts what could not be read.
+        """
+        articles, unknown = _articles(source)
+        if len(articles) == 1:
+            return [_parsed(articles[0], None, unknown)]
+        found: list[ParsedText | RowFailure] = []
+        for row, article in _rows(articles).items():
+            try:
+                found.append(_parsed(article, row, unknown))
+            except DocumentError as error:
+                found.append(RowFailure(row, Outcome(error.outcome), error.detail))
+        return found
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """Tables, figures and display formulae in the order of the text. Raises DocumentError."""
-        return tuple(_written(source)[0].visuals)
+        articles, _ = _articles(source)
+        article = articles[0] if row is None else _rows(articles)[row]
+        return tuple(_written(article).visuals)
 
 
-def _written(source: Source) -> tuple[Writer, Metadata]:
-    article = _article(read_tree(source.data))
+def _parsed(article: Element, row: str | None, unknown: list[str]) -> ParsedText:
+    writer = _written(article)
+    text = "\n".join(writer.lines)
+    signs = text.count(UNREADABLE)
+    notes = [f"{signs:,} sign{'s' if signs > 1 else ''} without a text, shown as U+FFFD"] if signs else []
+    notes += counted("unknown entities", [f"&{name};" for name in unknown])
+    return ParsedText(
+        text=text,
+        row=row,
+        detail="; ".join(notes),
+        sections=tuple(writer.sections),
+        metadata=_metadata(article),
+    )
+
+
+def _written(article: Element) -> Writer:
+    if first(article, "front") is None and first(article, "body") is None:
+        raise DocumentError("not_what_it_says", "an <article> with neither front nor body: not JATS")
     writer = Writer()
     body = BodyWriter(writer)
     meta = first(article, "front", "article-meta")
@@ -207,19 +233,29 @@ def _written(source: Source) -> tuple[Writer, Metadata]:
         _sub_article(writer, body, part, number)
     if writer.blocks == before and not (meta is not None and _abstracts_of(meta)):
         raise DocumentError("empty", "an article with neither abstract nor body")
-    return writer, _metadata(article)
+    return writer
 
 
-def _article(root: Element) -> Element:
+def _articles(source: Source) -> tuple[list[Element], list[str]]:
+    """The articles of a file, and the names of its unknown entities."""
+    root, unknown = read_tree(source.data)
     level = [root]
     for _ in range(_OUTER):
-        found = next((one for one in level if local(one) == "article"), None)
-        if found is not None:
-            if first(found, "front") is None and first(found, "body") is None:
-                raise DocumentError("not_what_it_says", "an <article> with neither front nor body: not JATS")
-            return found
+        if found := [one for one in level if local(one) == "article"]:
+            return found, unknown
         level = [child for one in level for child in children(one)]
     raise DocumentError("not_what_it_says", f"XML whose root is <{local(root)}>, not a JATS article")
+
+
+def _rows(articles: Sequence[Element]) -> dict[str, Element]:
+    """The articles of a file of several by their names."""
+    rows: dict[str, Element] = {}
+    for number, article in enumerate(articles, start=1):
+        meta = first(article, "front", "article-meta")
+        ids = named(meta, "article-id") if meta is not None else []
+        name = next((text for one in ids if (text := line_of(one))), "") or f"article-{number}"
+        rows[name if name not in rows else f"{name}-{number}"] = article
+    return rows
 
 
 def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:

@@ -26,6 +26,9 @@ _MIN_BETWEEN = 4  # minimum cells of a row that shows where a cell between other
 _PROSE = 40  # maximum characters of a line of one piece that does not end a table
 _Span = tuple[int, int]  # left and right edge of a cell
 Cells = list[list[int]]  # the fragments of each cell
+_STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
+_WORD = re.compile(r"[a-z][^\W\d_]*[,;:.]?")
+_DENOMINATOR = re.compile(r"\^\d{1,2} ")
 _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
@@ -159,7 +162,17 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
             cells.append([n])
         else:
             cells[-1].append(n)
-    return cells
+    return [row] if len(cells) >= _STRETCHED and _is_stretched(f, rows, number, cells) else cells
+
+
+def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) -> bool:
+    """Whether a row is a line of prose with wide spaces: most of its cells are words, and hardly any stands above or below a cell."""
+    words = sum(_WORD.fullmatch(f.text[cell[0]]) is not None for cell in cells if len(cell) == 1)
+    if words * 3 < len(cells) * 2:
+        return False
+    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
+    aligned = sum(any(_begins_cell(f, other, cell[0]) for other in beside) for cell in cells[1:])
+    return aligned * 3 < len(cells)
 
 
 def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
@@ -183,9 +196,10 @@ def _label_weight(text: str, after: str) -> int:
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
-    """Whether a cell of a line, other than its first, begins at the left edge of fragment `n`."""
+    """Whether a cell of a line, other than its first, begins at the edge at which fragment `n` begins to be read."""
+    edges = f.x1 if f.rtl else f.x0
     return any(
-        abs(f.x0[m] - f.x0[n]) < _EXACT and (f.x0[m] - f.x1[last]) * 10 >= _CLOSE * f.size[last]
+        abs(edges[m] - edges[n]) < _EXACT and f.gap(last, m) * 10 >= _CLOSE * f.size[last]
         for last, m in pairwise(row)
     )
 
@@ -203,7 +217,13 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
-        if f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
+        if parts[-1][-1:].isdigit() and _DENOMINATOR.match(f.text[n]):
+            parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
+            continue
+        is_number = (
+            parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
+        )  # two numbers, or the library had joined them
+        if is_number or f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
             parts.append(" ")
         parts.append(f.text[n])
     return "".join(parts)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from qagen_dagster.formats.pdf.font_tables import table_of
 from qagen_dagster.formats.pdf.mupdf import CheckBox, Printed
 
 _TALL = 16  # tenths of the letter size; a fragment that is taller may run up or down
@@ -30,8 +31,10 @@ _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
 )
-_BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
-_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff]")  # codes without a character
+_BULLET = re.compile("^[\ue000-\uf8ea](?=\\s|$)", re.MULTILINE)
+_WESTERN = re.compile("[A-Za-z\xc0-\u052f]")
+RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 # Accents that TeX prints as signs of their own before a letter. A tilde counts only within a word, since it may be part of an address.
 _ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
 _COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
@@ -42,6 +45,8 @@ _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
 _MOST_FONTS = 4_096  # maximum number of fonts that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
+# Parts of tall brackets, which have these codes in every font.
+_BRACKETS = "\u239b\u239c\u239d\u23a1\u23a2\u23a3\u23a7\u23a8\u23a9\u23aa\u23ae\u239e\u239f\u23a0\u23a4\u23a5\u23a6\u23ab\u23ac\u23ad"
 _MARKS = ("\u2610", "\u2612")
 _RUN = "<span style="
 _STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
@@ -56,23 +61,6 @@ _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
 _LOWERED = re.compile(r"\d{1,3}|[a-z]{1,8}|[a-z\d],[a-z\d]")
 _FRACTION = ("\u2044", "/")  # after a raised numerator
-# The signs that some fonts draw for the codes of letters and digits, without saying so in the file.
-_GREEK = str.maketrans(
-    "abgdezhqiklmnxoprstufcywABGDEZHQIKLMNXOPRSTUFCYW",
-    "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4"
-    "\u03c5\u03c6\u03c7\u03c8\u03c9\u0391\u0392\u0393\u0394\u0395\u0396\u0397\u0398\u0399\u039a\u039b\u039c\u039d\u039e"
-    "\u039f\u03a0\u03a1\u03a3\u03a4\u03a5\u03a6\u03a7\u03a8\u03a9",
-)
-_SIGNS = _GREEK | str.maketrans("123456,.", "+\u2212\u00d7\u00f7=\u00b1<>")
-_BOXES = str.maketrans(
-    "x\xa8oq\xfe\xfd\xfcln\xa7", "\u2612\u2610\u2610\u2610\u2611\u2612\u2713\u25cf\u25a0\u25aa"
-)
-_NO_SYMBOL: dict[int, int] = {}
-_SYMBOLS = {
-    re.compile("MathematicalPi"): _SIGNS,
-    re.compile(r"Symbol(?:MT|PS|Std|\b)"): _GREEK,
-    re.compile("Wingdings"): _BOXES,
-}
 _Run = tuple[bool, str, float, str]  # whether raised, the font's family and size, the letters
 
 
@@ -101,9 +89,12 @@ class Fragments:
     base: list[int]  # baselines of the first letters; empty if everything is upright
     text: list[str]
     ascii: bool  # all letters are ASCII
-    rtl: bool  # most letters are of a script written from right to left
+    rtl: bool  # more letters than Western ones are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
+    raw: bool = False  # some characters are codes that the file does not explain
+    has_rtl: bool = False  # some letters are of such a script
+    hidden: int = 0  # number of fragments that nobody sees and that were left out
 
     def gap(self, a: int, b: int) -> int:
         """The horizontal distance between two fragments of a line, whichever stands first."""
@@ -149,7 +140,9 @@ def fragments_of(printed: bytes) -> Fragments:
     ascii = joined.isascii()
     # Few pages have letters that need repair.
     rare = "" if ascii else joined.encode("utf-8", "replace").translate(None, _COMMON).decode()
+    raw = False
     if odd := (not joined.isprintable() if ascii else _ODD.search(rare) is not None):
+        raw = _RAW.search(joined) is not None
         texts = [clean(text.replace("\n", " ")) for text in texts]
     texts = list(map(str.strip, texts))
     if not all(texts):
@@ -178,9 +171,11 @@ def fragments_of(printed: bytes) -> Fragments:
         [] if upright else [line.y for line in lines],
         texts,
         ascii,
-        len(_RTL.findall(sample)) * 2 > len(sample),
+        bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample)),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
+        raw,
+        odd and RTL.search(joined) is not None,
     )
 
 
@@ -230,7 +225,7 @@ _FONTS = _Fonts()
 def clean(text: str) -> str:
     """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
-    Signs without a meaning outside of their font become bullets at the start of a line, and U+FFFD elsewhere. A soft hyphen at the end of a line becomes a hyphen; others are removed.
+    Codes whose characters are unknown become U+FFFD, but those of the private area bullets at the start of a line. A soft hyphen at the end of a line becomes a hyphen; others are removed.
     """
     if not _ODD.search(text):
         return text
@@ -254,10 +249,11 @@ def _composed(accent: re.Match[str]) -> str:
 def _repairs() -> dict[int, str | None]:
     spaces = (9, 0xB, 0xC, 0xD, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F)
     marks = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # of writing direction
-    removed = (*range(0x0A), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x2060, 0xFEFF, *marks)
-    table: dict[int, str | None] = dict.fromkeys(removed)
+    unknown = (*range(0x0A), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0xD800, 0xF900))
+    table: dict[int, str | None] = dict.fromkeys(unknown, "\ufffd")
+    table.update(dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF, *marks)))
     table.update(dict.fromkeys(spaces, " "))
-    table.update(dict.fromkeys(range(0xD800, 0xF900), "\ufffd"))
+    table.update(enumerate(_BRACKETS, 0xF8EB))
     return table
 
 
@@ -281,25 +277,29 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
     """Write "^" before raised letters and "_" before lowered ones. With `symbols`, also write signs of symbol fonts as they look."""
+    symbols = symbols or f.raw
     if not (symbols or _is_suspect(f)):
         return
     html = printed.html()
     if not (symbols or "<sup>" in html or _LETTERED.search(" ".join(f.text))):
         return
-    marked: dict[str, str] = {}
+    marked: dict[str, list[str]] = {}  # by the letters of a line: how it looks, or "" if it needs no marks
     for line in html.split("<p style=")[1:]:
         if not symbols and line.count(_RUN) == 1:
             continue
         runs = _runs(line)
         sizes = [size for _, _, size, _ in runs]
         mixed = bool(sizes) and min(sizes) <= _SMALL * max(sizes)
-        if not (mixed or (symbols and any(_table(family) for _, family, _, _ in runs))):
+        if not (f.raw or mixed or (symbols and any(table_of(family) for _, family, _, _ in runs))):
             continue
         plain, shown = "".join([text for *_, text in runs]), _marked(runs)
-        if shown != plain:
-            marked["".join(clean(unescape(plain)).split())] = clean(unescape(shown)).strip()
-    if marked:
-        f.text[:] = [marked.get("".join(text.split()), text) for text in f.text]
+        if f.raw or shown != plain:
+            key = "".join(clean(unescape(plain)).split())
+            marked.setdefault(key, []).append(clean(unescape(shown)).strip() if shown != plain else "")
+    for n, text in enumerate(f.text) if marked else ():
+        if looks := marked.get("".join(text.split())):
+            # Lines with codes may only differ in them. Both prints have the lines in the same order.
+            f.text[n] = (looks.pop(0) if f.raw else looks[-1]) or text
 
 
 def _runs(line: str) -> list[_Run]:
@@ -336,17 +336,6 @@ def _is_suspect(f: Fragments) -> bool:
     return bool(tall)
 
 
-@cache
-def _table(family: str) -> dict[int, int]:
-    return next((table for name, table in _SYMBOLS.items() if name.search(family)), _NO_SYMBOL)
-
-
-@cache
-def has_symbols(fonts: frozenset[str]) -> bool:
-    """Whether any font draws signs for the codes of letters."""
-    return any(map(_table, fonts))
-
-
 def _marked(runs: list[_Run]) -> str:
     """The text of a line with "^" and "_" before its raised and lowered letters."""
     text = ""
@@ -366,7 +355,7 @@ def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     parts: list[tuple[str, list[str]]] = []
     size, last = runs[0][2], None
     for raised, family, now, text in runs:
-        if table := _table(family):
+        if table := table_of(family):
             text = text.translate(table)
         kind = "" if now > _SMALL * size else "^" if raised else "_"
         if kind == last or (parts and not text.strip()):

@@ -41,6 +41,11 @@ _PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
+# Commands that stop the painting of letters, or set a colour close to white.
+_HIDES = re.compile(
+    rb"\b3 +Tr\b|(?<![\d.])(?:(?:1(?:\.0*)?|0?\.(?:8[89]|9)\d*)\s+){1,3}(?:g|rg|scn?)\b|(?<![\d.])(?:0(?:\.0*)?\s+){4}(?:k|scn?)\b"
+)
+_TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
 _FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
@@ -162,7 +167,7 @@ class Pdf:
         flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
-        return Printed(page, structured, self._paper, _checkboxes(page) if self._is_form else [])
+        return Printed(number, page, structured, self._paper, _checkboxes(page) if self._is_form else [])
 
     @cached_property
     def fonts(self) -> frozenset[str]:
@@ -222,8 +227,10 @@ class Printed:
     Both come from one pass, since a second pass would cost as much as the first. `checkboxes` are those of the page's form.
     """
 
-    def __init__(self, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]) -> None:
-        self._page, self._paper = page, paper
+    def __init__(
+        self, number: int, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]
+    ) -> None:
+        self.number, self._page, self._paper = number, page, paper
         self.checkboxes = checkboxes
         self._structured = structured
         self.json = self._paper.print(_mupdf.ll_fz_print_stext_page_as_json, structured, SCALE)
@@ -231,6 +238,25 @@ class Printed:
     def __del__(self) -> None:
         """Free the library's memory."""
         _mupdf.ll_fz_drop_stext_page(self._structured)
+
+    @cached_property
+    def _commands(self) -> bytes:
+        return b"\n".join([_stream(one) for one in _streams(self._page)])
+
+    @cached_property
+    def hides(self) -> str:
+        """Whether the page may have text that is not painted or as light as paper ("light"), or of any kind ("any")."""
+        states = _values(_mupdf.ll_pdf_dict_get(_resources(self._page)[0], _key("ExtGState")))
+        if any(_opacity(state) <= _TRANSPARENT for state in states):
+            return "any"
+        return "light" if _HIDES.search(self._commands) else ""
+
+    @cached_property
+    def covers(self) -> bool:
+        """Whether an opaque picture may be painted over text."""
+        shown = _values(_mupdf.ll_pdf_dict_get(_resources(self._page)[0], _key("XObject")))
+        opaque = [one for one in shown if _mupdf.ll_pdf_dict_get(one, _key("Width")) and not _has_mask(one)]
+        return bool(opaque) and 0 <= self._commands.find(b"ET") < self._commands.rfind(b" Do")
 
     def fonts(self) -> frozenset[str]:
         """The names of the page's fonts. Reading them on every page would cost a tenth of the time of the prints."""
@@ -240,6 +266,12 @@ class Printed:
         """The page as HTML: each line is a paragraph, with the font and size of its letters. Raised letters are marked."""
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0)
         return printed.decode("utf-8", "replace")
+
+    def letters(self) -> str:
+        """The page as XML, with each letter and its box."""
+        flags = _mupdf.FZ_STEXT_XML_FLAGS_CHARS
+        printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
+        return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
 
     def rules(self) -> list[tuple[int, int, int, int]]:
         """The boxes of thin paths, in tenths of a point; empty for a page with fewer or more paths than a table has."""
@@ -286,6 +318,15 @@ class Page:
     def marks(self) -> int:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
+
+    def painted(self) -> tuple[list[tuple[int, Rect]], list[tuple[int, Rect]]]:
+        """The boxes of texts and of pictures, each with its place in the order of painting."""
+        texts: list[tuple[int, Rect]] = []
+        pictures: list[tuple[int, Rect]] = []
+        for time, (kind, box) in enumerate(self._page.get_bboxlog()):
+            if kind in ("fill-text", "stroke-text", "fill-image"):
+                (pictures if kind == "fill-image" else texts).append((time, self._shown(box)))
+        return texts, pictures
 
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order, without the parts that clipping hides."""
@@ -351,13 +392,37 @@ def _resources(page: Any) -> tuple[Any, list[Any]]:
     return own, [one for one in shown if not _mupdf.ll_pdf_dict_get(one, _key("Width"))]
 
 
-def _size(page: Any) -> int:
-    """Compressed bytes of a page's content and of the forms that it shows."""
+def _streams(page: Any) -> list[Any]:
+    """The streams of a page's content and of the forms that it shows."""
     said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
     content = _mupdf.ll_pdf_dict_get(said.obj, _key("Contents"))
     parts = [_mupdf.ll_pdf_array_get(content, n) for n in range(_mupdf.ll_pdf_array_len(content))]
-    streams = (content, *parts, *_resources(page)[1])
-    return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in streams])
+    return [*(parts or [content]), *_resources(page)[1]]
+
+
+def _size(page: Any) -> int:
+    """Compressed bytes of a page's content and of the forms that it shows."""
+    return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in _streams(page)])
+
+
+def _stream(holder: Any) -> bytes:
+    """The bytes of a stream; none of one that is broken or huge."""
+    with suppress(Exception):
+        if _mupdf.ll_pdf_dict_get_int(holder, _key("Length")) <= _MAX_CONTENT:
+            buffer = _mupdf.ll_pdf_load_stream(holder)
+            found = bytes(_mupdf.ll_fz_buffer_to_bytes_internal(buffer, 0))
+            _mupdf.ll_fz_drop_buffer(buffer)
+            return found
+    return b""
+
+
+def _opacity(state: Any) -> float:
+    said = _mupdf.ll_pdf_dict_get(state, _key("ca"))
+    return float(_mupdf.ll_pdf_to_real(said)) if said else 1.0
+
+
+def _has_mask(picture: Any) -> bool:
+    return any(_mupdf.ll_pdf_dict_get(picture, _key(name)) for name in ("SMask", "Mask", "ImageMask"))
 
 
 def _fonts(page: Any) -> frozenset[str]:

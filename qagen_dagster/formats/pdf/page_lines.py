@@ -13,6 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from qagen_dagster.formats.pdf.bidi import in_reading_order
 from qagen_dagster.formats.pdf.cells import (
     BAR,
     Cells,
@@ -23,14 +24,15 @@ from qagen_dagster.formats.pdf.cells import (
     unbroken,
     with_empty_cells,
 )
+from qagen_dagster.formats.pdf.font_tables import has_symbols
 from qagen_dagster.formats.pdf.fragments import (
     Fragments,
     fragments_of,
-    has_symbols,
     mark_checkboxes,
     mark_scripts,
     split,
 )
+from qagen_dagster.formats.pdf.hidden import without_hidden
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
 from qagen_dagster.formats.pdf.ruled_tables import Box, Ruled, ruled_tables
@@ -189,8 +191,9 @@ def _joined(f: Fragments, run: Sequence[Line]) -> list[Line]:
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
-    fragments = fragments_of(printed.json)
+    fragments = without_hidden(pdf, printed, fragments_of(printed.json))
     mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
+    fragments = in_reading_order(printed, fragments)
     mark_checkboxes(fragments, printed.checkboxes)
     return fragments
 

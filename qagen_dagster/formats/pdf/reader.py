@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
@@ -29,6 +30,8 @@ _END, _TAIL = b"%%EOF", 4_096  # the end mark, and the bytes searched for it, si
 _USUAL_ZOOM = 300 / 72  # 300 dpi; a higher zoom shows nothing new of ordinary print
 _CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
 _CROP_SIDE = 900  # target length in pixels of a small crop's longer side
+_WAITING = re.compile(r"Please wait\W.{0,300}(?:PDF (?:viewer|reader)|Adobe Reader)", re.DOTALL)
+_WAITING_PAGES, _WAITING_LINES = 2, 12
 _MAX_SECTIONS = 3_000
 _PAGES_LOOKED_AT = 20  # number of pages searched for pictures, to tell an empty document from a scanned one
 
@@ -167,6 +170,8 @@ class PdfFormat(Format):
             count = len(text.pages)
             if len(text.broken) == count:
                 raise DocumentError(Outcome.CORRUPT, "no page can be read")
+            if _is_garbled(text):
+                raise DocumentError(Outcome.GARBLED, _detail(text))
             if not text.lines and not _is_marked(pdf):
                 why = (
                     "what could be repaired of the file shows nothing"
@@ -200,6 +205,14 @@ class PdfFormat(Format):
             return render_page(pdf, page, options, how)
 
 
+def _is_garbled(text: PdfText) -> bool:
+    """Whether at least half of the pages with text are garbled, or the page only asks to wait for a form that readers must load."""
+    written = sum(page.end_line >= page.start_line for page in text.pages) + len(text.garbled)
+    if len(text.pages) <= _WAITING_PAGES and _WAITING.match(" ".join(text.lines[:_WAITING_LINES])):
+        text.garbled = [1]
+    return 0 < written <= 2 * len(text.garbled)
+
+
 def _is_marked(pdf: Pdf) -> bool:
     """Whether any of the first pages has pictures or drawings."""
     for number in range(min(pdf.count, _PAGES_LOOKED_AT)):
@@ -213,11 +226,16 @@ def _detail(text: PdfText) -> str:
     notes: list[str] = []
     if text.broken:
         notes.append(f"{counted(len(text.broken))} broken: {listed(text.broken)}")
+    if text.hidden:
+        notes.append(f"text that nobody sees left out on {counted(len(text.hidden))}: {listed(text.hidden)}")
     if text.recognised:
         notes.append(f"text of {counted(len(text.recognised))} recognised from pictures")
-    if not text.lines and not text.unreadable:
+    if not text.lines and not (text.unreadable or text.garbled):
         notes.append(f"no text on {counted(len(text.pages))}")
+    if text.garbled:
+        what = f"the text of {counted(len(text.garbled))} is not what the page shows"
+        notes.append(f"{what} ({text.note or 'a form that this reader cannot load'}): {listed(text.garbled)}")
     if text.unreadable:
-        what = f"{counted(len(text.unreadable))} of pictures, drawn or unknown letters without readable text"
+        what = f"{counted(len(text.unreadable))} of pictures or drawn letters without readable text"
         notes.append(f"{what} ({text.note}): {listed(text.unreadable)}")
     return "; ".join(notes)

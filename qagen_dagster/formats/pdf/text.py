@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import resource
 from collections import Counter
 from collections.abc import Iterator
@@ -13,8 +12,10 @@ from functools import cached_property
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.ocr import ocr_image, tesseract_available
+from qagen_dagster.formats.pdf.bidi import with_brackets
 from qagen_dagster.formats.pdf.cells import BAR
 from qagen_dagster.formats.pdf.fragments import Font
+from qagen_dagster.formats.pdf.garbled import is_garbled, marked
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
@@ -26,15 +27,11 @@ _PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time
 _DPI = 300  # the resolution for which tesseract is made
 _PATHS = 50  # a page with at least this many painted paths may have letters drawn as paths
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
-_FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
-_WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _AHEAD = 128  # maximum pages printed ahead
 _AHEAD_BYTES = 4_000_000  # maximum bytes of their prints
 _SAMPLED = 300  # number of lines in the sample that shows the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
-_SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
-_SAMPLE = 400  # characters of a page checked for meaningful text
 _NO_FONT = Font()
 
 
@@ -109,7 +106,11 @@ class PdfText:
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
-    unreadable: list[int] = field(default_factory=list[int])  # meaningless text, not recognised
+    unreadable: list[int] = field(default_factory=list[int])  # pictures or drawn letters, not recognised
+    garbled: list[int] = field(
+        default_factory=list[int]
+    )  # the text is not what the page shows, and it was not recognised
+    hidden: list[int] = field(default_factory=list[int])  # some of the text cannot be seen and is left out
     note: str = ""  # why these pages were not recognised
 
     @cached_property
@@ -203,32 +204,18 @@ def _read(
         text.broken.append(number + 1)
         return [], []
     fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
-    texts = [line for line, _ in lines]
-    if texts and not _is_noise(texts):
+    texts = [with_brackets(line) if fragments.rtl else line for line, _ in lines]
+    if fragments.hidden:
+        text.hidden.append(number + 1)
+    if texts and not is_garbled(texts):
         font = fragments.font
-        return texts, [font[row[0]] if row else _NO_FONT for _, row in lines]
+        return marked(texts), [font[row[0]] if row else _NO_FONT for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         found = recogniser.text_of(page)
         if found is None:
-            text.unreadable.append(number + 1)
+            (text.garbled if texts else text.unreadable).append(number + 1)
         else:
             text.recognised.append(number + 1)
-            texts = found.split("\n") if found else []
+        texts = found.split("\n") if found else []
     return texts, [_NO_FONT] * len(texts)
-
-
-def _is_noise(texts: list[str]) -> bool:
-    """Whether the text is meaningless, because the file does not say which characters its glyphs are."""
-    middle = len(texts) // 2
-    if _WORDS.search("\n".join(texts[middle : middle + _SAMPLED_LINES])) or _has_words(
-        " ".join(texts[:12])[:_SAMPLE]
-    ):
-        return False
-    shown = _FILLING.sub("", "".join(texts))
-    return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
-
-
-def _has_words(text: str) -> bool:
-    words = text.split()
-    return sum(map(str.isalpha, words)) * 4 > len(words)

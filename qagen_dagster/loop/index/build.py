@@ -178,9 +178,9 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
         made = list(job.threads.map(partial(_embed, job), due))
         fresh = [one for one in made if isinstance(one, EmbeddedDocument)]
         found = {one.id: _indexed(one) for one in made} | {
-            e.id: IndexedDocument(id=e.id, text_sha256=e.text_sha256, chunks=kept[e.id])
-            for e in entries
-            if e.id in kept
+            entry.id: IndexedDocument(id=entry.id, text_sha256=entry.text_sha256, chunks=kept[entry.id])
+            for entry in entries
+            if entry.id in kept
         }
         chunked = [one for one in fresh if one.chunks]
         if not chunked and not kept:

@@ -153,6 +153,11 @@ class PublishedBank:
     missing: tuple[str, ...] = ()
 
 
+def published_bank(space: Workspace, key: str) -> ProblemBank | None:
+    """The published bank of a set; None if there is none, or it is damaged and must be made again."""
+    return space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+
+
 def read_sources(space: Workspace, key: str) -> ProblemSources:
     """The problems of a set as they were last read. Raises StoreError if they were never read."""
     found = space.store.find(ProblemBank.file_key(key, SOURCES), ProblemSources)
@@ -199,7 +204,7 @@ def plan_problem_set(
 
 def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) -> ProblemOptions:
     """The options of a run that brings a bank up to date: free models replace nothing that paid ones made."""
-    made = space.store.find_valid(ProblemBank.file_key(problem_set.key, FILES[0]), ProblemBank)
+    made = published_bank(space, problem_set.key)
     if made is None or not wished.refresh:
         return wished
     profile = wished.profile or made.profile
@@ -221,7 +226,7 @@ def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
 
 def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
     """The accepted problems of the published bank. If the bank is damaged, they are taken from its history."""
-    bank = space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+    bank = published_bank(space, key)
     if bank is not None:
         return {one.id: one for one in bank.finished}
     by_line = {

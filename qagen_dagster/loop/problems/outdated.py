@@ -7,7 +7,7 @@ from functools import lru_cache
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
-from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources, reviewed
+from qagen_dagster.loop.problems.bank import plan_problem_set, published_bank, read_sources, reviewed
 from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.properties import problem_prompt_hashes
@@ -23,7 +23,7 @@ from qagen_dagster.records.text import counted
 def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:
     """The configuration with which a run would make the bank, including the source files. Raises ConfigError."""
     problem_set = find_problem_set(space.settings.corpora, key)
-    made = _bank(space, key)
+    made = published_bank(space, key)
     name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
     specs = bound_specs(space.profile(name), PROBLEM_ROLES, name)
     settings = model_settings(specs) | {
@@ -44,7 +44,7 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
 
 def made_problems(space: Workspace, key: str, wanted: Configuration) -> Configuration | None:
     """The configuration of the stored bank; None if there is none."""
-    bank = _bank(space, key)
+    bank = published_bank(space, key)
     if bank is None:
         return None
     models = _models(bank)
@@ -57,7 +57,7 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
 
     Changed pictures and PDF files are found when `problem_sources` is materialized, because they must be drawn to be compared.
     """
-    bank = _bank(space, key)
+    bank = published_bank(space, key)
     if bank is None:
         return ()
     problem_set = find_problem_set(space.settings.corpora, key)
@@ -98,10 +98,6 @@ def _models(bank: ProblemBank) -> dict[str, str]:
         for task in one.tasks
         if task.model
     }
-
-
-def _bank(space: Workspace, key: str) -> ProblemBank | None:
-    return space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
 
 
 def _file_hash(problem_set: ProblemSet, name: str) -> str:

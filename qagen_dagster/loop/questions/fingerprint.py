@@ -95,14 +95,14 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     The limits of the loop are left out, so that a run with a higher target resumes the same journal.
     """
     config = corpus.scenarios[scenario]
-    told = [corpus.name, corpus.corpus_context, config.name, config.description]
+    texts = [corpus.name, corpus.corpus_context, config.name, config.description]
     batch = _batch(config) if config.strategy is Strategy.BATCH else []
     meaning = (
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
     control = has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode))
     models = model_fingerprint(profile, mode, config.strategy, control=control)
-    return fingerprint([LOOP_VERSION, models, *told, *batch, *meaning])
+    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

@@ -185,7 +185,7 @@ def finished(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) 
 
 def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
     """The ids of the documents without a result, in order."""
-    return [e.id for e in planned.documents if finished(workspace, planned, e) is None]
+    return [entry.id for entry in planned.documents if finished(workspace, planned, entry) is None]
 
 
 def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:

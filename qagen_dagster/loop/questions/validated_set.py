@@ -112,11 +112,11 @@ def deduplicate(
     known = [similarity.Known(pair.question, pair.answer) for pair in pairs]
     found = similarity.links_among(known, encode, progress)
     near = [
-        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index], edited)]
-        for n, some in enumerate(found)
+        [link for link in some if _may_be_duplicate(pairs[number], pairs[link.index], edited)]
+        for number, some in enumerate(found)
     ]
-    compared = [n for n, found in enumerate(near) if found]
-    place = {n: at for at, n in enumerate(compared)}
+    compared = [number for number, found in enumerate(near) if found]
+    place = {number: at for at, number in enumerate(compared)}
     removed: dict[int, RejectedQA] = {}
 
     def part(at: int) -> tuple[CallSummary, ...]:
@@ -136,7 +136,7 @@ def deduplicate(
             removed[index] = _removed(pair, pairs[finding.index], finding)
         return finding.calls
 
-    needs = [[place[link.index] for link in near[n] if link.index in place] for n in compared]
+    needs = [[place[link.index] for link in near[number] if link.index in place] for number in compared]
     calls = [call for spent in run_in_parallel(needs, part, workers=workers) for call in spent]
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
     return kept, [removed[index] for index in sorted(removed)], calls

@@ -24,7 +24,7 @@ from qagen_dagster.loop.exams.outdated import made_part, wanted_part, why_part_o
 from qagen_dagster.loop.exams.plan import part_set
 from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_ungraded
 from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
-from qagen_dagster.loop.problems.bank import FILES as BANK_FILES
+from qagen_dagster.loop.problems.bank import published_bank
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.plan import RunOptions
@@ -37,7 +37,7 @@ from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
-from qagen_dagster.records.problems.result import ProblemBank, Stage
+from qagen_dagster.records.problems.result import Stage
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 from qagen_dagster.records.text import counted
@@ -280,7 +280,7 @@ def _exam_profile(space: Workspace, key: str, _: RunOptions) -> str:
 
 def _problem_profile(space: Workspace, key: str, _: RunOptions) -> str:
     found = find_problem_set(space.settings.corpora, key)
-    made = space.store.find_valid(ProblemBank.file_key(key, BANK_FILES[0]), ProblemBank)
+    made = published_bank(space, key)
     return (made and made.profile) or found.config.profile or space.settings.profile
 
 

@@ -29,7 +29,7 @@ class Evidence(Record):
 
 
 class RejectionReason(StrEnum):
-    """Why a candidate was not accepted. The first six reasons are those of the reference."""
+    """Why a candidate was not accepted. The first six are the reference's, the rest ours."""
 
     VALIDATION_FAILED = "validation_failed"
     DUPLICATE = "duplicate"

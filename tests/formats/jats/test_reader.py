@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.jats.reader import JatsFormat
-from qagen_dagster.records.document import Visual, VisualType
+from qagen_dagster.records.document import Outcome, Visual, VisualType
 
 
 def test_contributors_of_the_type_person_are_authors_unless_their_group_is_another() -> None:
@@ -139,7 +139,23 @@ def test_sections_nest_and_stand_on_their_lines() -> None:
         ("p = .05 ; q", "p = .05; q"),
         ("a<!-- no -->b<?pi x?>c &alpha;&ndash;&#946;", "abc \u03b1\u2013\u03b2"),
         ("gone [<xref/>] and ( ; ) here, f() not", "gone and here, f() not"),
-        ("no <inline-graphic xlink:href='x'/>picture", "no picture"),
+        ("5 <inline-graphic xlink:href='x'/>g", "5 \ufffdg"),
+        ("5 <inline-graphic><alt-text>\u03bc</alt-text></inline-graphic>g", "5 \u03bcg"),
+        ("<private-char><glyph-data/></private-char>x", "\ufffdx"),
+        ("an <inline-formula><graphic xlink:href='x'/></inline-formula> angle", "an \ufffd angle"),
+        ('in 2010<xref ref-type="bibr">12</xref> and', "in 2010^12 and"),
+        ('is 25<xref ref-type="fn">2</xref> mg', "is 25^2 mg"),
+        ('30.1<xref ref-type="table-fn">a</xref>', "30.1^a"),
+        ('25<xref ref-type="bibr"><sup>2</sup></xref> mg', "25^2 mg"),
+        ('in 5.<xref ref-type="bibr">12</xref> We', "in 5.^12 We"),
+        ('5<xref ref-type="bibr">1</xref>,<xref ref-type="bibr">3</xref>', "5^1,3"),
+        ('beds<xref ref-type="fn">\u2020</xref>', "beds\u2020"),
+        ('by <xref ref-type="bibr">12</xref> and [<xref ref-type="bibr">3</xref>]', "by 12 and [3]"),
+        ('Figure <xref ref-type="fig">3</xref>', "Figure 3"),
+        ("of 10,<sup>2</sup> in", "of 10,^2 in"),
+        ("2<sup>1</sup>/<sub>2</sub> mg", "2 1/2 mg"),
+        ("101<sub>2</sub> and H<sub>2</sub>O", "101_2 and H2O"),
+        ("soft\u00adhyphen <italic>zero\u200bwidth</italic>", "softhyphen zerowidth"),
         ("thin\u2009space and\u00a0hard", "thin space and hard"),
     ],
 )
@@ -314,17 +330,57 @@ def test_code_keeps_its_lines() -> None:
 
 
 BOMB = (
-    '<!DOCTYPE article [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">'
-    '<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>'
+    '<!DOCTYPE article [<!ENTITY a0 "hahahahaha">'
+    + "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
+    + "]>"
 )
 OUTSIDE = '<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
 REMOTE = '<!DOCTYPE article PUBLIC "-//NLM//DTD JATS//EN" "http://127.0.0.1:9/x.dtd">'
 
 
-def test_entities_and_dtds_are_not_read() -> None:
-    assert "ha" not in parse(BOMB + article("<p>x &c; y</p>")).text
-    assert parse(OUTSIDE + article("<p>x &x; y</p>")).text.endswith("x y")
-    assert parse(REMOTE + article("<p>x &alpha; &unheard; y</p>")).text.endswith("x \u03b1 y")
+def test_other_files_and_dtds_are_not_read() -> None:
+    for before, name in (
+        (OUTSIDE, "x"),
+        (REMOTE, "unheard"),
+        (OUTSIDE[:-2] + "<!ENTITY % p SYSTEM 'p'>%p;]>", "x"),
+    ):
+        entry = parse(before + article(f"<p>x &{name}; y &alpha;</p>"))
+        assert entry.text.endswith("x \ufffd y \u03b1")
+        assert entry.detail == (f"1 sign without a text, shown as U+FFFD; unknown entities (1): &{name};")
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        ("10 &mgr;g and 5 k&OHgr;", "10 \u03bcg and 5 k\u03a9"),
+        ("&b.mu;m, &thgr;, &eeacgr;, &THgr;", "\u03bcm, \u03b8, \u03ae, \u0398"),
+        ("&Copf;&fflig;&gcaron;", "\u2102\ufb00\u01e7"),
+        ("&river; and &wide;", "Torvik River and Torvik River H2O"),
+        ("5 &le; 6 &amp; 7", "5 \u2264 6 & 7"),
+        ("<![CDATA[R&mgr;D]]>", "R&mgr;D"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_named_characters_and_entities_of_the_file_are_read(entity: str, text: str, encoding: str) -> None:
+    own = '<!ENTITY river "Torvik River"><!ENTITY wide "&river; H<sub>2</sub>O">'
+    xml = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE article PUBLIC "-//NLM" "a.dtd" [{own}]>'
+    entry = parse((xml + article(f"<p>{entity}</p>")).encode(encoding))
+    assert (entry.text.rsplit("\n", 1)[1], entry.detail) == (text, "")
+
+
+def test_each_article_of_a_file_is_a_document() -> None:
+    table = "<table-wrap><label>Table 1</label><table><tr><td>b</td></tr></table></table-wrap>"
+    plain = article(f"<p>Second.</p>{table}", front="<article-meta/>")
+    data = f"<set>{article('<p>First.</p>')}{plain}{article(front='<article-meta/>')}</set>".encode()
+    first, second, third = JatsFormat().parse(Source("a.xml", data), OPTIONS)
+    assert isinstance(first, ParsedText)
+    assert isinstance(second, ParsedText)
+    assert isinstance(third, RowFailure)
+    assert [one.row for one in (first, second, third)] == ["1", "article-2", "article-3"]
+    assert ("First." in first.text, second.text.startswith("Second.")) == (True, True)
+    assert third.outcome is Outcome.EMPTY
+    found = JatsFormat().visuals(Source("a.xml", data), "article-2", OPTIONS)
+    assert [one.label for one in found] == ["Table 1"]
 
 
 @pytest.mark.parametrize(
@@ -337,6 +393,7 @@ def test_entities_and_dtds_are_not_read() -> None:
         ("<article><front/><body/></article>", "empty"),
         (article("<sec>" * 5_000 + "</sec>" * 5_000), "corrupt"),
         (article("<p>&unheard;</p>"), "corrupt"),
+        (BOMB + article("<p>&a9;</p>"), "corrupt"),
     ],
 )
 def test_what_cannot_be_read_has_an_outcome(xml: str, outcome: str) -> None:

@@ -100,3 +100,24 @@ def title(*pages: Draw | str, toc: list[list[object]] | None = None, said: str =
     if toc:
         document.set_toc(toc)
     return parse(document.tobytes()).metadata.title
+
+
+def coded(*lines: tuple[str, str, bytes]) -> bytes:
+    """A page of lines, each a text in Helvetica and then codes of a named font that says nothing of its characters."""
+    document = pymupdf.open()
+    page = document.new_page(width=WIDTH, height=HEIGHT)
+    page.insert_text((60, 40), "A page of codes", fontsize=11)
+    streams = page.get_contents()
+    fonts = [f"/helv {page.insert_font('helv')} 0 R"]
+    for number, (text, name, codes) in enumerate(lines):
+        font, stream = document.get_new_xref(), document.get_new_xref()
+        document.update_object(font, f"<</Type/Font/Subtype/Type1/BaseFont/ABCDEF+{name}>>")
+        fonts.append(f"/F{number} {font} 0 R")
+        place = f"1 0 0 1 60 {HEIGHT - 80 - 20 * number} Tm"
+        shown = f"BT {place} /helv 11 Tf ({text}) Tj /F{number} 11 Tf <{codes.hex()}> Tj /helv 11 Tf (0.5 m) Tj ET"
+        document.update_object(stream, "<<>>")
+        document.update_stream(stream, shown.encode())
+        streams.append(stream)
+    document.xref_set_key(page.xref, "Resources", f"<</Font<<{' '.join(fonts)}>>>>")
+    document.xref_set_key(page.xref, "Contents", f"[{' '.join(f'{one} 0 R' for one in streams)}]")
+    return document.tobytes()

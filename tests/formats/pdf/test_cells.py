@@ -10,7 +10,7 @@ import pytest
 from qagen_dagster.formats.pdf.cells import part_printed
 from qagen_dagster.formats.pdf.fragments import Font, fragments_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from tests.formats.pdf.samples import lines, pdf, put
+from tests.formats.pdf.samples import lines, pdf, put, write
 
 NAMES, WORDS = 64, 150
 LONG = "Reads the depth of the water at the end of the pier and sends"  # the widest line of a column
@@ -257,3 +257,37 @@ def test_the_width_of_letters_shows_a_font_without_a_telling_name(font: str, par
     found = [(text, [n]) for n, text in enumerate(fragments.text)][:2]
     part_printed(fragments, found, [0], set())
     assert found[0][0] == parted
+
+
+def test_a_line_of_prose_with_wide_spaces_is_no_row_of_cells() -> None:
+    words = ["This", "class", "generalizes", "the", "former", "one,", "which", "had"]
+
+    def draw(page: pymupdf.Page) -> None:
+        write(page, ["A line of text that runs over most of the width of this page."], y=80, size=9)
+        put(page, 92, *[(60 + 58 * n, word) for n, word in enumerate(words)])
+        write(page, ["a name that does not fit there, so its spaces are wide."], y=104, size=9)
+
+    assert lines(pdf(draw))[1] == " ".join(words)
+
+
+def test_a_table_of_words_keeps_its_cells() -> None:
+    rows = [
+        ["apple", "pear", "plum", "fig"],
+        ["red", "green", "blue", "brown"],
+        ["big", "small", "tiny", "flat"],
+    ]
+
+    def draw(page: pymupdf.Page) -> None:
+        for n, row in enumerate(rows):
+            put(page, 80 + 12 * n, *[(60 + 90 * column, word) for column, word in enumerate(row)])
+
+    assert lines(pdf(draw)) == [" | ".join(row) for row in rows]
+
+
+def test_numbers_that_touch_stay_two_numbers() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "Pins 33", fontsize=9)
+        page.insert_text((60, 300), "Another line of this page.", fontsize=9)
+        page.insert_text((91, 100), "34 are free", fontsize=9)
+
+    assert lines(pdf(draw))[0] == "Pins 33 34 are free"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pymupdf
 import pytest
 
-from tests.formats.pdf.samples import Draw, lines, pdf, write
+from tests.formats.pdf.samples import Draw, coded, lines, pdf, write
 
 
 def box(page: pymupdf.Page, name: str, x: float, y: float, *, ticked: bool, shown: bool = True) -> None:
@@ -138,3 +138,35 @@ def test_signs_of_symbol_fonts(font: str, letters: str, shown: str):
     xref = next(one[0] for one in document.get_page_fonts(0) if one[3] == "Courier")
     document.xref_set_key(xref, "BaseFont", f"/{font}")
     assert lines(document.tobytes()) == [f"A value of p {shown} 5 metres"]
+
+
+def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
+    page = coded(
+        ("It is ", "CMSY10", b"\x00"),
+        ("It is ", "Unheard", b"\x03"),
+        ("", "CMSY8", b"\x06"),
+        ("di", "CMR10", b"\x0b"),
+        ("Angle ", "CMMI10", b"\x0b"),
+        ("It is ", "Unheard", b"\x00"),
+        ("S", "SFRM1000", b"\x1c"),
+    )
+    assert lines(page)[1:] == [
+        "It is \u22120.5 m",
+        "It is \ufffd0.5 m",
+        "\u00b10.5 m",
+        "diff0.5 m",
+        "Angle \u03b10.5 m",
+        "It is \ufffd0.5 m",
+        "Sfi0.5 m",
+    ]
+
+
+def test_small_numbers_above_each_other_are_a_fraction() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 100), "Pay 3 or (", fontsize=11)
+        page.insert_text((108, 95), "1", fontsize=7)
+        page.insert_text((60, 200), "Another line of the page stands here.", fontsize=11)
+        page.insert_text((108, 104), "2", fontsize=7)
+        page.insert_text((113, 100), ", 10) to each", fontsize=11)
+
+    assert lines(pdf(draw))[0] == "Pay 3 or (1/2 , 10) to each"

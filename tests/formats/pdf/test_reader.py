@@ -248,7 +248,8 @@ def test_pictures_of_text_without_recognition():
 
 def test_letters_that_mean_nothing_are_noted():
     noise = "\n".join("%&' (+) ,-. *!3 $ ?@> <=; " * 3 for _ in range(12))
-    assert "unknown letters" in parse(pdf(noise)).detail
+    with pytest.raises(DocumentError, match="not what the page shows"):
+        parse(pdf(noise))
     assert parse(pdf("12.5 13.1 14.7 18.2 19.9\n" * 12)).detail == ""
 
 

@@ -60,30 +60,50 @@ class Guides:
     hash: str
 
 
+_GENERAL = ("rules", "complexity", "document", "bad")  # the sections that describe no type
+_LINES = ("means", "ask", "not", "pattern", "example", "answer")  # of a type, in the order of `Guide`
+_NO_TYPE = (
+    "is no question type: add it to QuestionType in records/corpus.py, and to _DERIVED_TYPES in "
+    "agents/questions/evidence/answer_support.py if its answers are not words of the quotes"
+)
+_NOT_DESCRIBED = f"has no section (a question type has the lines {', '.join(_LINES)})"
+
+
 @cache
 def guides() -> Guides:
-    """Read the file. Raises ConfigError when a section or a line of a type is missing."""
+    """Read the file. Raises ConfigError unless it has each general section and each question type once, with all lines."""
     text = _FILE.read_text(encoding="utf-8")
-    sections: dict[str, str] = {}
-    for section in ("\n" + text).split("\n## ")[1:]:
-        name, _, body = section.partition("\n")
-        sections[name.strip()] = body.strip()
-    try:
-        return Guides(
-            rules=sections["rules"],
-            complexity=sections["complexity"],
-            document=sections["document"],
-            bad=tuple(sections["bad"].splitlines()),
-            types={kind: _guide(sections[kind.value]) for kind in QuestionType},
-            hash=digest(text)[:16],
-        )
-    except KeyError as error:
-        raise ConfigError(f"there is no {error.args[0]}", file=_FILE) from None
+    parts = [part.partition("\n") for part in ("\n" + text).split("\n## ")[1:]]
+    sections = [(name.strip(), body.strip()) for name, _, body in parts]
+    said = _exactly(sections, (*_GENERAL, *(kind.value for kind in QuestionType)), _NO_TYPE, _NOT_DESCRIBED)
+    return Guides(
+        rules=said["rules"],
+        complexity=said["complexity"],
+        document=said["document"],
+        bad=tuple(said["bad"].splitlines()),
+        types={kind: _guide(kind, said[kind.value]) for kind in QuestionType},
+        hash=digest(text)[:16],
+    )
 
 
-def _guide(body: str) -> Guide:
-    said = dict(line.split(": ", 1) for line in body.splitlines())
-    return Guide(said["means"], said["ask"], said["not"], said["pattern"], said["example"], said["answer"])
+def _guide(kind: QuestionType, body: str) -> Guide:
+    parts = [line.partition(":") for line in body.splitlines()]
+    lines = [(name, value.strip()) for name, _, value in parts]
+    said = _exactly(lines, _LINES, f"is no line of {kind.value}", f"is missing in {kind.value}")
+    return Guide(*(said[name] for name in _LINES))
+
+
+def _exactly(
+    found: Sequence[tuple[str, str]], wanted: Sequence[str], unknown: str, missing: str
+) -> dict[str, str]:
+    """The texts by name. Raises ConfigError that names what is unknown, missing or there twice."""
+    counts = Counter(name for name, _ in found)
+    faults = [f"{name!r} {unknown}" for name in counts if name not in wanted]
+    faults += [f"{name!r} {missing}" for name in wanted if name not in counts]
+    faults += [f"{name!r} is there twice" for name, count in counts.items() if count > 1]
+    if faults:
+        raise ConfigError("; ".join(faults), file=_FILE)
+    return dict(found)
 
 
 def in_words(types: Sequence[QuestionType]) -> str:

@@ -34,6 +34,7 @@ _SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
     }
 )
 _MIN_SKELETON = 8
+_MOST_PLACES = 200  # places of one quote that are compared, so that a repeated word costs little time
 _JOINED = (
     re.compile(  # two characters, the position, two characters: decimals, contractions, compounds, signs
         "\\d\0[.,]\\d|\\d[.,]\0\\d"
@@ -186,10 +187,10 @@ class QuoteFinder:
         return bisect_right(self._starts, offset)
 
 
-def _occurrences(text: str, part: str, most: int = 200) -> list[int]:
+def _occurrences(text: str, part: str) -> list[int]:
     found: list[int] = []
     at = text.find(part)
-    while at >= 0 and len(found) < most:
+    while at >= 0 and len(found) < _MOST_PLACES:
         found.append(at)
         at = text.find(part, at + 1)
     return found

@@ -203,10 +203,10 @@ class DocumentRun:
         context = self.work.context
         document, values = context.view.document, context.task_values()
         about = document.metadata
-        told = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
+        known = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
         grade = grade_question(
-            step.question, self.source, metadata="\n".join(told), hypothetical=hypothetical
+            step.question, self.source, metadata="\n".join(known), hypothetical=hypothetical
         )
         return QuestionGraded(number=step.draft.number, grade=grade)
 
@@ -389,7 +389,7 @@ class DocumentRun:
 
         A question that asks for a count always gets what `_task` chooses.
         """
-        words = " ".join((asked.question, *(said for said, _ in asked.rejected)))
+        words = " ".join((asked.question, *(answer for answer, _ in asked.rejected)))
         first = not tries and asked.question == draft.question
         if first or draft.question_type is QuestionType.AGGREGATION:
             return self._task(state, draft.parts, words, tries)

@@ -47,12 +47,12 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
         return "; ".join(grade.issues) if any(doubtful) else None
     if grade.confidence >= least and (grade.is_grounded is not False or not whole):
         return None
-    told = "; ".join(grade.issues) or "the document does not say this"
+    issues = "; ".join(grade.issues) or "the document does not say this"
     if not whole:
-        return told
+        return issues
     if grade.is_grounded is False:
-        return f"{told} (every sentence must be grounded)"
-    return f"{told} (confidence {grade.confidence:.2f} is below {least:.2f})"
+        return f"{issues} (every sentence must be grounded)"
+    return f"{issues} (confidence {grade.confidence:.2f} is below {least:.2f})"
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:

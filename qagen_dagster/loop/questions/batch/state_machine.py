@@ -137,18 +137,21 @@ def _names_answer(question: str, asked: Candidate) -> bool:
     Much is half of the names, numbers and dates together, or more than half of the words. So one name of a long list is not enough.
     """
     added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
-    told = added & set(content_stems(question))
+    repeated = added & set(content_stems(question))
     new = _new_facts(asked.answer, asked.question)
     left = new & _new_facts(asked.answer, question)
-    return 2 * len(told) > len(added) or (bool(new) and 2 * len(left) <= len(new))
+    return 2 * len(repeated) > len(added) or (bool(new) and 2 * len(left) <= len(new))
 
 
 def _new_facts(answer: str, question: str) -> set[str]:
     """The names, numbers and dates of an answer that the question does not have, as they are written."""
-    said, asked = facts(answer), facts(question)
+    of_answer, of_question = facts(answer), facts(question)
     return {
-        *missing_names(said, asked),
-        *(one.text for one in (*missing_amounts(said, asked), *missing_dates(said, asked))),
+        *missing_names(of_answer, of_question),
+        *(
+            one.text
+            for one in (*missing_amounts(of_answer, of_question), *missing_dates(of_answer, of_question))
+        ),
     }
 
 

@@ -151,11 +151,11 @@ def decide(
         return found[0].finding()
     chosen = sorted(found[:MAX_COMPARED], key=lambda link: link.index)
     listed = [(accepted[link.index].question, accepted[link.index].answer) for link in chosen]
-    said = find_duplicate(model, new.question, new.answer, listed, document_id=document_id, attempt=attempt)
-    if said.index is None:
-        return replace(said, score=found[0].score)
-    link = chosen[said.index]
-    return replace(said, index=link.index, score=link.score)
+    reply = find_duplicate(model, new.question, new.answer, listed, document_id=document_id, attempt=attempt)
+    if reply.index is None:
+        return replace(reply, score=found[0].score)
+    link = chosen[reply.index]
+    return replace(reply, index=link.index, score=link.score)
 
 
 @lru_cache(maxsize=20_000)

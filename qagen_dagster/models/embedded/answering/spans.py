@@ -15,6 +15,7 @@ from qagen_dagster.models.embedded.text.grammar import parse
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors, shared
 
 MOST_TOKENS = 22  # tokens of the longest candidate
+_DEEPEST = 30  # largest depth of a word in the parse tree that is told apart
 _LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")
 _TRAILING = ("CCONJ", "ADP", "DET")
 _CUT_BEFORE = ("conj", "cc", "relcl", "acl", "appos", "punct", "prep", "advcl", "npadvmod", "agent")
@@ -183,17 +184,10 @@ def _own(
         start == root.left_edge.i and end == root.right_edge.i + 1, start == root.left_edge.i, end == root.right_edge.i + 1,
         root.i == end - 1, first.text[:1].isupper() and start > 0, last.text[:1].isupper() and end > 1,
         any(char.isdigit() for char in tokens.text), numbers, start > 0 and doc[start - 1].text in '"“',
-        start > 0 and doc[start - 1].text == "(", start == 0, end >= len(doc) - 1, _depth(root),
+        start > 0 and doc[start - 1].text == "(", start == 0, end >= len(doc) - 1, min(sum(1 for _ in root.ancestors), _DEEPEST),
         any(token.pos_ in ("VERB", "AUX") for token in words), sum(token.text == "," for token in tokens), cuts,
         not is_content(first), any(token.pos_ == "CCONJ" for token in words), first.pos_ == "DET",
     )  # fmt: skip
-
-
-def _depth(token: Token) -> int:
-    depth = 0
-    while token.head.i != token.i and depth < 30:
-        token, depth = token.head, depth + 1
-    return depth
 
 
 CACHED_SENTENCES = 2_000
@@ -261,15 +255,8 @@ def _steps(doc: Doc) -> NDArray[np.float32]:
     size = len(doc)
     steps = np.full((size, size), FAR, dtype=np.float32)
     for token in doc:
-        above: list[tuple[int, int]] = []
-        at, up = token, 0
-        while up < FAR:
-            above.append((at.i, up))
-            if at.head.i == at.i:
-                break
-            at, up = at.head, up + 1
-        for ancestor, distance in above:
-            steps[token.i, ancestor] = distance
+        for distance, ancestor in zip(range(FAR), (token, *token.ancestors), strict=False):
+            steps[token.i, ancestor.i] = distance
     # The path runs through the nearest common ancestor, where the sum of both ways up is least.
     ups = steps.copy()
     for ancestor in range(size):

@@ -59,8 +59,8 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     return _close(pieces)
 
 
-def ask_subject(clause: Clause, wh: str) -> str:
-    """The question for the subject; empty if the verb would have to agree with a plural."""
+def ask_who(clause: Clause) -> str:
+    """The question for a subject that is a person; empty if the verb would have to agree with a plural."""
     verbs = [*clause.auxiliaries, clause.root]
     first = verbs[0]
     if (first.tag_ == "VBP" and first.lower_ not in _SINGULAR) or not _can_move(clause):
@@ -75,7 +75,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
     plural = noun.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in noun.children)
     if plural and first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD"):
         text = text.replace(first.text, _SINGULAR[first.lower_], 1)
-    return _close([wh, text, _front(clause, before)])
+    return _close(["Who", text, _front(clause, before)])
 
 
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
@@ -226,7 +226,7 @@ def who(clause: Clause) -> Iterator[Found]:
         and clause.root.lemma_ not in ("be", "have", "say")
         and is_named(head)
     ):
-        yield ask_subject(clause, "Who"), clause.span(head), "who", "factual", 0.8
+        yield ask_who(clause), clause.span(head), "who", "factual", 0.8
     for child in clause.root.children:
         for noun in child.children if child.dep_ == "agent" else ():
             if noun.dep_ == "pobj" and is_named(noun):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from qagen_dagster.english import sentences
 from qagen_dagster.models.embedded.conversation import Line
@@ -59,10 +60,9 @@ class Passage:
         """The passage of `text[start:end]`."""
         return Passage(self.text[start:end], self.places[start:end], self.lines)
 
-    def quote(self, start: int = 0, end: int | None = None) -> Quote:
-        """The document's own characters from `text[start]` to `text[end - 1]`, with markup."""
-        places = self.places[start:end]
-        (first, left), (last, right) = places[0], places[-1]
+    def quote(self) -> Quote:
+        """The document's own characters from the first to the last of `text`, with markup."""
+        (first, left), (last, right) = self.places[0], self.places[-1]
         right += 1
         while left > 0 and self.lines[first][left - 1] in _MARKS:
             left -= 1
@@ -191,11 +191,10 @@ def split(passage: Passage) -> Iterator[Sentence]:
 
 
 def _depths(text: str) -> list[int]:
-    depth, depths = 0, list[int]()
-    for char in text:
-        depth += (char in "([") - (char in ")]" and depth > 0)
-        depths.append(depth)
-    return depths
+    """How many brackets are open before each character."""
+    return list(
+        accumulate(text, lambda depth, char: max(0, depth + (char in "([") - (char in ")]")), initial=0)
+    )
 
 
 def is_prose(sentence: Sentence) -> bool:

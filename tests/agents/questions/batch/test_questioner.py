@@ -191,11 +191,38 @@ def test_lookups_are_a_fault_only_where_more_is_wanted() -> None:
     assert "but factual" not in rules(ADVANCED)
 
 
-def test_a_file_that_lacks_a_section_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "types.md").write_text("## rules\n- One.\n")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "## causal",
+            "## riddle\nmeans: m\n\n## causal",
+            "'riddle' is no question type: add it to QuestionType in records/",
+        ),
+        (
+            "## causal",
+            "## Causal",
+            "'causal' has no section .*the lines means, ask, not, pattern, example, answer",
+        ),
+        ("## complexity", "## causal", "'complexity' has no section .*; 'causal' is there twice"),
+        (
+            "\nnot: one factor",
+            "\nunless: one factor",
+            "'unless' is no line of analysis; 'not' is missing in analysis",
+        ),
+        ("\nmeans: why", "\nmeans: how\nmeans: why", "'means' is there twice"),
+        ("\npattern: Taken together", "\nTaken together", "'pattern' is missing in synthesis"),
+    ],
+)
+def test_types_and_their_descriptions_must_agree(
+    old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = questioner._FILE.read_text()
+    assert text.count(old) == 1
+    (tmp_path / "types.md").write_text(text.replace(old, new))
     monkeypatch.setattr(questioner, "_FILE", tmp_path / "types.md")
     guides.cache_clear()
-    with pytest.raises(ConfigError, match="there is no complexity"):
+    with pytest.raises(ConfigError, match=said):
         guides()
     guides.cache_clear()
 

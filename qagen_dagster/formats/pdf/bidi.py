@@ -1,0 +1,165 @@
+"""Puts lines with Hebrew or Arabic letters into the order in which they are read, by where each letter stands on the page.
+
+Files differ in the order in which they draw such letters, and the library turns single runs of them, so that the runs of a line
+stand from left to right. Places do not lie: sorted from left to right, the letters are the line as it is seen. The rules of
+bidirectional writing, applied backwards, give the line as it is read.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from html import unescape
+from typing import NamedTuple
+
+from qagen_dagster.formats.pdf.fragments import RTL, Fragments, clean
+from qagen_dagster.formats.pdf.mupdf import SCALE, Printed
+
+_CHAR = re.compile(r'<char c="([^"]*)" quad="([\d.-]+) [\d.-]+ ([\d.-]+) ')
+_LTR = "A-Za-z\xc0-\u024f\u0370-\u058f"
+_DIGIT = "0-9\u0660-\u0669\u06f0-\u06f9"
+# What is read from left to right within a line of the other direction: words with what is between them, and numbers.
+_LEFT_TO_RIGHT = re.compile(
+    f"[%$\u20ac\xa3\xb0#]*(?:[{_DIGIT}][{_DIGIT}.,:/\u066a-\u066c]*)?[{_LTR}](?:[^\u0590-\u08ff\ufb1d-\ufefc]*[{_LTR}{_DIGIT}])?"
+    f"|[%$\u20ac\xa3\xb0#]*[{_DIGIT}](?:[.,:/\u066a-\u066c\u2013-]?[{_DIGIT}])*[%$\u20ac\xa3\xb0#]*"
+)
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufefc](?:[^A-Za-z\xc0-\u024f\u0370-\u058f]*[\u0590-\u08ff\ufb1d-\ufefc])?"
+)
+_PROPER = re.compile(r"(?:^|\s)[(\[\xab]\w|\w[)\]\xbb](?:$|[\s.,:\u060c])")
+_IMPROPER = re.compile(r"(?:^|\s)[)\]\xbb]\w|\w[(\[\xab](?:$|[\s.,:\u060c])|\w[(\[\xab](?=\w)")
+_TURNED = str.maketrans("()[]{}<>\xab\xbb", ")(][}{><\xbb\xab")
+_TEXT = re.compile(r'<line [^>]* text="([^"]*)"')
+_NO_MARKS = dict.fromkeys(map(ord, " ^_()\xa0"))
+_APART = 5  # tenths of the letter size between pieces that may be cells
+_NO_WIDTH = 0.01  # points
+_SPACE = 2  # tenths of the letter size between words
+
+
+class _Letter(NamedTuple):
+    left: float
+    right: float
+    text: str  # with its accents
+
+
+def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
+    """The fragments with lines of Hebrew or Arabic as they are read; those that are far apart become several."""
+    if not f.has_rtl:
+        return f
+    page = printed.letters()
+    lines = [_letters(line) for line in page.split("<line ")[1:]]
+    keys = [_key(clean(unescape(text))) for text in _TEXT.findall(page)]
+    order: list[int] = []
+    texts: list[str] = []
+    sides: list[tuple[int, int]] = []
+    at = 0
+    for n, text in enumerate(f.text):
+        key = _key(text)
+        found = (
+            next((place for place in range(at, len(keys)) if keys[place] == key), -1)
+            if RTL.search(text)
+            else -1
+        )
+        parts = [(text, f.x0[n], f.x1[n])]
+        if found >= 0:
+            at = found + 1
+            parts = [_read(part, f) for part in _parted(lines[found], f.size[n])]
+        for shown, left, right in parts:
+            if shown.strip():
+                order.append(n)
+                texts.append(shown)
+                sides.append((left, right))
+    lists = {name: [getattr(f, name)[n] for n in order] for name in ("y0", "y1", "font", "size")}
+    return replace(
+        f,
+        **lists,
+        x0=[left for left, _ in sides],
+        x1=[right for _, right in sides],
+        base=[f.base[n] for n in order] if f.base else [],
+        text=texts,
+    )
+
+
+def with_brackets(line: str) -> str:
+    """A line that is read from the right; its brackets are turned if the file names them by their looks."""
+    if RTL.search(line) and len(_IMPROPER.findall(line)) > len(_PROPER.findall(line)):
+        return line.translate(_TURNED)
+    return line
+
+
+def _key(text: str) -> list[str]:
+    """The letters of a line without their order, and without the marks of raised and lowered ones."""
+    return sorted(text.translate(_NO_MARKS))
+
+
+def _letters(line: str) -> list[_Letter]:
+    """The letters of a line from left to right, each with its accents.
+
+    A letter without a width is the second one of a ligature, at the right edge of the first.
+    """
+    found: list[_Letter] = []
+    others: list[_Letter] = []
+    for char, left, right in _CHAR.findall(line):
+        text = unescape(char)
+        text = unicodedata.normalize("NFKC", text) if RTL.search(text) else text
+        one = _Letter(*sorted((float(left), float(right))), text)
+        is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
+        (others if is_other else found).append(one)
+    found.sort(key=lambda one: one.left + one.right)
+    for one in others if found else ():
+        middle = (one.left + one.right) / 2
+        place = min(range(len(found)), key=lambda n: _distance(found[n], one, middle))
+        found[place] = found[place]._replace(text=found[place].text + one.text)
+    return found or others
+
+
+def _distance(letter: _Letter, other: _Letter, middle: float) -> float:
+    if not letter.text.strip():
+        return 1e9
+    if unicodedata.combining(other.text[0]):
+        return max(letter.left - middle, middle - letter.right, 0)
+    return abs(letter.right - middle)
+
+
+def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
+    """The letters in pieces that stand apart, with spaces where there is room for one. The page's own spaces do not count."""
+    parts: list[list[_Letter]] = []
+    last: _Letter | None = None
+    spaced = False
+    for letter in letters:
+        if not letter.text.strip():
+            spaced = True
+            continue
+        gap = SCALE * (letter.left - last.right) if last else 0.0
+        if last is None or 10 * gap > _APART * size:
+            parts.append([])
+        elif 10 * gap > (_SPACE // 2 if spaced else _SPACE) * size:
+            parts[-1].append(_Letter(last.right, letter.left, " "))
+        parts[-1].append(letter)
+        last, spaced = letter, False
+    return parts
+
+
+def _read(letters: Sequence[_Letter], f: Fragments) -> tuple[str, int, int]:
+    """A piece as it is read, and its edges."""
+    seen = [clean(f"x{one.text}")[1:] for one in letters]  # a sign alone would be a bullet
+    joined = "".join(seen)
+    others = len(re.findall(f"[{_LTR}]", joined))
+    rtl = len(RTL.findall(joined)) > others or (f.rtl and not others)
+    sides = int(letters[0].left * SCALE), int(letters[-1].right * SCALE)
+    return (logical(seen, rtl=rtl), *sides)
+
+
+def logical(seen: Sequence[str], *, rtl: bool) -> str:
+    """The text of letters that stand from left to right on the page; with `rtl` it is read from the right."""
+    pattern = _LEFT_TO_RIGHT if rtl else _RIGHT_TO_LEFT
+    parts: list[str] = []
+    done = 0
+    for run in pattern.finditer("".join(one[0] for one in seen)):
+        own = seen[run.start() : run.end()]
+        parts += [*seen[done : run.start()], "".join(own) if rtl else logical(own, rtl=True)]
+        done = run.end()
+    parts += seen[done:]
+    return "".join(reversed(parts) if rtl else parts)

@@ -1,0 +1,76 @@
+"""Lines of Hebrew and Arabic as they are read, from letters as they stand on the page."""
+
+from __future__ import annotations
+
+import pymupdf
+import pytest
+
+from qagen_dagster.formats.pdf.bidi import logical, with_brackets
+from tests.formats.pdf.samples import lines, pdf
+
+TOWER = "\u05de\u05d2\u05d3\u05dc"
+YEAR = "\u05d1\u05e9\u05e0\u05ea"
+BY = "\u05e2\u05dc \u05d9\u05d3\u05d9"
+IN = "\u05d1"
+
+
+def seen(*runs: str) -> list[str]:
+    """The letters of a line from left to right on the page; the runs are given as they are read, from the right."""
+    shown: list[str] = []
+    for run in reversed(runs):
+        shown += list(run) if run.isascii() and run[0].isalnum() else list(reversed(run))
+    return shown
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        (TOWER, " ", "1911", " ", BY),
+        (TOWER, " ", "485,000", " ", YEAR, "."),
+        (BY, " ", "Holm", " ", YEAR, " ", "2008"),
+        (BY, " ", "Holm & Berg Ltd", " ", YEAR),
+        (IN, "-", "4", " ", YEAR),
+        (TOWER, " (", YEAR, ") ", "5%"),
+        (TOWER, " ", "3.5", ", ", "12/05/2008"),
+        ("\u0628\u0631\u062c ", "\u0662\u0660\u0660\u0668"[::-1], " \u0628\u0631\u062c"),
+    ],
+)
+def test_a_line_is_read_from_the_right_and_its_numbers_and_names_from_the_left(runs: tuple[str, ...]) -> None:
+    wanted = "".join(runs).replace("\u0668\u0660\u0660\u0662", "\u0662\u0660\u0660\u0668")
+    assert logical(seen(*runs), rtl=True) == wanted
+
+
+def test_words_from_the_right_within_a_line_from_the_left_are_turned() -> None:
+    shown = [*"The word ", *reversed(f"{TOWER} {YEAR}"), *" of 1911 is old"]
+    assert logical(shown, rtl=False) == f"The word {TOWER} {YEAR} of 1911 is old"
+
+
+def test_accents_stay_with_their_letters() -> None:
+    assert logical(["c", "b\u064b", "\u05d0\u05b8"], rtl=True)[:2] == "\u05d0\u05b8"
+
+
+def test_lines_of_hebrew_on_a_page_are_read_from_the_right_and_cells_apart() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        for y, step, runs in (
+            (60, 0, (f"{TOWER} {YEAR}", "1911", BY, "Holm", "485,000", YEAR)),
+            (90, 60, (TOWER, "18", "6")),
+        ):
+            right = 500.0
+            for run in runs:
+                wide = 7.0 * len(run)
+                page.insert_htmlbox(
+                    (right - wide, y, right, y + 20), f"<p style='font-size:12px;text-align:right'>{run}</p>"
+                )
+                right -= wide + step
+
+    said, row = lines(pdf(draw))
+    assert (said.replace(" |", ""), row) == (
+        f"{TOWER} {YEAR} 1911 {BY} Holm 485,000 {YEAR}",
+        f"{TOWER} | 18 | 6",
+    )
+
+
+def test_brackets_that_are_named_by_their_looks_are_turned() -> None:
+    assert with_brackets(f"{BY} ){TOWER} 2008({YEAR}") == f"{BY} ({TOWER} 2008){YEAR}"
+    assert with_brackets(f"{BY} ({TOWER}) {YEAR}") == f"{BY} ({TOWER}) {YEAR}"
+    assert with_brackets("f (x) )y(") == "f (x) )y("

@@ -1,0 +1,98 @@
+"""Text that nobody sees is left out, and the detail of the outcome says so."""
+
+from __future__ import annotations
+
+import pymupdf
+import pytest
+
+from tests.formats.pdf.samples import WIDTH, Draw, lines, parse, pdf, scan, write
+
+SEEN = ["The fund of Torvik was opened by the harbour board.", "One copy of this note is kept in the hall."]
+HIDDEN = "The fund of Torvik was sold in 1999."
+
+
+def beside(draw: Draw) -> Draw:
+    """A page of visible text and what `draw` adds."""
+
+    def page_of(page: pymupdf.Page) -> None:
+        write(page, SEEN)
+        draw(page)
+
+    return page_of
+
+
+def written(**how: object) -> Draw:
+    return lambda page: page.insert_text((60, 300), HIDDEN, **{"fontsize": 11, **how})
+
+
+def behind(page: pymupdf.Page) -> None:
+    written()(page)
+    page.insert_image((50, 280, 400, 320), pixmap=_picture(), keep_proportion=False)
+
+
+def _picture() -> pymupdf.Pixmap:
+    picture = pymupdf.Pixmap(pymupdf.csRGB, (0, 0, 200, 60), False)
+    picture.clear_with(180)
+    return picture
+
+
+def outside(page: pymupdf.Page) -> None:
+    page.insert_text((60, 820), HIDDEN, fontsize=11)
+    page.set_cropbox((0, 0, WIDTH, 800))
+
+
+def on_grey(page: pymupdf.Page) -> None:
+    page.draw_rect((50, 280, 400, 320), fill=(0.95, 0.95, 0.95), color=None)
+    written(color=(0.95, 0.95, 0.95))(page)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        written(color=(1, 1, 1)),
+        written(color=(0.99, 0.99, 0.98)),
+        written(fontsize=0.8),
+        written(render_mode=3),
+        written(fill_opacity=0, stroke_opacity=0),
+        on_grey,
+        behind,
+        outside,
+    ],
+    ids=["white", "near white", "tiny", "not painted", "transparent", "light on light", "behind", "outside"],
+)
+def test_hidden_text_is_left_out(draw: Draw) -> None:
+    entry = parse(pdf(beside(draw)))
+    assert [line for line in entry.text.split("\n") if line] == SEEN
+    assert entry.detail == ("" if draw is outside else "text that nobody sees left out on 1 page: 1")
+
+
+def head(page: pymupdf.Page) -> None:
+    page.draw_rect((50, 280, 400, 320), fill=(0.1, 0.2, 0.5), color=None)
+    written(color=(1, 1, 1))(page)
+
+
+def over(page: pymupdf.Page) -> None:
+    page.insert_image((50, 280, 400, 320), pixmap=_picture(), keep_proportion=False)
+    written()(page)
+
+
+@pytest.mark.parametrize("draw", [head, over, written(color=(0.4, 0.4, 0.4)), written(fontsize=5)])
+def test_light_text_on_dark_and_text_over_a_picture_stay(draw: Draw) -> None:
+    entry = parse(pdf(beside(draw)))
+    assert (HIDDEN in entry.text, entry.detail) == (True, "")
+
+
+def test_the_hidden_part_of_a_line_is_left_out() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 300), "The lamp burns", fontsize=11)
+        page.insert_text((136, 300), "no oil", fontsize=11, color=(1, 1, 1))
+
+    assert lines(pdf(beside(draw))) == [*SEEN, "The lamp burns"]
+
+
+def test_text_that_is_not_painted_counts_on_a_scan() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        scan(page)
+        page.insert_text((60, 80), "HELLO SCANNED WORLD", fontsize=30, render_mode=3)
+
+    assert lines(pdf(draw)) == ["HELLO SCANNED WORLD"]
