@@ -118,4 +118,4 @@ def test_other_errors_are_values_too(bells: Workspace) -> None:
     assert asked("rows.jsonl--b", " ").error is QAError.CONFIGURATION_ERROR
     assert asked("rows.jsonl--b", "Who?", corpus="nowhere").error is QAError.CONFIGURATION_ERROR
     assert asked("rows.jsonl--b", "Who?", profile="nowhere").error is QAError.CONFIGURATION_ERROR
-    assert asked("rows.jsonl--line-3", "Who?").error is QAError.NO_TEXT_AVAILABLE
+    assert asked("rows.jsonl--c", "Who?").error is QAError.NO_TEXT_AVAILABLE
