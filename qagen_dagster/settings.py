@@ -107,17 +107,17 @@ OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # of clients that
 
 
 def network_faults(
-    more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None
+    more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None, *, url: str = "https://"
 ) -> list[tuple[str, str]]:
     """The variables of proxies and certificates that no client can use, each with the reason. Their values may hold passwords.
 
-    `more` variables of certificates are checked, too.
+    `more` variables of certificates are checked, too. Variables that a client of the server of `url` does not read are left out.
     """
-    env = os.environ if environ is None else environ
-    told = [(name, _proxy_fault(env[name].strip())) for name in _PROXIES if env.get(name, "").strip()]
-    told += [
-        (name, _certificates_fault(Path(env[name]))) for name in (*_CERTIFICATES, *more) if env.get(name)
-    ]
+    env, direct = os.environ if environ is None else environ, is_loopback(url)
+    proxies = () if direct else _PROXIES
+    certificates = () if direct and not url.startswith("https:") else (*_CERTIFICATES, *more)
+    told = [(name, _proxy_fault(env[name].strip())) for name in proxies if env.get(name, "").strip()]
+    told += [(name, _certificates_fault(Path(env[name]))) for name in certificates if env.get(name)]
     return [(name, fault) for name, fault in told if fault is not None]
 
 

@@ -153,6 +153,20 @@ def test_variables_that_no_client_can_use(variable: str, value: str, told: str) 
     assert (name, told in fault, "word" in fault) == (variable, True, False)
 
 
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://127.0.0.1:8000/v1", []),
+        ("https://localhost:8000/v1", ["SSL_CERT_FILE"]),
+        ("http://api.example/v1", ["ALL_PROXY", "SSL_CERT_FILE"]),
+        ("https://api.example/v1", ["ALL_PROXY", "SSL_CERT_FILE"]),
+    ],
+)
+def test_faults_of_variables_that_a_client_does_not_read_do_not_count(url: str, named: list[str]) -> None:
+    env = {"ALL_PROXY": "socks://h:1", "SSL_CERT_FILE": "/nonexistent"}
+    assert [name for name, _ in network_faults((), env, url=url)] == named
+
+
 def test_variables_that_clients_can_use(tmp_path: Path) -> None:
     good = {"HTTP_PROXY": "proxy.example:3128", "https_proxy": "http://u:p@h:1/", "ALL_PROXY": " "}
     assert (

@@ -23,7 +23,7 @@ from qagen_dagster.records.ids import digest
 from tests.support import waterworks
 from tests.support.project import Ended, Project, ended
 from tests.support.wire_reader import read
-from tests.support.wire_server import Drop, Fault, Hang, Seen, Step, Trickle, WireServer
+from tests.support.wire_server import Call, Drop, Fault, Hang, Reply, Seen, Step, Trickle, WireServer
 
 WIRES = ("openai", "openai_compatible", "anthropic")
 ROLES = ("generator", "validator", "comparer")
@@ -56,10 +56,11 @@ class _Attack:
     step: Callable[[], Step]
     outcome: str
     passes: bool = True  # after a retry; a lasting failure is not tried again
+    role: str = ""  # that meets it; empty: any
 
 
-def _of(step: Step, outcome: str, *, passes: bool = True) -> _Attack:
-    return _Attack(lambda: step, outcome, passes)
+def _of(step: Step, outcome: str, *, passes: bool = True, role: str = "") -> _Attack:
+    return _Attack(lambda: step, outcome, passes, role)
 
 
 UNUSABLE = "malformed"
@@ -100,6 +101,9 @@ FAULTS: dict[str, _Attack] = {
     "gzip three times": _of(_packed(b"\x1f\x8b", "gzip, gzip, gzip"), "not accepted"),
     "gzip that is none": _of(_packed(b"no gzip", "gzip"), "cannot be decoded"),
     "a body of 300 MB": _Attack(lambda: Fault(200, b" " * HUGE), "more than 256,000,000 bytes"),
+    "413": _of(Fault(413, {"error": {"message": f"larger than this host takes {KEY}"}}), "context_overflow", passes=False, role="generator"),
+    "200 that only talks": _of(Reply(text="I will read the"), "no_tool_call", role="generator"),
+    "200 that calls a tool of another server": _of(Reply(calls=(Call("open_valve", {"to": 1}),)), "faulty_calls", role="generator"),
 }  # fmt: skip
 _QUESTION, _STATION = re.compile(".+"), re.compile(r"\w+ station")
 SHORT = ("200 without choices", "200 with HTML", "401 that repeats the key", "503 without a body", "reset in the body", "gzip three times")  # fmt: skip
@@ -140,7 +144,7 @@ def faults(folder: Path, short: bool) -> Iterator[Row]:
     told: dict[str, dict[str, str]] = {name: {} for name in attacks}
     for wire in WIRES[2:] if short else WIRES:
         steps = {
-            stations[name]: (ROLES[number % 3], attack.step())
+            stations[name]: (attack.role or ROLES[number % 3], attack.step())
             for number, (name, attack) in enumerate(attacks.items())
         }
         passing = {stations[name] for name, attack in attacks.items() if attack.passes}

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
@@ -38,6 +38,7 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import OwnText, block, one_line
 
 LIMITS = Limits(max_turns=4, max_nudges=1)
+_AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends of which no other attempt is better
 ResultT = TypeVar("ResultT", bound=Record)
 _NONE = "(none)"
 _IDEA_CHARACTERS = 2_000  # of all ideas shown together
@@ -293,14 +294,16 @@ def _ask(
 ) -> Reply[ResultT]:
     """Run the agent of a role, whose terminal submits a `kind`. Its calls are recorded with `attempt`.
 
-    Raises ModelError when the model is not available, or its reply is malformed.
+    Raises ModelError when the model is not available, its prompt is too long, or its reply is malformed.
     """
     agent = AgentSpec(f"exam {role.value}", role.value, prompt, (), (terminal,), LIMITS, reads_text=True)
-    run = readable(run_agent(agent, model, {}, values, sample=context.sample(sample)))
+    run = run_agent(agent, model, {}, values, sample=context.sample(sample))
+    if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:
+        raise unfinished(str(run.end))
     calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
     if isinstance(run.end, Finish):
         return Reply(kind.model_validate(run.end.result), "", raw_text(run), calls)
-    return Reply(None, f"{run.end.reason.value}: {run.end.detail}", raw_text(run), calls)
+    return Reply(None, str(run.end), raw_text(run), calls)
 
 
 def bullets(lines: tuple[str, ...]) -> str:

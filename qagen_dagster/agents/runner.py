@@ -73,6 +73,9 @@ UNREADABLE = (
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[A-Za-z]{0,10}[ \t]*$", re.MULTILINE)
 _STRAY_BACKSLASH = re.compile(r'\\(?:([\\/"])|(?![bfnrtu]))')
 _MOST_CHARACTERS = 100_000  # of a reply in which a result is looked for
+_AFTER_USELESS = 10**15  # from a sample number to that of the next try
+_REPLAYED = (GiveUpReason.NO_TOOL_CALL, GiveUpReason.FAULTY_CALLS)  # ends of which the ledger has all replies
+_TOO_LONG = "; give the server a larger context, or lower `opening_characters` of the model in the profile"
 _REPEATED = "[You have made this very call before and this is the same answer. Do something else.]"
 
 
@@ -165,10 +168,12 @@ def _submit(call: ToolCall, terminal: Terminal) -> tuple[ToolResult, Record | No
     return ToolResult(call_id=call.id, name=call.name, content=(Text(text="Received."),)), result
 
 
+_UNREADABLE_ARGUMENTS = "The arguments of {name} could not be read"
+
+
 def _fault(call: ToolCall) -> str:
-    return (
-        f"The arguments of {call.name} could not be read ({call.fault}). Send them again as one JSON object."
-    )
+    said = _UNREADABLE_ARGUMENTS.format(name=call.name)
+    return f"{said} ({call.fault}). Send them again as one JSON object."
 
 
 def _error(call: ToolCall, text: str) -> ToolResult:
@@ -257,18 +262,29 @@ def run_agent(
 ) -> AgentRun:
     """Run `spec` to its end. Raises ModelError when the model is not available; a limit that is reached is a result.
 
-    Runs with equal values and different `sample` get different responses. `opening` stands before the user prompt, as the same prefix of
+    Runs with equal values and different `sample` get different responses. Stored replies that were of no use are not the last word: the
+    model is asked for another sample. `opening` stands before the user prompt, as the same prefix of
     many runs, so that providers can cache it.
     """
     system, user = spec.prompt.fill(values)
     texts = tuple(Text(text=text) for text in (opening, user) if text)
     content: tuple[Content, ...] = (*texts, *pictures)
-    state = RunState(messages=[UserMessage(content=content)])
     allowed = {name: tools[name] for name in spec.tools if name in tools}
-    step: Step = Nudge("")
-    while not isinstance(step, (Finish, GiveUp)):
-        step = _turn(spec, model, allowed, system, state, sample)
-    return AgentRun(step, tuple(state.responses), tuple(state.used))
+    while True:
+        state = RunState(messages=[UserMessage(content=content)])
+        step: Step = Nudge("")
+        while not isinstance(step, (Finish, GiveUp)):
+            step = _turn(spec, model, allowed, system, state, sample)
+        run = AgentRun(step, tuple(state.responses), tuple(state.used))
+        if not _is_of_the_past(run):
+            return run
+        sample += _AFTER_USELESS
+
+
+def _is_of_the_past(run: AgentRun) -> bool:
+    """Whether an earlier run got only these useless replies: the server may give others by now."""
+    useless = isinstance(run.end, GiveUp) and run.end.reason in _REPLAYED
+    return useless and bool(run.responses) and all(one.replayed for one in run.responses)
 
 
 def is_too_long(run: AgentRun) -> bool:
@@ -305,11 +321,10 @@ def first_that_fits(runs: Iterable[Callable[[], AgentRun]]) -> AgentRun:
     raise refused[0] if len(refused) == 1 else RequestRefusedError(f"{refused[0]}{_SMALLER_TOO}")
 
 
-def readable(run: AgentRun) -> AgentRun:
-    """The same run. Raises MalformedResponseError when a malformed reply ended it: the work is not finished then."""
-    if isinstance(run.end, GiveUp) and run.end.reason is GiveUpReason.MALFORMED:
-        raise MalformedResponseError(f"model_error: {run.end.reason.value}: {run.end.detail}")
-    return run
+def unfinished(failure: str) -> MalformedResponseError:
+    """The error of work that no usable reply ended."""
+    hint = _TOO_LONG if f"{GiveUpReason.CONTEXT_OVERFLOW.value}: " in failure else ""
+    return MalformedResponseError(f"model_error: {failure}{hint}")
 
 
 def _turn(
@@ -318,7 +333,7 @@ def _turn(
     if state.turns >= spec.limits.max_turns:
         useless = state.faulty and state.faulty + state.nudges >= state.turns
         reason = GiveUpReason.FAULTY_CALLS if useless else GiveUpReason.MAX_TURNS
-        return GiveUp(reason, f"no result after {state.turns} turns{f': {state.refusal}' if useless else ''}")
+        return GiveUp(reason, f"no result after {state.turns} turns{state.refusal and f': {state.refusal}'}")
     state.turns += 1
     specs = (*(tool.spec for tool in tools.values()), *(terminal.spec() for terminal in spec.terminals))
     request = Request(
@@ -358,18 +373,19 @@ def _misfits(
     results: Sequence[ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
 ) -> GiveUp | None:
     """Count the calls of a turn that were refused for their form. Returns the end of a run in which this goes on."""
-    terminals = {one.name for one in spec.terminals}
     forms: dict[str, str] = {}
+    state.refusal = ""
     for one in results:
         text = one.content[0].text if isinstance(one.content[0], Text) else ""
-        refused = one.is_error and (one.name in terminals or is_misfit(text, one.name))
-        if refused and not text.startswith(_NOT_RUN):
-            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = " ".join(text[:300].split())
-        elif not refused:  # the tool was called well
+        said, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
+        state.refusal = said if one.is_error and not not_run else state.refusal
+        unread = text.startswith(_UNREADABLE_ARGUMENTS.format(name=one.name))
+        if one.is_error and (unread or is_misfit(text, one.name)):
+            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = said
+        elif not not_run:  # the tool was called well
             kept = {key: n for key, n in state.misfits.items() if not key.startswith(f"{one.name}: ")}
             state.misfits = Counter(kept)
     state.misfits.update(forms.keys())
-    state.refusal = next(reversed(forms.values()), state.refusal)
     state.faulty = state.faulty + 1 if faulty or (forms and all(one.is_error for one in results)) else 0
     for form, text in forms.items():
         if state.misfits[form] >= spec.limits.max_same_refusals:

@@ -138,10 +138,30 @@ class Nudge:
     text: str
 
 
+# What the server did, or a model that cannot use the wire: nothing is known of the task then. A refusal or a reached limit is a result.
+_UNUSABLE = (
+    GiveUpReason.OUTPUT_LIMIT,
+    GiveUpReason.NO_TOOL_CALL,
+    GiveUpReason.MALFORMED,
+    GiveUpReason.CONTEXT_OVERFLOW,
+    GiveUpReason.FAULTY_CALLS,
+)
+
+
 @dataclass(frozen=True)
 class GiveUp:
+    """The agent ended without a result. As text: `reason: detail`."""
+
     reason: GiveUpReason
     detail: str
+
+    def __str__(self) -> str:
+        return f"{self.reason.value}: {self.detail}"
+
+
+def is_unusable(failure: str) -> bool:
+    """Whether a run ended because no reply was usable; `failure` is its GiveUp as text. The work is not finished then."""
+    return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in _UNUSABLE))
 
 
 Step = Finish | RunTools | Nudge | GiveUp

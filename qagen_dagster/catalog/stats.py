@@ -40,15 +40,16 @@ class RoleCost(Record):
     role: str
     model: str
     calls: Count
-    input_tokens: Count
-    cached_tokens: Count  # of the input
-    cache_write_tokens: Count = 0  # of the input, too
-    output_tokens: Count
-    reasoning_tokens: Count  # of the output
+    input_tokens: Count | None  # None: no server counted them
+    cached_tokens: Count | None  # of the input
+    cache_write_tokens: Count | None = 0  # of the input, too
+    output_tokens: Count | None  # None: no server counted them
+    reasoning_tokens: Count | None  # of the output
     usd: float | None  # None: no price is known
     unknown_price_calls: Count  # that usd leaves out
     seconds: float
     retries: Count
+    uncounted_calls: Count = 0  # that tokens leave out
 
 
 class CombinationStats(Record):
@@ -75,16 +76,18 @@ class CombinationStats(Record):
     pass_rate: float | None  # of those; None: none was validated
     calls: Count  # here and below, each request counts once
     replayed_calls: Count  # cache hits: nothing was paid
-    input_tokens: Count
-    cached_tokens: Count  # of the input
-    cache_write_tokens: Count = 0  # of the input, too
-    output_tokens: Count
-    reasoning_tokens: Count  # of the output
+    input_tokens: Count | None  # None: no server counted them
+    cached_tokens: Count | None  # of the input
+    cache_write_tokens: Count | None = 0  # of the input, too
+    output_tokens: Count | None  # None: no server counted them
+    reasoning_tokens: Count | None  # of the output
     retries: Count
+    uncounted_calls: Count = 0  # that tokens leave out
     usd: float | None  # None: no price is known
+    at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in calls, tokens and usd
     unknown_price_share: float  # of the calls; usd leaves them out
     usd_per_accepted: float | None  # all that was spent; None: nothing was accepted, or a price is unknown
-    tokens_per_accepted: float | None  # input and output
+    tokens_per_accepted: float | None  # input and output; None: nothing was accepted, or tokens are not known
     model_seconds: float
     roles: tuple[RoleCost, ...] = ()
 
@@ -168,18 +171,29 @@ class QuestionLineage(Record):
     verdict_passed: bool | None
     leaked: bool | None  # whether a model answered it without its document; None: not found out
     calls: int  # of this question's attempt
-    input_tokens: int
-    cached_tokens: int
-    cache_write_tokens: int = 0
-    output_tokens: int
-    reasoning_tokens: int
+    input_tokens: int | None  # these: None: no server counted them
+    cached_tokens: int | None
+    cache_write_tokens: int | None = 0
+    output_tokens: int | None
+    reasoning_tokens: int | None
     usd: float | None  # None: no price is known
     unknown_price_calls: int
+    uncounted_calls: int = 0
     seconds: float
     retries: int
     document_calls: int  # of all attempts on its document, failed ones too
     document_usd: float | None
     model_calls: tuple[LineageCall, ...] = ()
+
+    @property
+    def tokens(self) -> str:
+        """The tokens for a person."""
+        least = "at least " if self.uncounted_calls else ""
+        return (
+            "unknown"
+            if self.input_tokens is None
+            else f"{least}{self.input_tokens} in, {self.output_tokens} out"
+        )
 
 
 def combinations(catalog: Path) -> tuple[CombinationStats, ...]:

@@ -25,6 +25,7 @@ from qagen_dagster.loop.model_checkup import checkup
 from qagen_dagster.loop.questions.limits import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
+from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.settings import Settings, secret
 
 Finding = tuple[str, bool | None, str]  # what is checked, result (None: optional and missing), detail
@@ -39,8 +40,10 @@ def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool
     """Check the installation, the configuration and the models.
 
     Checks Python, packages, folders, the ledger, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if
-    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to six short questions: does it answer, call tools (also when it is forced to), read images and
-    return structured output? That costs a few thousand tokens at most; --offline skips it.
+    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to six
+    short questions: does it answer, call tools (also when it is forced to), read images and return structured output? Models that are
+    shown documents get a prompt as long as a run sends, too. That costs a few thousand tokens, and those of the longest document;
+    --offline skips it.
     """
     findings: list[Finding] = []
     for finding in _findings(replace(settings, profile=profile or settings.profile), offline):
@@ -81,7 +84,8 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield _try(f"profile {settings.profile}", roles)
     with contextlib.suppress(QagenError):
         profile = space.profile(settings.profile)
-        for who, found in checkup(profile, secret, state=settings.state, offline=offline):
+        sizes = [] if offline else _document_sizes(space)
+        for who, found in checkup(profile, secret, state=settings.state, sizes=sizes, offline=offline):
             yield f"{who}: {found.what}", found.good, found.detail
         for corpus in corpora.corpora.values():
             for key, scenario in corpus.config.scenarios.items():
@@ -142,3 +146,16 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
         yield "ledger", None, f"{fault.path}: {fault.reason}"
     for path in found.foreign:
         yield "ledger", None, f"{path}: not a file of the ledger"
+
+
+def _document_sizes(space: Workspace) -> list[int]:
+    """The characters of the documents of all corpora, as far as they are known: they are parsed, or files of text."""
+    sizes: list[int] = []
+    for corpus in space.corpora.corpora.values():
+        index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
+        if index is not None:
+            sizes += [one.char_count for one in index.documents]
+        elif corpus.documents_folder.is_dir():
+            files = corpus.documents_folder.rglob("*.*")
+            sizes += [file.stat().st_size for file in files if file.suffix in (".txt", ".md")]
+    return sizes

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
 from qagen_dagster.cli.output import (
@@ -189,9 +190,11 @@ def grade(
         else:
             _show_grades(Terminal(), grades)
     fail(f"{answers}:{fault.line}: {fault.reason}" for fault in grades.faults)
+    unheard = grades.unjudged == grades.graded and is_unusable(grades.why_unjudged)
     if judge is not None and grades.unjudged:
-        warn([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
-    return 1 if grades.faults or not grades.graded else 0
+        tell = fail if unheard else warn
+        tell([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
+    return 1 if grades.faults or not grades.graded or unheard else 0
 
 
 def _judge(

@@ -259,7 +259,7 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
     if isinstance(end, ModelError):
         return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
     if isinstance(end, GiveUp):
-        return Judged(None, f"{end.reason.value}: {end.detail}", calls)
+        return Judged(None, str(end), calls)
     said = GroundingVerdict.model_validate(end.result)
     reason = " ".join(said.reason.split())
     verdict = JudgeVerdict(verdict=Verdict(said.verdict), confidence=said.confidence, reason=reason)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import read_unit
@@ -65,7 +66,7 @@ _SIGNS = str.maketrans(
     }
 )
 _MOST_DIGITS = 60  # a longer row of digits is a word
-_BEHIND = 80  # characters after a number that may hold its unit
+_BEHIND = 80  # characters after a number that may hold its unit, and before it
 _MOST_POWER = 1_000  # also the maximum digits of a power when written out
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
@@ -155,6 +156,7 @@ _STOP = re.compile(
 _AFTER = re.compile(
     r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
 )
+_ROUNDED = 0.05  # relative difference up to which one answer may be the other one rounded
 CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
@@ -188,7 +190,7 @@ class _Content:
     """The state of the pass; `counted`: the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
-    follows: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    around: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])
     words: list[str] = field(default_factory=list[str])
     counted: bool = False
     at: int = 0
@@ -199,10 +201,10 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
     return tuple(sorted(_read(latex).numbers))
 
 
-def amounts_of(latex: str) -> tuple[tuple[Fraction, str, bool], ...]:
-    """The numbers in order, each with the text after it (without layout), and whether it stands in a formula."""
+def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
+    """The numbers in order, each with the text before and after it (without layout), and whether it stands in a formula."""
     found = _read(latex)
-    return tuple((one, *behind) for one, behind in zip(found.numbers, found.follows, strict=True))
+    return tuple((one, *around) for one, around in zip(found.numbers, found.around, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
@@ -214,6 +216,7 @@ def words_of(latex: str) -> tuple[str, ...]:
     return tuple(_read(latex).words)
 
 
+@lru_cache(maxsize=256)
 def _read(latex: str) -> _Content:
     text = _UNIT.sub(_spelled, without_layout(latex))
     found, inside = _Content(), False
@@ -227,7 +230,11 @@ def _read(latex: str) -> _Content:
             sign = -1 if _negative(text, token.start(), inside) else 1
             values = list(_values(token))
             found.numbers += [sign * values[0], *values[1:]]
-            found.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
+            before, behind = (
+                text[max(0, token.start() - _BEHIND) : token.start()],
+                text[token.end() : token.end() + _BEHIND],
+            )
+            found.around += [(before, behind, inside)] * len(values)
             found.counted, found.at = True, token.end()
             if found.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
                 found.words[-1] = "a"
@@ -315,7 +322,7 @@ def final_answer(latex: str) -> str | None:
     text = without_pictures(latex)
     boxes = list(_BOXED.finditer(text))
     if boxes:
-        return _group(text, boxes[-1].end())
+        return group_of(text, boxes[-1].end())
     said = [found for one in _SAID.findall(text) if (found := _clean(one)) and not _LETTER.fullmatch(found)]
     if said:
         return said[-1]
@@ -326,7 +333,7 @@ def final_answer(latex: str) -> str | None:
 def boxed_answers(latex: str) -> tuple[str, ...]:
     """The content of each box: the answers of a problem with several questions."""
     text = without_pictures(latex)
-    return tuple(_group(text, one.end()) for one in _BOXED.finditer(text))
+    return tuple(group_of(text, one.end()) for one in _BOXED.finditer(text))
 
 
 def named_options(solution: str) -> tuple[frozenset[str], ...]:
@@ -349,11 +356,11 @@ def bare_answer(answer: str) -> str:
     text = " ".join(answer.split())
     boxed = _BOXED.match(text.lstrip("$ "))
     if boxed:
-        text = _group(text.lstrip("$ "), boxed.end())
+        text = group_of(text.lstrip("$ "), boxed.end())
     return _clean(text) or text
 
 
-def _group(text: str, start: int) -> str:
+def group_of(text: str, start: int) -> str:
     """The content of the braces that open before `start`."""
     depth, place = 1, start
     while place < len(text):
@@ -410,9 +417,8 @@ def same_answer(left: str, right: str) -> bool | None:
         return _same_text(one, other)
     return (
         equal(mine, theirs)
-        or rounds_to(mine, theirs)
-        or rounds_to(theirs, mine)
         or close(mine, theirs, CLOSE)
+        or (close(mine, theirs, _ROUNDED) and (rounds_to(mine, theirs) or rounds_to(theirs, mine)))
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.probe import Finding, probe, probe_embedder
 from qagen_dagster.settings import OTHER_CERTIFICATES, network_faults
 
+_SHOWN_DOCUMENTS = frozenset({Role.GENERATOR.value, Role.VALIDATOR.value})
 PICTURE_ROLES = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pictures in visual mode
 
 
@@ -29,25 +31,47 @@ class RoleBinding(NamedTuple):
 
 
 def checkup(
-    profile: Profile, secret: Callable[[str], str | None], *, state: Path | None = None, offline: bool = False
+    profile: Profile,
+    secret: Callable[[str], str | None],
+    *,
+    state: Path | None = None,
+    sizes: Collection[int] = (),
+    offline: bool = False,
 ) -> Iterator[tuple[str, Finding]]:
-    """Check each model and yield its name with each finding. This costs a few tokens per model, unless `offline`.
+    """Check each model and yield its name with each finding. This costs some tokens per model, unless `offline`.
 
-    Variables of proxies and certificates that no client can use are found first, and then no model is asked. `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
+    `sizes` are the characters of the documents: a model that is shown documents gets a prompt as long as the longest one of a run.
+
+    Variables of proxies and certificates that no client can use are found first; models that would be asked through them are left out.
+    `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
     """
     bound_models = bindings(profile)
     remote = [bound.spec for bound in bound_models if bound.spec.provider not in FREE_PROVIDERS]
     if remote or not profile.embedder.local:
         faults = network_faults(OTHER_CERTIFICATES)
         yield from (("environment", Finding(what=name, good=False, detail=said)) for name, said in faults)
-        if network_faults():
-            return
     for bound in bound_models:
-        for finding in probe(bound.spec, secret, pictures=bound.pictures, offline=offline):
+        if _is_cut_off(bound.spec):
+            continue
+        longest = _longest(bound, sizes)
+        for finding in probe(bound.spec, secret, pictures=bound.pictures, longest=longest, offline=offline):
             yield bound.name, finding
-    if state is not None:
+    if state is not None and not _is_cut_off(profile.embedder):
         for finding in probe_embedder(profile.embedder, secret, state, offline=offline):
             yield f"embedder {profile.embedder.name}", finding
+
+
+def _longest(bound: RoleBinding, sizes: Collection[int]) -> int:
+    """The most characters of a document that a run shows a model at once."""
+    most = bound.spec.opening_characters
+    shown = [size if size <= most else min(most, 8_000) for size in sizes]
+    return max(shown, default=0) if _SHOWN_DOCUMENTS & set(bound.roles) else 0
+
+
+def _is_cut_off(spec: ModelSpec | EmbedderSpec) -> bool:
+    """Whether variables of the environment keep clients from the server of a model."""
+    local = spec.local if isinstance(spec, EmbedderSpec) else spec.provider in FREE_PROVIDERS
+    return not local and bool(network_faults(url=spec.base_url or "https://"))
 
 
 def bindings(profile: Profile) -> list[RoleBinding]:

@@ -7,6 +7,7 @@ ranges and lists of values are refused. Nothing is computed here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,6 +26,10 @@ CURRENCIES = {
     for mark, name in (("\u00a3", "\u00a3"), ("\u20ac", "\u20ac"), ("USD", "dollar"))
     if (unit := named_unit(name))
 }
+_ABOUT = re.compile(
+    r"\s*(?:about|approximately|approx\.?|roughly|nearly|around|\$?\s*(?:\\(?:approx|sim)(?![A-Za-z])|\u2248))\s*",
+    re.IGNORECASE,
+)
 _LARGEST_POWER = 6
 MOST_DIGITS = 40
 
@@ -126,7 +131,8 @@ def read_value(text: str) -> Reading:
     """The value that `text` states. Raises Unreadable, a ValueError that says why there is none."""
     if len(text) > LONGEST:
         raise Unreadable(f"longer than {LONGEST} characters")
-    found = tokens(_dollars(text))
+    about = _ABOUT.match(text)
+    found = tokens(_dollars(_without_about(text, about)))
     if not found:
         raise Unreadable("empty")
     if any(len(token.text) > MOST_DIGITS for token in found if token.kind is Kind.NUMBER):
@@ -145,7 +151,8 @@ def read_value(text: str) -> Reading:
         if unit is not ONE:
             raise Unreadable("two units")
         unit = currency
-    return Reading(expression, frozenset(parser.symbols), unit, _last_place(found))
+    last_place = _last_place(found) or (_last_digit(found) if about else None)
+    return Reading(expression, frozenset(parser.symbols), unit, last_place)
 
 
 def read_unit(text: str) -> Unit:
@@ -154,6 +161,20 @@ def read_unit(text: str) -> Unit:
     for command in ("\\mathrm", "\\text", "\\textrm", "\\rm"):
         plain = plain.replace(command, "")
     return read_units(tokens(plain.replace("\\,", " ").replace("$", "")), braces=True)
+
+
+def _without_about(text: str, about: re.Match[str] | None) -> str:
+    if about is None:
+        return text
+    return ("$" if "$" in about.group() else "") + text[about.end() :]
+
+
+def _last_digit(found: list[Token]) -> Fraction | None:
+    """The place value of the last digit of a whole number that is not zero; None for other values."""
+    numbers = [token.text for token in found if token.kind is Kind.NUMBER]
+    if len(numbers) != 1 or not numbers[0].strip("0"):
+        return None
+    return Fraction(10) ** (len(numbers[0]) - len(numbers[0].rstrip("0")))
 
 
 def _dollars(text: str) -> str:

@@ -46,7 +46,10 @@ def value_of(text: str) -> Quantity:
 
 
 def equal(left: Quantity, right: Quantity) -> bool:
-    """Whether both are the same value. A quantity without a unit is compared by its number."""
+    """Whether both are the same value.
+
+    A quantity without a unit is compared by its number. Beside per cent or degrees it may also be a share or in radians.
+    """
     return _compare(left, right, _CLOSE, Decimal(0))
 
 
@@ -70,8 +73,21 @@ def _united(left: Quantity, right: Quantity) -> bool:
     return left.unit != ONE and right.unit != ONE
 
 
+def _counts(left: Quantity, right: Quantity) -> bool:
+    """Whether one has no unit and the other one is in a unit of numbers, such as per cent or degrees."""
+    return (left.unit == ONE) != (right.unit == ONE) and left.unit.comparable(right.unit)
+
+
 def _compare(left: Quantity, right: Quantity, relative: Decimal, absolute: Decimal) -> bool:
-    united = _united(left, right)
+    if _same(left, right, relative, absolute, united=_united(left, right)):
+        return True
+    if not _counts(left, right):
+        return False
+    shown = next(one for one in (left, right) if one.unit != ONE)
+    return _same(left, right, relative, _CONTEXT.multiply(absolute, _factor(shown.unit)), united=True)
+
+
+def _same(left: Quantity, right: Quantity, relative: Decimal, absolute: Decimal, *, united: bool) -> bool:
     if united and not left.unit.comparable(right.unit):
         return False
     seen = False

@@ -41,6 +41,7 @@ from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.rate_limits import Limits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.wires.forcing import as_accepted, refuses_forcing
 
 T = TypeVar("T")
 
@@ -195,7 +196,8 @@ class Batcher:
             with self._lock:
                 if self._collecting is group:
                     self._collecting = None
-            return self._submit(list(group.requests.items()))
+            asked = group.requests.items()
+            return self._submit([(key, as_accepted(self._spec, request)) for key, request in asked])
         if job.id is not None:
             return job
         found = self._retried(lambda: self._found(job))
@@ -309,7 +311,7 @@ class BatchModel(LedgeredModel):
         if self._ledger.get(key) is None or self._batcher.book.marked(key):
             with self._ledger.only_one(key), self._held(key, request):
                 if self._ledger.get(key) is None:
-                    self._batcher.ask(key, request)
+                    self._ask(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
                     spent = self._cost(request, entry)
@@ -321,6 +323,14 @@ class BatchModel(LedgeredModel):
                         return self._finish(request, self._provider.read(entry.body), entry, replayed=False)
         # The response is stored and charged already, or the batch gave no usable response.
         return super().respond(request)
+
+    def _ask(self, key: str, request: Request) -> None:
+        """As `Batcher.ask`. A server that refuses to force a tool call is asked directly, which asks once more without forcing."""
+        try:
+            self._batcher.ask(key, request)
+        except PermanentModelError as error:
+            if request.tool_choice is not ToolChoice.REQUIRED or not refuses_forcing(error):
+                raise
 
     def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
         """Reserve the cost of the request. Nothing is reserved if it is paid already, because it is stored or in a batch."""

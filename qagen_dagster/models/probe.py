@@ -20,6 +20,7 @@ from qagen_dagster.errors import (
     MalformedResponseError,
     ModelError,
     RateLimitedError,
+    RequestRefusedError,
     TransientModelError,
 )
 from qagen_dagster.models.base import ModelSpec, Provider
@@ -50,6 +51,8 @@ IN_PROCESS = "runs in this process; it needs no key and no server"
 TOKENS = 1024  # the most that the model may write in one reply: models that think need room
 SECONDS = 60.0  # the longest that one call may take
 COLOURS = ("yellow", "blue")
+_OF_A_RUN = 8_000  # characters of a run's prompts and tools beside the document
+_RAIN = "The rain fell on the harbour, and 12 boats stayed in the port.\n"
 _SYSTEM = "This is a test of the connection. Do exactly what you are asked, and be brief."
 _LOOK = ToolSpec(
     name="look",
@@ -82,12 +85,17 @@ class _Choice(Record):
 
 
 def probe(
-    spec: ModelSpec, secret: Callable[[str], str | None], *, pictures: bool = False, offline: bool = False
+    spec: ModelSpec,
+    secret: Callable[[str], str | None],
+    *,
+    pictures: bool = False,
+    longest: int = 0,
+    offline: bool = False,
 ) -> Iterator[Finding]:
     """Check one model; stop after a failure that makes the other checks useless.
 
     `secret` looks up an environment variable; its value is never shown. `pictures`: the run will show pictures to the
-    model. `offline`: only checks without a call.
+    model. `longest`: characters of the longest document that it will show at once; 0: none. `offline`: only checks without a call.
     """
     entry = PROVIDERS.get(spec.provider)
     if entry is not None and entry.local:
@@ -97,7 +105,7 @@ def probe(
     found, provider = built(lambda: build_provider(short(spec), secret), variable, secret)
     yield found
     if provider is not None and not offline:
-        yield from _Probe(spec, provider, variable).findings(pictures)
+        yield from _Probe(spec, provider, variable).findings(pictures, longest)
 
 
 def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding:
@@ -130,7 +138,7 @@ class _Probe:
     def respond(self, request: Request) -> Response:
         return self._provider.read(self._provider.send(request))
 
-    def findings(self, pictures: bool) -> Iterator[Finding]:
+    def findings(self, pictures: bool, longest: int) -> Iterator[Finding]:
         server = self._server()
         yield server
         if server.good is not True:
@@ -142,6 +150,26 @@ class _Probe:
             yield self._pictures(turn)
         if self.spec.tool_calling == "native":  # emulated tools cannot be forced
             yield self._forced()
+        if longest:
+            yield self._long(longest)
+
+    def _long(self, longest: int) -> Finding:
+        """Send as much text as the first prompt of a run, and as the smaller one that a run sends after a refusal."""
+        what, sizes = "long prompt", (longest + _OF_A_RUN, min(8_000, longest // 4) + _OF_A_RUN)
+        refusals: list[str] = []
+        for size in sizes:
+            text = _RAIN * (size // len(_RAIN))
+            try:
+                self.respond(_request(f"{text}Reply with the word: ready"))
+            except RequestRefusedError as error:
+                refusals.append(f"a prompt of about {size:,} characters is refused ({_told(error)})")
+                continue
+            except ModelError as error:
+                return _undecided(what, error)
+            said = f"{refusals[0]}: runs show smaller parts" if refusals else f"{size:,} characters are read"
+            return Finding(what=what, good=None if refusals else True, detail=said)
+        advice = "give the server a larger context, or set opening_characters to less"
+        return Finding(what=what, good=False, detail=f"{refusals[-1]}: {advice}")
 
     def _server(self) -> Finding:
         """The smallest possible call: a failure is one of the connection, the key or the model's name."""
@@ -166,7 +194,7 @@ class _Probe:
             advice = f"set structured_output: {weaker}" if weaker else "bind another model"
             return Finding(what=what, good=False, detail=f"{mode} is refused ({_told(error)}): {advice}")
         if answer.value is None and answer.responses[-1].stop is Stop.LENGTH:
-            return _cut_off(what)
+            return self._cut_off(what)
         if answer.value is None:
             advice = "bind a model that can write JSON" + (
                 f", or set structured_output: {weaker}" if weaker else ""
@@ -196,7 +224,7 @@ class _Probe:
             told = Finding(what=what, good=True, detail=f"called as asked, {self.spec.tool_calling}")
             return told, (*request.messages, response.message)
         if response.stop is Stop.LENGTH:
-            return _cut_off(what), ()
+            return self._cut_off(what), ()
         if not calls:
             detail = f"tools are not called (the model replied {_quoted(response)}): {advice}"
         else:
@@ -218,7 +246,7 @@ class _Probe:
         if response.message.tool_calls:
             return Finding(what=what, good=True, detail="called")
         if response.stop is Stop.LENGTH:
-            return _cut_off(what)
+            return self._cut_off(what)
         return Finding(what=what, good=None, detail=f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
@@ -242,9 +270,14 @@ class _Probe:
         if all(colour in said for colour in COLOURS):
             return Finding(what=what, good=True, detail="seen")
         if response.stop is Stop.LENGTH:
-            return _cut_off(what)
+            return self._cut_off(what)
         said = f"the model described a yellow and blue one as {_quoted(response)}"
         return Finding(what=what, good=False, detail=f"pictures are not seen ({said}): {_NO_PICTURES}")
+
+    def _cut_off(self, what: str) -> Finding:
+        tokens = short(self.spec).max_output_tokens
+        detail = f"not decided: the reply was cut off after {tokens} tokens; models that think may need more"
+        return Finding(what=what, good=None, detail=detail)
 
 
 def place_of(spec: ModelSpec) -> str:
@@ -346,14 +379,6 @@ def _quoted(response: Response) -> str:
 
 def _undecided(what: str, error: ModelError) -> Finding:
     return Finding(what=what, good=None, detail=f"not decided ({_told(error)}): try again later")
-
-
-def _cut_off(what: str) -> Finding:
-    return Finding(
-        what=what,
-        good=None,
-        detail=f"not decided: the reply was cut off after {TOKENS} tokens; models that think may need more",
-    )
 
 
 _ALIKE = ("The ferry leaves at nine in the morning.", "At 9 a.m. the boat departs.")

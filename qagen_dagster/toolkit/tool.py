@@ -6,6 +6,7 @@ Descriptions live in docstrings because models read them; they are written for t
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from qagen_dagster.models.messages import Content, Text, ToolSpec
 
 ToolReturn = str | tuple[Content, ...]
 _NOT_RUN = "{name} was not run: "
+_NOT_ACCEPTED = "{name} was not accepted: "
+_OF_FORM = re.compile(r"missing|_type$|_parsing$|_forbidden$|from_float$|none_required|union_tag")
 _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 
@@ -105,14 +108,19 @@ def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bo
 
 
 def explain(error: ValidationError, name: str) -> str:
-    """Say in one line what does not fit and how to call the tool."""
+    """Say in one line what does not fit and how to call the tool.
+
+    The line tells arguments of another form from those of the right form whose values are not allowed; see `is_misfit`.
+    """
+    found = error.errors()
     faults = "; ".join(
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
-        for fault in error.errors()[:5]
+        for fault in found[:5]
     )
-    return f"{_NOT_RUN.format(name=name)}{faults}. Correct the arguments and call it again."
+    begin = _NOT_RUN if any(_OF_FORM.search(fault["type"]) for fault in found) else _NOT_ACCEPTED
+    return f"{begin.format(name=name)}{faults}. Correct the arguments and call it again."
 
 
 def is_misfit(text: str, name: str) -> bool:
-    """Whether `explain` said this of the tool."""
+    """Whether `explain` said this of arguments that do not have the form of the tool."""
     return text.startswith(_NOT_RUN.format(name=name))

@@ -40,10 +40,10 @@ from qagen_dagster.web.review_set import (
 )
 
 _PROOFS = {
-    ProofStatus.PROVEN: "proven by computation",
-    ProofStatus.REFUTED: "refuted by computation",
-    ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values",
-    ProofStatus.ABSENT: "not proven: there is no checkable form",
+    ProofStatus.PROVEN: "the form has the value of the key and of no other option",
+    ProofStatus.REFUTED: "the form does not have the value of the key alone",
+    ProofStatus.UNPROVEN: "nothing: the form, or the options, could not be read as values, or the form does not use all that the stem gives",
+    ProofStatus.ABSENT: "nothing: there is no checkable form",
 }
 
 

@@ -226,7 +226,7 @@ def _facts(known: stats.QuestionLineage) -> dict[str, str]:
         "document version": known.document_version or _UNKNOWN,
         "attempt": str(known.attempt),
         "model calls": str(known.calls),
-        "tokens": f"{known.input_tokens} in, {known.output_tokens} out",
+        "tokens": known.tokens,
         "cost": _UNKNOWN if known.usd is None else f"${known.usd:.4f}",
     }
 

@@ -80,7 +80,7 @@ def answer(seen: Seen, _number: int) -> Reply:
     """First a broken submission of each kind, then a good one, so that repairs are on the wire as well."""
     text = json.dumps(seen.body)
     name, good = ("submit_solution", solved("B")) if "submit_solution" in text else ("submit_verdict", PASS)
-    return Reply(calls=(Call(name, good if "was not run" in text else {"verdict": 3, "value": 3}),))
+    return Reply(calls=(Call(name, good if "was not" in text else {"verdict": 3, "value": 3}),))
 
 
 @contextmanager

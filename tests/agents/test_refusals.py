@@ -9,10 +9,10 @@ import pytest
 from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits
 from qagen_dagster.errors import ContextOverflowError, PermanentModelError, RequestRefusedError
-from qagen_dagster.models.messages import AssistantMessage, Thinking
+from qagen_dagster.models.messages import AssistantMessage, Response, Stop, Thinking
 from qagen_dagster.toolkit.tool import Tool
 from tests.agents.conftest import Found, agent_of
-from tests.support.models import FakeModel, Turn, call, calls, say, tool_call
+from tests.support.models import FakeModel, Turn, answer, call, calls, say, tool_call
 
 DONE = call("submit", what="cat")
 LOOK = call("look", where="box")
@@ -39,7 +39,6 @@ def failure(found: AgentRun) -> str:
         ((CLUMSY, CLUMSY, CLUMSY, DONE), "3 times the same: look was not run: where: Field required"),
         ((WRONG, LOOK, WRONG, LOOK, WRONG, DONE), "3 times the same: submit was not run"),
         ((WRONG, say("Hm."), WRONG, say("Hm."), WRONG, DONE), "3 times the same: submit was not run"),
-        ((call("submit", what="wool"),) * 3, "3 times the same: Not wool"),
         (
             (WRONG, CLUMSY, call("submit"), call("look"), call("submit", it="cat"), DONE),
             "5 turns in a row, the last: submit was not run",
@@ -59,6 +58,9 @@ def test_a_refusal_that_goes_on_ends_the_run(
     [
         (WRONG, WRONG, DONE),
         (CLUMSY, CLUMSY, LOOK, CLUMSY, CLUMSY, DONE),
+        (*(call("submit", what="wool"),) * 6, DONE),  # in its form, and refused for what it says
+        (*(call("submit", what=""),) * 6, DONE),
+        (WRONG, call("submit", what="wool"), WRONG, call("submit", what="wool"), WRONG, DONE),
         (calls(*(tool_call("look", str(number), place="box") for number in range(5))), LOOK, DONE),
     ],
 )
@@ -74,6 +76,48 @@ def test_turns_with_nothing_but_refusals_are_no_turns_of_use(tools: dict[str, To
     assert failure(found).startswith("faulty_calls: no result after 2 turns: submit was not run: what: Field")
     found, _ = run(agent_of(Limits(max_turns=2)), tools, LOOK, call("look", where="bag"))
     assert failure(found) == "max_turns: no result after 2 turns"
+
+
+def test_results_that_are_refused_for_what_they_say_are_of_use(tools: dict[str, Tool]) -> None:
+    found, _ = run(agent_of(Limits(max_turns=4)), tools, *(call("submit", what="wool"),) * 4)
+    assert failure(found) == "max_turns: no result after 4 turns: Not wool. Look again."
+
+
+HM = say("Hm.")
+TALK = (HM,) * 3  # with two nudges
+REFUSAL = Response(message=say("I will not."), stop=Stop.REFUSAL)
+
+
+def replayed(*turns: AssistantMessage | Response) -> list[Response]:
+    whole = (turn if isinstance(turn, Response) else answer(turn) for turn in turns)
+    return [one.model_copy(update={"replayed": True}) for one in whole]
+
+
+@pytest.mark.parametrize(
+    ("stored", "fresh", "end"),
+    [
+        (TALK, (DONE,), "submit"),
+        ((WRONG,) * 3, (DONE,), "submit"),
+        ((*TALK, *TALK), (LOOK, DONE), "submit"),  # of two earlier runs
+        (TALK, TALK, "no_tool_call: Hm."),  # not more often in one run
+        ((HM,), (HM, HM), "no_tool_call: Hm."),
+        ((REFUSAL,), (), "refused: I will not."),  # the model's last word
+        ((LOOK,) * 8, (), "max_turns: no result after 8 turns"),
+    ],
+)
+def test_replies_of_an_earlier_run_that_were_of_no_use_are_asked_for_again(
+    agent: AgentSpec,
+    tools: dict[str, Tool],
+    stored: tuple[AssistantMessage | Response, ...],
+    fresh: tuple[Turn, ...],
+    end: str,
+) -> None:
+    found, model = run(agent, tools, *replayed(*stored), *fresh)
+    assert (found.end.name if isinstance(found.end, Finish) else str(found.end)) == end
+    assert len(model.requests) == len(stored) + len(fresh)
+    samples = [request.sample for request in model.requests]
+    assert samples == sorted(samples)
+    assert len(set(samples)) == (1 if not fresh or stored == (HM,) else len(stored) // 3 + 1)
 
 
 def test_an_answer_in_the_field_for_reasoning_is_named(agent: AgentSpec, tools: dict[str, Tool]) -> None:

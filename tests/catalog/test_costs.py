@@ -15,6 +15,7 @@ from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import DocumentEnd
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.catalog.conftest import call
 
@@ -143,3 +144,43 @@ def test_a_verdict_that_was_asked_for_twice_is_spent_once(path: Path, make_world
     assert view(path, "question_costs", "calls, usd", "attempt = 1") == [(3, 1.5)]
     (lineage,) = view(path, "question_lineage", "document_calls", "attempt = 1")
     assert lineage == (7,)
+
+
+def test_tokens_that_no_server_counted_are_never_nothing(path: Path, make_world) -> None:
+    world = make_world(size=1, usd=None)
+    row = world.result(0)
+    tokens = {"input_tokens": 0, "output_tokens": 0}
+
+    def known(*lost: int) -> stats.CombinationStats:
+        calls = tuple(
+            one.model_copy(update=tokens if place in lost else {})
+            for place, one in enumerate(row.result.calls)
+        )
+        result = row.result.model_copy(update={"calls": calls})
+        rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+        return stats.combinations(path)[0]
+
+    count = len(row.result.calls)
+    (role,) = (found := known(*range(count))).roles
+    assert (found.input_tokens, found.output_tokens, found.tokens_per_accepted) == (None, None, None)
+    assert (role.input_tokens, role.uncounted_calls, found.uncounted_calls) == (None, count, count)
+    (role,) = (found := known(0)).roles
+    assert (role.uncounted_calls, found.uncounted_calls) == (1, 1)
+    assert found.input_tokens == role.input_tokens == sum(one.input_tokens for one in row.result.calls[1:])
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_document_that_a_budget_ended_costs_at_least_what_is_known(
+    path: Path, make_world, called: bool
+) -> None:
+    row = make_world(size=1).result(0)
+    calls = row.result.calls if called else ()
+    ended = {"end": DocumentEnd.BUDGET_EXHAUSTED, "calls": calls}
+    rebuild(
+        CatalogSource(
+            results=[row.model_copy(update={"result": row.result.model_copy(update=ended), "partial": True})]
+        ),
+        path,
+    )
+    (found,) = stats.combinations(path)
+    assert (found.at_least, found.usd) == (True, 3.0 if called else None)

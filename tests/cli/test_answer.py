@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.cli.conftest import Command
 from tests.support.paper_server import paper
+from tests.support.wire_server import Call, Fault, Reply, Step, WireServer
 
 NOTE = (
     "# The Harbour Pump\n\nMartha Kellogg designed the pump in March 1987. The pump holds twelve filters.\n"
@@ -74,3 +78,58 @@ def test_a_pdf_that_is_supplied_is_kept_with_its_document(qagen: Command, tmp_pa
     assert (given["source"], given["fulltext_error"]) == ("fulltext_semantic", None)
     assert "412" in given["answer"]
     assert qagen(*ask).value["used_fulltext"]
+
+
+HALF: dict[str, Any] = {"finish_reason": "error", "error": {"code": 502, "message": "Upstream error"}}
+ROLES = ("generator", "validator", "deduplicator", "answerer")
+
+
+def profile(server: WireServer) -> str:
+    rest = f'base_url: "{server.url("openai_compatible")}", max_attempts: 1'
+    roles = [f"  {role}: {{provider: openai_compatible, model: {role}, {rest}}}\n" for role in ROLES]
+    return "roles:\n" + "".join(roles)
+
+
+FAULTS: dict[str, tuple[Step, str]] = {
+    "half": (Fault(200, {"choices": [HALF | {"message": {"content": "I will read"}}]}), "Upstream error"),
+    "words": (Reply(text="I will read the"), "no_tool_call: I will read the"),
+    "form": (Reply(calls=(Call("submit_document_answer", {"answer": [1]}),)), "faulty_calls: "),
+    "too long": (
+        Fault(400, {"error": {"message": "maximum context length is 20 tokens"}}),
+        "maximum context length is 20 tokens",
+    ),
+    "refused": (Fault(422, {"error": {"message": "not like this"}}), "HTTP 422: not like this"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_server_without_a_usable_reply_is_an_error_and_is_asked_again(
+    qagen: Command, tmp_path: Path, kind: str
+) -> None:
+    fault, said = FAULTS[kind]
+    note = tmp_path / "note.md"
+    note.write_text(NOTE)
+    good = {"answer": "twelve", "answerable": True, "confidence": 0.9, "chunks": [1]}
+    with WireServer(then=fault) as server:
+        qagen.project.profile("remote", profile(server))
+        ask = ("answer", str(note), "How many filters does the pump hold?", "--profile", "remote")
+        for _ in range(2):
+            before = len(server.requests)
+            ended = qagen(*ask)
+            assert (ended.code, ended.out, len(ended.errors)) == (1, "", 1)
+            assert ended.err.startswith("qagen: error: llm_error: ")
+            assert said in ended.err
+            assert before < len(server.requests) <= before + 10
+        server.follow(lambda _seen, _number: Reply(calls=(Call("submit_document_answer", good),)))
+        assert qagen(*ask, "--json").value["answer"] == "twelve"
+
+
+def test_a_refusal_of_the_model_is_an_error_and_not_paid_again(qagen: Command, tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    note.write_text(NOTE)
+    with WireServer(then=Reply(text="I will not.", stop="refusal")) as server:
+        qagen.project.profile("remote", profile(server))
+        for _ in range(2):
+            ended = qagen("answer", str(note), "Who?", "--profile", "remote")
+            assert (ended.code, len(server.requests)) == (1, 1)
+            assert "refused: I will not." in ended.err

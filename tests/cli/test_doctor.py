@@ -9,7 +9,8 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from tests.cli.conftest import Command
-from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
+from tests.support import waterworks
+from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 
 KEY = "sk-planted-0123456789abcdef"
 ROLE = '  {role}: {{provider: openai_compatible, model: {model}, base_url: "{url}", api_key_env: A_KEY}}\n'
@@ -50,6 +51,29 @@ def test_each_model_is_tried_and_told_what_to_change(qagen: Command, monkeypatch
     assert KEY not in ended.out + ended.err
 
 
+def test_the_longest_document_is_tried(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    texts = {"short.txt": "Rain. " * 10, "long.md": "It rains. " * 2_000, "table.csv": "1,2\n" * 50_000}
+    qagen.project.corpus("water", waterworks.corpus(1), texts)
+
+    def small(seen: Seen, number: int) -> Step:
+        refusal = Fault(400, {"error": {"message": "that is too much"}})
+        return (
+            refusal
+            if len(str(seen.body)) > 20_000 and seen.body["model"] == "judge"
+            else answer(seen, number)
+        )
+
+    with WireServer(small) as server:
+        bind(qagen, server, "asker")
+        ended = qagen("doctor", "--profile", "mine")
+    assert [line for line in ended.out.splitlines() if ": long prompt: " in line] == [
+        "ok   generator, deduplicator openai_compatible:asker: long prompt: 28,000 characters are read",
+        "-    validator openai_compatible:judge: long prompt: a prompt of about 28,000 characters is refused "
+        "(HTTP 400: that is too much): runs show smaller parts",
+    ]
+
+
 def test_offline_asks_nothing_and_misses_keys(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with WireServer(answer) as server:
@@ -69,7 +93,7 @@ def test_offline_asks_nothing_and_misses_keys(qagen: Command, monkeypatch: pytes
 
 def test_the_help_says_that_it_costs(qagen: Command) -> None:
     told = " ".join(qagen("doctor", "--help").out.split())
-    assert "costs a few thousand tokens at most" in told
+    assert "costs a few thousand tokens, and those of the longest document" in told
     assert "--offline" in told
 
 

@@ -58,14 +58,14 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
         lambda: judge(say('{"verdict": "SUPPORTED"}'), say('{"verdict": "SUPPORTED"}')),
         "confidence: Field required",
     ),
-    "unknown_verdict": (lambda: judge(verdict("MAYBE"), verdict("PERHAPS")), "faulty_calls"),
+    "unknown_verdict": (lambda: judge(verdict("MAYBE"), verdict("PERHAPS")), "max_turns"),
     "confidence_out_of_range": (
         lambda: judge(verdict("SUPPORTED", 7), verdict("SUPPORTED", -1)),
-        "faulty_calls",
+        "max_turns",
     ),
     "not_a_number": (
         lambda: judge(verdict("SUPPORTED", float("nan")), verdict("SUPPORTED", float("inf"))),
-        "faulty_calls",
+        "max_turns",
     ),
     "other_tool": (lambda: judge(call("search", query="x"), call("search", query="y")), "faulty_calls"),
     "both_verdicts": (

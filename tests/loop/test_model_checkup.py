@@ -124,6 +124,21 @@ def test_the_embedder_is_looked_at_where_limits_can_be_shared(tmp_path: Path) ->
     assert asked == [("key", None), ("vectors", True)]
 
 
+def test_models_that_are_shown_documents_get_the_longest_prompt_of_a_run() -> None:
+    with WireServer(answer) as server:
+        chosen = profile(
+            server,
+            generator={"model": "a", "opening_characters": 20_000},
+            validator={"model": "b", "opening_characters": 50_000},
+            deduplicator={"model": "c"},
+        )
+        found = list(checkup(chosen, lambda _: None, sizes=[300, 40_000, 60_000]))
+    assert {who: one.detail for who, one in found if one.what == "long prompt"} == {
+        "generator openai_compatible:a": "16,000 characters are read",
+        "validator openai_compatible:b": "48,000 characters are read",
+    }
+
+
 def test_variables_that_no_client_can_use_are_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks://h:1")
     monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
@@ -132,10 +147,17 @@ def test_variables_that_no_client_can_use_are_one_line_each(monkeypatch: pytest.
             server, generator={"model": "a"}, validator={"model": "b"}, deduplicator={"model": "a"}
         )
         found = list(checkup(chosen, lambda _: None))
-    assert [(who, one.what, one.good) for who, one in found] == [
-        ("environment", "ALL_PROXY", False),
-        ("environment", "SSL_CERT_DIR", False),
-    ]
-    assert server.requests == []
+        environment = [("environment", "ALL_PROXY", False), ("environment", "SSL_CERT_DIR", False)]
+        assert [(who, one.what, one.good) for who, one in found[:2]] == environment
+        assert len(found) > 2, "a server on this machine is asked without them"
+        assert all(one.good is not False for _, one in found[2:])
+        asked = len(server.requests)
+        roles = {
+            role: one.model_copy(update={"base_url": "http://h.example"})
+            for role, one in chosen.roles.items()
+        }
+        away = list(checkup(chosen.model_copy(update={"roles": roles}), lambda _: None))
+    assert [(who, one.what, one.good) for who, one in away] == environment
+    assert len(server.requests) == asked
     embedded = load_profile("embedded", None)
     assert all(one.good for _, one in checkup(embedded, lambda _: None))

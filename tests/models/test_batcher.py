@@ -182,6 +182,27 @@ def test_a_batch_that_failed_as_a_whole_is_asked_directly(tmp_path: Path) -> Non
     assert job.note == "the batch is failed; invalid_request: There is something wrong with the file"
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_refused_tool_choice_is_asked_for_directly_and_later_batches_do_not_force(
+    bench: Bench, whole: bool
+) -> None:
+    said = Fault(400, {"error": {"message": "tool_choice 'required' is not supported while thinking"}})
+
+    def strict(body: dict[str, Any]) -> Reply | Fault:
+        return echo(body) if "auto" in str(body["tool_choice"]) else said
+
+    with BatchServer(strict) as server:
+        server.submit_faults = [said] if whole else []
+        model = bench.model(server)
+        assert texts(at_once(model, map(question, range(3)))) == good(3)
+        assert len(server.batches) == (0 if whole else 1)
+        direct = len(server.direct)
+        assert 3 <= direct <= 6, "each is refused at most once"
+        assert len(responses(at_once(model, map(question, range(3, 6))))) == 3
+        assert len(server.direct) == direct
+        assert ["auto" in str(body["tool_choice"]) for body in server.batches[-1].values()] == [True] * 3
+
+
 @pytest.mark.parametrize("status", [400, 413])
 def test_a_batch_that_the_server_does_not_take_fails_all_its_requests(bench: Bench, status: int) -> None:
     with BatchServer(echo) as server:

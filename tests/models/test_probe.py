@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -343,3 +344,36 @@ def test_an_unknown_embedded_model(model: str) -> None:
     assert (found.good, f"no model {model!r}" in found.detail) == (False, True)
     (found,) = probe(ModelSpec(provider="embedded", model="rules"), lambda _: None)
     assert found.good
+
+
+@pytest.mark.parametrize(
+    ("most", "good", "said"),
+    [
+        (100_000, True, "38,000 characters are read"),
+        (20_000, None, r"a prompt of about 38,000 characters is refused \(.*\): runs show smaller parts"),
+        (9_000, False, r"a prompt of about 15,500 characters is refused .* set opening_characters to less"),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_prompt_as_long_as_those_of_a_run(
+    wire: str, most: int, good: bool | None, said: str, status: int
+) -> None:
+    script = iter((READY, CHOICE, LOOK, LOOK))
+
+    def step(seen: Seen, _number: int) -> Step:
+        size = len(json.dumps(seen.body))
+        return next(script, READY) if size < most else Fault(status, {"error": {"message": "too much"}})
+
+    with WireServer(step) as server:
+        spec = ModelSpec(provider=wire, model="m", base_url=server.url(wire), api_key_env="THE_KEY")
+        found = {one.what: one for one in probe(spec, {"THE_KEY": KEY}.get, longest=30_000)}
+    assert found["long prompt"].good is good
+    assert re.search(said, found["long prompt"].detail)
+
+
+def test_a_reply_that_was_cut_off_is_told_with_its_limit(run: Run) -> None:
+    cut = Reply(text="Well", stop="length")
+    found = run(READY, cut, cut, cut, cut, cut, max_output_tokens=96)
+    for what in ("tools", "pictures", "forced tool"):
+        assert found[what].good is None
+        assert "cut off after 96 tokens" in found[what].detail

@@ -115,12 +115,13 @@ def test_a_proxy_or_certificate_that_cannot_be_used_is_named(
     assert failed.value.key == variable
 
 
+@pytest.mark.parametrize("value", ["http://127.0.0.1:9/", "socks://127.0.0.1:9/", "socks5://h", "no proxy"])
 @pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
 def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
-    provider: str, monkeypatch: pytest.MonkeyPatch
+    provider: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable in ("HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(variable, "http://127.0.0.1:9/")
+    for variable in ("HTTP_PROXY", "ALL_PROXY", "SSL_CERT_FILE"):
+        monkeypatch.setenv(variable, value)
     with WireServer(then=Reply(text="here")) as server:
         spec = ModelSpec(provider=provider, model="m", base_url=server.url(provider))
         found = build_provider(spec, lambda _: KEY)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Text
-from qagen_dagster.toolkit.tool import schema_of, tool
+from qagen_dagster.toolkit.tool import is_misfit, schema_of, tool
 
 
 class Colour(StrEnum):
@@ -54,10 +54,16 @@ def test_arguments_are_checked_and_explained() -> None:
     painter = tool(paint)
     assert painter.call({"colour": "red", "coats": "2"}) == (Text(text="red x2"),)
     assert painter.call({"colour": "red", "coats": None}) == (Text(text="red x1"),)
-    with pytest.raises(ToolError, match=r"paint was not run: colour.*Correct the arguments"):
+    with pytest.raises(ToolError, match=r"paint was not accepted: colour.*Correct the arguments"):
         painter.call({"colour": "blue"})
-    with pytest.raises(ToolError, match="colour"):
-        painter.call({"colour": None})
+    for wrong in (
+        {},
+        {"colour": "red", "coats": "two"},
+        {"colour": "red", "x": 1},
+    ):
+        with pytest.raises(ToolError, match=r"paint was not run: \w+: ") as failed:
+            painter.call(wrong)
+        assert is_misfit(str(failed.value), "paint")
 
 
 def test_programming_errors_propagate() -> None:

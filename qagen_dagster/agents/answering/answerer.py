@@ -107,7 +107,7 @@ def answer_from_excerpts(
         run = run_agent(spec, model, {}, values, sample=sample)
         calls += call_summaries(run, role, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
-        return AnswerRun(None, f"{run.end.reason.value}: {run.end.detail}"[:500], _thinking(run), calls)
+        return AnswerRun(None, str(run.end)[:500], _thinking(run), calls)
     submitted = SubmittedAnswer.model_validate(run.end.result)
     return AnswerRun(submitted, "", _thinking(run) or submitted.note or None, calls)
 

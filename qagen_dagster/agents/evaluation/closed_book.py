@@ -84,4 +84,4 @@ def _outcome(kind: type[ResultT], run: AgentRun) -> Outcome[ResultT]:
     end = run.end
     if isinstance(end, Finish):
         return Outcome(kind.model_validate(end.result))
-    return Outcome(None, f"{end.reason.value}: {end.detail}"[:500])
+    return Outcome(None, str(end)[:500])

@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.runner import call_summaries, raw_text, readable, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
+from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
+from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal, is_unusable
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.json_reply import fitted
@@ -22,7 +22,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems.item import Breach, Unable
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, TaskEnd
 from qagen_dagster.records.run import CallSummary
-from qagen_dagster.toolkit.tool import Tool, explain
+from qagen_dagster.toolkit.tool import Tool, explain, is_misfit
 
 ResultT = TypeVar("ResultT", bound=Record)
 LIMITS = Limits(max_turns=6, max_nudges=1)
@@ -32,14 +32,7 @@ UNCOMPILED = (
     "Not accepted yet: the LaTeX does not compile. Put it right and submit the whole of it once more. The engine says:\n"
     "{message}"
 )
-_SHAPELESS = frozenset(
-    {
-        GiveUpReason.NO_TOOL_CALL,
-        GiveUpReason.MAX_TURNS,
-        GiveUpReason.MAX_TOOL_CALLS,
-        GiveUpReason.FAULTY_CALLS,
-    }
-)
+_SHAPELESS = (GiveUpReason.MAX_TURNS, GiveUpReason.MAX_TOOL_CALLS)
 
 
 @dataclass(frozen=True)
@@ -47,7 +40,8 @@ class Asking(Generic[ResultT]):
     """The model to ask, and how its output is checked.
 
     `shape` is the property that an output without a valid result breaks. `settle` completes a result before it is
-    checked, `judge` says which properties it breaks, and `compile` compiles its LaTeX (None: it has no LaTeX).
+    checked, `judge` says which properties it breaks, and `compile` compiles its LaTeX (None: it has no LaTeX). If
+    `must_compile`, a second result that does not compile ends the run.
     """
 
     model: Model
@@ -55,6 +49,7 @@ class Asking(Generic[ResultT]):
     shape: int
     judge: Callable[[ResultT], tuple[Breach, ...]]
     compile: Callable[[ResultT], Compiled | None] = lambda _: None
+    must_compile: bool = False
     settle: Callable[[ResultT], ResultT] = lambda result: result
     pictures: tuple[Image, ...] = ()
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
@@ -106,7 +101,12 @@ class _Judged(Terminal, Generic[ResultT]):
         try:
             result = self.asking.settle(fitted(self.kind, arguments))
         except ValidationError as error:
-            return self._struck((Breach(property=self.asking.shape, detail=explain(error, self.name)),))
+            said = explain(error, self.name)
+            breach = Breach(property=self.asking.shape, detail=said)
+            if not is_misfit(said, self.name):
+                return self._struck((breach,))
+            self.strikes.breaches = self.strikes.breaches or (breach,)
+            raise ToolError(said) from None
         breaches = self.asking.judge(result)
         if breaches:
             self.strikes.last = result
@@ -117,6 +117,10 @@ class _Judged(Terminal, Generic[ResultT]):
         if compiled is not None and failed and self.strikes.compiled_in in (0, self.strikes.turn):
             self.strikes.compiled_in = self.strikes.turn
             raise ToolError(UNCOMPILED.format(message=compiled.message))
+        if compiled is not None and failed and self.asking.must_compile:
+            self.strikes.last = result
+            said = f"it does not compile: {' '.join(compiled.message.split())[:300]}"
+            return Refused(breaches=(Breach(property=self.asking.shape, detail=said),))
         return result
 
     def _struck(self, breaches: tuple[Breach, ...]) -> Record:
@@ -150,7 +154,7 @@ def ask(
     asking: Asking[ResultT],
     values: dict[str, str],
 ) -> Reply[ResultT]:
-    """Run the task. Raises ModelError when the model is not available, or its reply is malformed."""
+    """Run the task. Raises ModelError when the model is not available, or no reply is usable."""
     strikes = _Strikes()
     spec = AgentSpec(
         name=f"problem {role}",
@@ -165,9 +169,9 @@ def ask(
         reads_text=True,
     )
     model = _Counted(asking.model, strikes)
-    run = readable(
-        run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
-    )
+    run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
+    if isinstance(run.end, GiveUp) and is_unusable(str(run.end)):
+        raise unfinished(str(run.end))
     calls = call_summaries(run, role, model.spec, asking.account, 1)
     last = strikes.last if isinstance(strikes.last, kind) else None
     end, result, detail, breaches = _end(run.end, kind, asking.shape, last)
@@ -190,7 +194,7 @@ def _end(
 ) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
     """How the task ended, its result, a detail, and the properties that the result lacks."""
     if isinstance(end, GiveUp):
-        detail = f"{end.reason.value}: {end.detail}"
+        detail = str(end)
         if end.reason in _SHAPELESS:
             return TaskEnd.REJECTED, last, detail, (Breach(property=shape, detail=detail),)
         return TaskEnd.FAILED, None, detail, ()

@@ -109,7 +109,7 @@ def _proposal(run: AgentRun, evidence_check: EvidenceCheck, calls: tuple[CallSum
         dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
     )
     if not isinstance(run.end, Finish):
-        return Proposal(None, None, f"{run.end.reason.value}: {run.end.detail}", pages, calls)
+        return Proposal(None, None, str(run.end), pages, calls)
     if isinstance(run.end.result, ReportExhausted):
         return Proposal(None, run.end.result.reason, None, pages, calls)
     submission = run.end.result

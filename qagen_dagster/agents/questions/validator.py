@@ -103,7 +103,7 @@ def answer_blind(context: QAContext, model: Model, question: str, attempt: int) 
     terminal = Terminal("submit_answer", answer_record(context.mode))
     run, calls = run_blind(context, model, blind_prompt(context.mode), question, terminal, attempt)
     if not isinstance(run.end, Finish):
-        return BlindFinding(None, f"{run.end.reason.value}: {run.end.detail}", calls)
+        return BlindFinding(None, str(run.end), calls)
     looked = any(call.name == "view_page" for call in run.used)
     answer = answer_record(context.mode).model_validate(run.end.result)
     return BlindFinding(answer, "", calls, looked)
@@ -237,7 +237,7 @@ def _compare(
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return Judgement(None, f"comparison: {run.end.reason.value}: {run.end.detail}", calls)
+        return Judgement(None, f"comparison: {run.end}", calls)
     found = Comparison.model_validate(run.end.result)
     other = "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.name} question: "
     judged: dict[str, object] = {

@@ -40,6 +40,12 @@ judged AS (
     GROUP BY verdict.combination
 ),
 
+last_run AS (
+    SELECT combination, status
+    FROM runs
+    QUALIFY row_number() OVER (PARTITION BY combination ORDER BY started DESC, run_id DESC) = 1
+),
+
 latest AS (
     SELECT combination, run_id, profile, fingerprint, started, ended, status
     FROM runs
@@ -67,15 +73,22 @@ SELECT
     coalesce(proposed.rejected_by_reason, MAP {}) AS rejected_by_reason,
     coalesce(judged.validated, 0) AS validated,
     judged.pass_rate,
-    coalesce(COLUMNS(['calls', 'replayed_calls', 'input_tokens', 'cached_tokens', 'cache_write_tokens']), 0),
-    coalesce(COLUMNS(['output_tokens', 'reasoning_tokens', 'retries']), 0),
-    CASE WHEN spent.calls IS NULL THEN 0.0 ELSE spent.usd END AS usd,
+    coalesce(COLUMNS(['calls', 'replayed_calls', 'uncounted_calls', 'retries']), 0),
+    if(spent.calls IS NULL, 0, spent.input_tokens) AS input_tokens,
+    if(spent.calls IS NULL, 0, spent.cached_tokens) AS cached_tokens,
+    if(spent.calls IS NULL, 0, spent.cache_write_tokens) AS cache_write_tokens,
+    if(spent.calls IS NULL, 0, spent.output_tokens) AS output_tokens,
+    if(spent.calls IS NULL, 0, spent.reasoning_tokens) AS reasoning_tokens,
+    -- A budget or a fault of the server may end a document whose first calls are paid. The results have no calls of it.
+    coalesce(ends.outcomes['budget_exhausted'] > 0, false) OR coalesce(last_run.status <> 'success', false) AS at_least,
+    CASE WHEN spent.calls IS NOT NULL THEN spent.usd WHEN NOT at_least THEN 0.0 END AS usd,
     coalesce(spent.unknown_price_calls / nullif(spent.calls, 0), 0.0) AS unknown_price_share,
     spent.usd_per_accepted,
     spent.tokens_per_accepted,
     coalesce(spent.seconds, 0.0) AS model_seconds
 FROM keys
 LEFT JOIN latest USING (combination)
+LEFT JOIN last_run USING (combination)
 LEFT JOIN corpus_documents USING (corpus)
 LEFT JOIN ends USING (combination)
 LEFT JOIN proposed USING (combination)

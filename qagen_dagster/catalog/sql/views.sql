@@ -2,16 +2,25 @@
 -- once. `question_costs` and the views `*_calls` are what the work behind a question would cost without any cache hit:
 -- they count every call of its current result. Only `evaluation_costs` has the calls of evaluations.
 
+-- Whether a server counted no tokens of a call, or counts that cannot be. Every prompt has tokens.
+CREATE MACRO uncounted(call) AS call.usd IS NULL AND call.input_tokens = 0;
+
+-- Whether tokens of the calls for which `which` is true are known, at least of some of them.
+CREATE MACRO counts(call, which) AS count(*) FILTER (which) = 0
+    OR count(*) FILTER (which AND NOT uncounted(call)) > 0;
+
 -- Tokens, price and time of the calls for which `which` is true. `usd` leaves out calls of unknown price, which
--- `unknown_price_calls` counts; it is NULL when no price is known.
+-- `unknown_price_calls` counts; it is NULL when no price is known. Tokens leave out `uncounted_calls`, and are NULL if no call is
+-- counted.
 CREATE MACRO totals(call, which := true) AS {
-    'input_tokens': coalesce(sum(call.input_tokens) FILTER (which), 0)::BIGINT,
-    'cached_tokens': coalesce(sum(call.cached_tokens) FILTER (which), 0)::BIGINT,  -- of the input
-    'cache_write_tokens': coalesce(sum(call.cache_write_tokens) FILTER (which), 0)::BIGINT,  -- of the input, too
-    'output_tokens': coalesce(sum(call.output_tokens) FILTER (which), 0)::BIGINT,
-    'reasoning_tokens': coalesce(sum(call.reasoning_tokens) FILTER (which), 0)::BIGINT,  -- of the output
+    'input_tokens': CASE WHEN counts(call, which) THEN coalesce(sum(call.input_tokens) FILTER (which), 0)::BIGINT END,
+    'cached_tokens': CASE WHEN counts(call, which) THEN coalesce(sum(call.cached_tokens) FILTER (which), 0)::BIGINT END,  -- of the input
+    'cache_write_tokens': CASE WHEN counts(call, which) THEN coalesce(sum(call.cache_write_tokens) FILTER (which), 0)::BIGINT END,  -- of the input, too
+    'output_tokens': CASE WHEN counts(call, which) THEN coalesce(sum(call.output_tokens) FILTER (which), 0)::BIGINT END,
+    'reasoning_tokens': CASE WHEN counts(call, which) THEN coalesce(sum(call.reasoning_tokens) FILTER (which), 0)::BIGINT END,  -- of the output
     'usd': CASE WHEN count(*) FILTER (which) = 0 THEN 0.0 ELSE sum(call.usd) FILTER (which) END,
     'unknown_price_calls': count(*) FILTER (which AND call.usd IS NULL),
+    'uncounted_calls': count(*) FILTER (which AND uncounted(call)),
     'seconds': coalesce(sum(call.seconds) FILTER (which), 0.0),
     'retries': coalesce(sum(call.retries) FILTER (which), 0)::BIGINT
 };
@@ -49,8 +58,9 @@ SELECT
     CASE WHEN bool_and(usd IS NOT NULL OR NOT counted)
         THEN coalesce(sum(usd) FILTER (counted), 0.0) / any_value(published.accepted)
     END AS usd_per_accepted,
-    coalesce(sum(input_tokens + output_tokens) FILTER (counted), 0) / any_value(published.accepted)
-        AS tokens_per_accepted
+    CASE WHEN bool_and(NOT uncounted(call) OR NOT counted)
+        THEN coalesce(sum(input_tokens + output_tokens) FILTER (counted), 0) / any_value(published.accepted)
+    END AS tokens_per_accepted
 FROM model_calls AS call
 LEFT JOIN (SELECT combination, count(*) AS accepted FROM questions GROUP BY ALL) AS published USING (combination)
 WHERE stage <> 'evaluation'

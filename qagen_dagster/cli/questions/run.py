@@ -36,6 +36,7 @@ from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations, check_usable
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
+from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record
@@ -252,14 +253,17 @@ class CombinationReport(Record):
     rejected: dict[str, int] = Field(default_factory=dict)
     model_calls: int = 0
     usd: float | None = 0.0  # None: the price of some calls is unknown
+    at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in model_calls and usd
     published: str | None = None
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
     """Read the state of a combination from the store."""
     store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
+    unfinished = is_unfinished(store, combination.key, ("candidate_qa",))
     if store.find_head(made, CandidateSet, CandidateDocument) is None:
-        return CombinationReport(combination=combination.key)
+        usd = None if unfinished else 0.0
+        return CombinationReport(combination=combination.key, usd=usd, at_least=unfinished)
     validated = store.find_head(questions, ValidatedSet, QAPair)
     removed = validated.removed if validated else ()
     asked = asked_questions(space, combination) if validated else []
@@ -276,7 +280,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
 
     prices = unique_prices(chain(read(), validated.calls if validated else ()))
     key = CorpusGenerationResult.key(combination)
-    # A budget may have ended the only paid calls: then a sum of 0 means that nothing is known.
+    at_least = unfinished or DocumentEnd.BUDGET_EXHAUSTED.value in outcomes
     known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
     return CombinationReport(
         combination=combination.key,
@@ -286,7 +290,8 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         distinct=len(set(asked)),
         rejected=dict(rejected.most_common()),
         model_calls=len(prices),
-        usd=known if known or DocumentEnd.BUDGET_EXHAUSTED.value not in outcomes else None,
+        usd=known if prices or not at_least else None,
+        at_least=at_least,
         published=space.store.path(key) if space.store.exists(key) else None,
     )
 
@@ -325,10 +330,10 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
 
 
 def _cost(state: CombinationReport) -> str:
-    """The cost. It is a minimum if a budget ended a candidate, because the results lack the calls for that candidate."""
+    """The cost. It is a minimum if documents failed or a budget ended them, because the results lack calls for these."""
     if state.usd is None:
         return "unknown"
-    least = "at least\n" if DocumentEnd.BUDGET_EXHAUSTED.value in state.outcomes else ""
+    least = "at least\n" if state.at_least else ""
     return f"{least}${state.usd:.4f}"
 
 

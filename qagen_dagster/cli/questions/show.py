@@ -147,7 +147,7 @@ def _facts(found: queries.QuestionLineage) -> Table:
         ("profile", found.profile),
         ("fingerprint", found.fingerprint),
         ("model calls", found.calls),
-        ("tokens", f"{found.input_tokens} in, {found.output_tokens} out"),
+        ("tokens", found.tokens),
         ("cost", usd),
     ):
         table.add_row(name, escape(str("-" if value is None else value)))

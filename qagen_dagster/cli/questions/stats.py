@@ -84,7 +84,7 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
         table.add_row(
             f"[bold]{slashed(row.combination)}[/bold]",
             *_spent(row, row.model_seconds),
-            _money(row.usd, unknown) if row.calls else "-",
+            _cost(row, unknown),
             f"{each}\n{tokens}",
         )
         for role in row.roles:
@@ -98,8 +98,8 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
 def _spent(spending: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
     return [
         f"{spending.calls:,}",
-        f"{spending.input_tokens:,}\n{spending.cached_tokens:,}",
-        f"{spending.output_tokens:,}\n{spending.reasoning_tokens:,}",
+        f"{_tokens(spending, spending.input_tokens)}\n{_tokens(spending, spending.cached_tokens)}",
+        f"{_tokens(spending, spending.output_tokens)}\n{_tokens(spending, spending.reasoning_tokens)}",
         f"{seconds:,.1f}\n{spending.retries:,}",
     ]
 
@@ -132,6 +132,18 @@ def runs(
         cells = (row.run_id[:8], slashed(row.combination), started, row.status or "-", str(row.added))
         table.add_row(*cells, _exact(row.usd), each)
     Terminal().print(table)
+
+
+def _tokens(one: queries.CombinationStats | queries.RoleCost, count: int | None) -> str:
+    """The tokens; "-" if no server counted them, and a lower bound if some calls are not counted."""
+    return "-" if count is None else f"{'≥ ' if one.uncounted_calls else ''}{count:,}"
+
+
+def _cost(one: queries.CombinationStats, unknown_share: float) -> str:
+    if not one.calls and not one.at_least:
+        return "-"
+    least = "≥ " if one.at_least and one.usd is not None else ""
+    return f"{least}{_money(one.usd, unknown_share)}"
 
 
 def _money(usd: float | None, unknown_share: float) -> str:

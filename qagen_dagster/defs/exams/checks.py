@@ -34,7 +34,7 @@ def bank_results(found: Bank) -> list[dg.AssetCheckResult]:
     proven = sum(item.proof.status is ProofStatus.PROVEN for item in items)
     count = {"items": len(items)}
     return [
-        failing_result("keys_confirmed", wrong, count | {"proven_by_computation": proven}),
+        failing_result("keys_confirmed", wrong, count | {"also_computed_by_the_form": proven}),
         failing_result("no_duplicates", duplicates, count),
         failing_result("verifier_differs", same, count),
         failing_result("formulas_can_be_set", unset, count, WARN),

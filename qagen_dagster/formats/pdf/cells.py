@@ -1,21 +1,18 @@
 """Cells of tables without ruling lines, found by the positions of fragments alone.
 
 These steps are applied to the lines of a page in this order: fragments that stand apart become cells; lines that continue the cells
-above them are joined to the row of these cells; rows that lack cells get empty cells; and tables that a program printed in a
-font of fixed width are split at their columns of blanks.
+above them are joined to the row of these cells; and rows that lack cells get empty cells.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.fragments import Font, Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Line, Row
 
 SAME = 25  # tenths of a point; edges or lines that are closer count as one
@@ -28,6 +25,7 @@ _Span = tuple[int, int]  # left and right edge of a cell
 Cells = list[list[int]]  # the fragments of each cell
 _STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
 _WORD = re.compile(r"[a-z][^\W\d_]*[,;:.]?")
+_NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
 _DENOMINATOR = re.compile(r"\^\d{1,2} ")
 _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
@@ -36,13 +34,6 @@ _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
 _NEAR = 7  # maximum gap between two lines of a cell, in tenths of a line's height
 _CELLS = 12  # how many of the last cells are searched for the column of a line without cells
-_VALUE = re.compile(r"[-+<]?\d(?:[\d.,:]*[\d.])?(?:e[-+]?\d+)?%?|<?NA>?|NaN|-?Inf|[.%]")
-_NUMBER = re.compile(r"(?<!\S)[-+<]?[\dN.]")  # begins a value
-_DIGIT = re.compile(r"\d")
-_FONT = re.compile(r"mono|cour|tt\d|typewr|consol|menlo", re.IGNORECASE)
-_PITCH_PARTS = 5  # the width of a fragment may differ by a letter's width divided by this
-_LONG = 8  # minimum letters of a fragment that shows the width of its font's letters
-_FEW = 3  # number of such fragments that show that all letters of a font are equally wide
 
 
 def breadth(f: Fragments, line: Sequence[int]) -> int:
@@ -217,7 +208,7 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
-        if parts[-1][-1:].isdigit() and _DENOMINATOR.match(f.text[n]):
+        if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
             parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
             continue
         is_number = (
@@ -305,151 +296,3 @@ def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mappin
     if 0 in places and not (1 < len(cells) < len(columns) and begins_within(f, cells[0])):
         return []
     return places
-
-
-class _Word(NamedTuple):
-    """A word, and where it begins and ends, counted in letters from the left. `apart` if more than one blank precedes it."""
-
-    start: int
-    end: int
-    text: str
-    apart: bool
-
-
-def part_printed(f: Fragments, lines: list[Line], cells: Collection[int], joined: set[int]) -> None:
-    """Split the lines of printed tables into cells: the rows of values near lines with `cells`, and the heads above them.
-
-    The lines whose numbers are in `joined` stay as they are.
-    """
-    letters: dict[Font, float] = {}
-    end = 0
-    for number in cells:
-        if number < end or number in joined:
-            continue
-        first, end = number, number + 1
-        while first and lines[first - 1][1] and first - 1 not in joined:
-            first -= 1
-        while end < len(lines) and lines[end][1] and end not in joined:
-            end += 1
-        block = [n for n in range(number, end) if n in cells] if end > first + 1 else []
-        if any(_pitch(f, lines[n][1], letters) for n in block):
-            _part_lines(f, lines, range(first, end), letters)
-
-
-def _part_lines(f: Fragments, lines: list[Line], numbers: range, letters: dict[Font, float]) -> None:
-    """Split the blocks of rows of values in a run of lines that has no blank line."""
-    block: list[Row] = []
-    width = 0.0
-    count = 0  # number of values in the last row
-    end = numbers.start  # where the previous block ends
-    for number in range(numbers.start, numbers.stop + 1):
-        text, row = lines[number] if number < numbers.stop else ("", [])
-        values = len(_NUMBER.findall(text))
-        if values > 1:
-            values = sum([_VALUE.fullmatch(word) is not None for word in text.split()])
-        now = _width(f, row, letters) if values > 1 else 0.0
-        if block and (now != width or 2 * values < count):
-            first = number - len(block)
-            above = lines[first - 1][1] if first > end else []
-            head = above if above and _width(f, above, letters) == width else []
-            for place, shown in enumerate(_parted(f, [head, *block], width), first - 1):
-                if shown:
-                    lines[place] = (shown, lines[place][1])
-            block, end = [], number
-        if now:
-            width, count = now, values
-            block.append(row)
-
-
-def _width(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
-    """The width of a line's letters if all are equally wide, else 0."""
-    width = _pitch(f, row, letters)
-    return width if width and all(f.font[n] == f.font[row[0]] and _fits(f, n, width) for n in row) else 0.0
-
-
-def _pitch(f: Fragments, row: Row, letters: dict[Font, float]) -> float:
-    """The width of the letters of a line's first font if all its letters are equally wide, else 0."""
-    font = f.font[row[0]] if row else Font()
-    if font not in letters:
-        letters[font] = _width_of_letters(f, font)
-    return letters[font]
-
-
-def _width_of_letters(f: Fragments, font: Font) -> float:
-    """The width of a font's letters if most of its long fragments have letters of that width, else 0.
-
-    Fewer or short fragments are enough if the name of the font says that its letters are equally wide.
-    """
-    named = _FONT.search(font.name)
-    own = [n for n, one in enumerate(f.font) if one is font]  # most equal fonts are one object
-    long = [n for n in own if len(f.text[n]) >= _LONG] or (own if named else [])
-    width = median((f.x1[n] - f.x0[n]) / len(f.text[n]) for n in long) if long else 0.0
-    same = [n for n in long if _fits(f, n, width)]
-    several = named or len({_DIGIT.sub("0", f.text[n]) for n in same}) >= _FEW
-    return width if several and 3 * len(same) >= 2 * len(long) else 0.0
-
-
-def _fits(f: Fragments, n: int, width: float) -> bool:
-    return _PITCH_PARTS * abs(f.x1[n] - f.x0[n] - len(f.text[n]) * width) <= width
-
-
-def _parted(f: Fragments, block: Sequence[Row], width: float) -> list[str]:
-    """The texts of the head and of the rows, split into cells.
-
-    The text of the head is empty if the head stays as it is; the list is empty if the whole block does.
-    """
-    left = min(f.x0[n] for row in block for n in row)
-    head, *rows = [_words(f, row, left, width) for row in block]
-    ends = _ends(rows, head)
-    heads = len({word.end for word in head}.intersection(ends[1:])) / max(len(ends) - 1, 1)
-    if len(ends) < 2 or (len(rows) < 2 and heads < 1):
-        return []
-    shown = [_shown(_by_column(words, ends)) for words in rows]
-    return [_shown(_by_column(head, ends)) if 2 * heads >= 1 else "", *shown]
-
-
-def _words(f: Fragments, row: Row, left: int, width: float) -> list[_Word]:
-    return [
-        _Word(start + one.start(), start + one.end(), one[0], n != row[0] and not one.start())
-        for n in row
-        for start in [round((f.x0[n] - left) / width)]
-        for one in re.finditer(r"\S+", f.text[n])
-        if one[0] != "|"
-    ]
-
-
-def _ends(rows: Sequence[Sequence[_Word]], head: Sequence[_Word]) -> list[int]:
-    """The positions at which the columns end; empty unless half of the columns hold only values.
-
-    Columns of words that are one blank apart count as one column, unless a head ends between them.
-    """
-    heads = {word.end for word in head}
-    columns: list[list[_Word]] = []
-    end = -1
-    for word in sorted(word for words in rows for word in words):
-        if word.start > end:
-            columns.append([])
-        columns[-1].append(word)
-        end = max(end, word.end)
-    values = [all(_VALUE.fullmatch(word.text) for word in column) for column in columns]
-    ends = [max(word.end for word in column) for column in columns]
-    found: list[int] = []
-    for n, column in enumerate(columns):
-        words = n and not (values[n - 1] or values[n] or ends[n - 1] in heads)
-        if words and not any(word.apart for word in column):
-            found.pop()
-        found.append(ends[n])
-    return found if 2 * sum(values) >= len(found) - 1 else []
-
-
-def _by_column(words: Sequence[_Word], ends: Sequence[int]) -> list[list[str]]:
-    """The words of a line by the column in which they end, since values and their heads are aligned right."""
-    cells: list[list[str]] = [[] for _ in ends]
-    for word in words:
-        cells[min(bisect_left(ends, word.end), len(ends) - 1)].append(word.text)
-    return cells
-
-
-def _shown(cells: Sequence[Sequence[str]]) -> str:
-    last = max((n for n, cell in enumerate(cells) if cell), default=0)
-    return BAR.join(map(" ".join, cells[: last + 1])).replace("  ", " ").strip()

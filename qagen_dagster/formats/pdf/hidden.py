@@ -23,6 +23,7 @@ _COLOUR = re.compile(r"(?<!-)color:#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})")
 _LIGHT = 0xE0  # least part of a colour that may be that of the paper
 _SHORT = 3  # letters of a run that is looked at whole
 _CONTRAST = 24  # least difference of grey between letters that can be seen and their background
+_DARK, _MIN_INK = 110, 0.03  # grey of ink, and the least share of the pixels of a line that it covers
 _ZOOM = 1.5  # pixels a point of the picture in which letters are looked for
 _SCAN = 0.5  # least share of a scanned page that pictures cover
 
@@ -76,7 +77,7 @@ def _seen(page: Page, f: Fragments, printed: Printed) -> dict[int, str]:
     if not doubtful:
         return {}
     is_scan = painted <= unpainted and _pictured(page) >= _SCAN
-    picture = page.draw(page.box, round(page.width * _ZOOM), round(page.height * _ZOOM), grey=True)
+    picture = _drawn(page)
     found: dict[int, str] = {}
     for n, runs in doubtful.items():
         total = sum(len(run.text) for run in runs)
@@ -109,13 +110,17 @@ def _key(text: str) -> str:
 
 def _is_visible(picture: Image.Image, f: Fragments, n: int, place: tuple[float, float]) -> bool:
     """Whether anything differs from the background in the part of a fragment from `place[0]` to `place[1]` of its width."""
+    low, high = (int(one) for one in _part(picture, f, n, place).getextrema() if isinstance(one, int | float))
+    return high - low >= _CONTRAST
+
+
+def _part(picture: Image.Image, f: Fragments, n: int, place: tuple[float, float]) -> Image.Image:
+    """The part of the picture of a page that shows a fragment from `place[0]` to `place[1]` of its width."""
     wide, trim = f.x1[n] - f.x0[n], (f.y1[n] - f.y0[n]) / 6
     zoom = _ZOOM / SCALE
-    left, right = (f.x0[n] + wide * part for part in place)
+    left, right = (f.x0[n] + wide * side for side in place)
     box = (left * zoom, (f.y0[n] + trim) * zoom, right * zoom + 1, (f.y1[n] - trim) * zoom + 1)
-    part = picture.crop(tuple(int(side) for side in box)).getextrema()
-    low, high = (int(one) for one in part if isinstance(one, int | float))
-    return high - low >= _CONTRAST
+    return picture.crop((int(box[0]), int(box[1]), int(box[2]), int(box[3])))
 
 
 def _pictured(page: Page) -> float:
@@ -129,7 +134,10 @@ def _common(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _behind(page: Page, f: Fragments) -> Collection[int]:
-    """The fragments over which a picture is painted later. On a scanned page these are what a program recognised."""
+    """The fragments over which a picture is painted later. On a scanned page these are what a program recognised.
+
+    The box of a picture includes what clipping hides, so the ink of the letters must be missing in the picture of the page, too.
+    """
     texts, pictures = page.painted()
     found: set[int] = set()
     for n in range(len(f.text)):
@@ -138,4 +146,17 @@ def _behind(page: Page, f: Fragments) -> Collection[int]:
         times = [time for time, text in texts if _common(text, box) > 0.5 * area]
         if times and any(time > max(times) and _common(over, box) > 0.98 * area for time, over in pictures):
             found.add(n)
-    return set[int]() if 2 * len(found) >= len(f.text) and _pictured(page) >= _SCAN else found
+    if not found or (2 * len(found) >= len(f.text) and _pictured(page) >= _SCAN):
+        return set[int]()
+    picture = _drawn(page)
+    return {n for n in found if _ink(_part(picture, f, n, (0, 1))) < _MIN_INK}
+
+
+def _drawn(page: Page) -> Image.Image:
+    return page.draw(page.box, round(page.width * _ZOOM), round(page.height * _ZOOM), grey=True)
+
+
+def _ink(part: Image.Image) -> float:
+    """The share of dark pixels."""
+    counts = part.histogram()
+    return sum(counts[:_DARK]) / max(sum(counts), 1)

@@ -20,7 +20,6 @@ from qagen_dagster.formats.pdf.cells import (
     cells_of,
     join_wrapped,
     joined,
-    part_printed,
     unbroken,
     with_empty_cells,
 )
@@ -332,7 +331,6 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
             lines[n] = _BLANK
         if any(len(lines[n][1]) > 2 for n in cells):
             with_empty_cells(f, lines)
-        part_printed(f, lines, cells, set(whole))
         for base, row in whole.items():
             lines[base] = (lines[base][0], row)
     if not (joins or torn):

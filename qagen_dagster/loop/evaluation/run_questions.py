@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from qagen_dagster.agents.runner import response_summaries
+from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import (
     BudgetExhaustedError,
@@ -310,12 +311,13 @@ class EvaluationRun(Generic[QuestionT]):
         try:
             result = self.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:
-            return self._failed(session, _one_line(error), unheard=isinstance(error, BudgetExhaustedError))
+            return self._failed(session, _one_line(error), unheard=True)
         except ModelError as error:
             self._failures.failed(error)
             return self._failed(session, _one_line(error), unheard=True)
         self._failures.succeeded()
-        return result.model_copy(update={"calls": (*result.calls, *session.calls)})
+        heard = {"unheard": result.unheard or is_unusable(result.failure)}
+        return result.model_copy(update={"calls": (*result.calls, *session.calls), **heard})
 
     def _failed(self, session: Session, why: str, *, unheard: bool) -> QuestionT:
         update = {"failure": why, "unheard": unheard, "calls": session.calls}

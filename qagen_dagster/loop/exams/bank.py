@@ -70,6 +70,7 @@ def stats_of(
         failure_types=dict(Counter(one.failure_type for one in rejected)),
         caught_by=caught_by(results, exam.config.thresholds) | Counter(one.stage for one in left_out),
         proofs=dict(Counter(item.proof.status.value for item in items)),
+        keys_by=dict(Counter(item.key_by for item in items)),
         first_time=sum(item.attempts == 1 for item in items),
         attempts=sum(len(result.attempts) for result in results),
         calls=len(calls),

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
-from typing import get_args
 
+from qagen_dagster.latex.choices import option_faults, without_figure
+from qagen_dagster.latex.comparison import boxed_answers, named_options
+from qagen_dagster.latex.equalities import (
+    Value,
+    ends_at,
+    false_equalities,
+    reached,
+    same_value,
+    value_of_side,
+)
+from qagen_dagster.latex.possible import impossible_values
+from qagen_dagster.loop.exams.proof import (
+    FORM_STATES,
+    SEVERAL_RIGHT,
+    OptionValues,
+    Proving,
+    form_faults,
+    option_values,
+    prove,
+    weakened,
+)
 from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
-from qagen_dagster.mathematics.expressions import Unreadable
-from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
-from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
+from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import Quantity, equal, quantity, rounds_to
-from qagen_dagster.records.exams.bank import (
-    Examination,
-    Fault,
-    Proof,
-    ProofStatus,
-)
-from qagen_dagster.records.exams.submissions import (
-    CheckableForm,
-    ExamQuestion,
-    Letter,
-    QuestionPackage,
-    Severity,
-)
+from qagen_dagster.publishing.markup import mathml, split
+from qagen_dagster.records.exams.bank import Examination, Fault, ProofStatus
+from qagen_dagster.records.exams.submissions import QuestionPackage, Severity
 
 _ESCAPED = re.compile(r"\\[\\${}%&#_]")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z*]+)\}")
@@ -35,7 +41,6 @@ _LEFT, _RIGHT = re.compile(r"\\left(?![a-z])"), re.compile(r"\\right(?![a-z])")
 _PAIRS = (("\\(", "\\)"), ("\\[", "\\]"))
 _OPEN_END = re.compile(r"\\(?:frac|dfrac|tfrac|sqrt)\s*(?:\$|$)|[\^_]\s*(?:\$|$)|\\$")
 _BARE = re.compile(r"\\(?:frac|dfrac|sqrt|times|cdot|pi|theta|lambda|sin|cos|tan|text|mathrm)\b|\^\{")
-_ORDER: tuple[Letter, ...] = get_args(Letter)
 UNBALANCED_LATEX = "unbalanced_latex"
 EMPTY_OPTION = "empty_option"
 SAME_TEXT = "same_text_twice"
@@ -47,16 +52,21 @@ KEY_IN_MAP = "key_in_distractor_map"
 PATH_OF_NOTHING = "path_of_no_option"
 CALCULATOR = "calculator_only_numbers"
 WRONG_KEY = "key_is_not_the_value"
-SEVERAL_RIGHT = "several_options_have_the_value"
+UNKNOWN_LATEX = "unknown_latex"
+FALSE_STEP = "false_step"
+ELSEWHERE = "solution_of_another_option"
+NOT_REACHED = "solution_without_the_key"
+IMPOSSIBLE = "impossible_value"
+POOR_OPTION = "poor_option"
+NO_FIGURE = "figure_missing"
 NONE_RIGHT = "no_option_has_the_value"
-FORM_STATES = "form_states_the_answer"
 FORM_HOSTILE = "form_hostile"
 FORM_FAILED = "form_without_value"
 MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
 MOST_DECIMAL_DIGITS = 4
 _LEAST_PATH_WORDS = 3
 _ROUNDED = re.compile(
-    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest)",
+    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest|estimate)|\\(?:approx|sim)(?![A-Za-z])|\u2248",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
@@ -119,109 +129,19 @@ def _inline_fault(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class OptionValues:
-    """The values of the options in the order of their letters, and the reasons why the other options have no value."""
-
-    values: Mapping[Letter, Quantity]
-    unread: Mapping[Letter, str]
-
-    def equal_pairs(self) -> list[tuple[Letter, Letter]]:
-        """The pairs of options with equal values, even if their texts differ."""
-        return [
-            (first, second)
-            for first, second in combinations(self.values, 2)
-            if equal(self.values[first], self.values[second])
-        ]
-
-
-@dataclass(frozen=True)
-class Proving:
-    """The proof, the reason if the form has no value, and whether the values match only as rounded decimals."""
-
-    proof: Proof
-    failure: FormError | None = None
-    rounded: bool = False
-
-
-def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValues:
-    """The value of every option that has one. No text raises."""
-    readings: dict[Letter, Reading] = {}
-    unread: dict[Letter, str] = {}
-    for letter in _ORDER:
-        if letter not in options:
-            continue
-        try:
-            readings[letter] = read_value(options[letter])
-        except Unreadable as error:
-            unread[letter] = str(error)
-    tasks = [Task(one.expression, free=one.symbols) for one in readings.values()]
-    values: dict[Letter, Quantity] = {}
-    for (letter, reading), outcome in zip(readings.items(), sandbox.compute(tasks), strict=True):
-        if isinstance(outcome, Computed):
-            values[letter] = quantity(reading, outcome.exact, outcome.numbers)
-        else:
-            unread[letter] = str(outcome)
-    return OptionValues(values, unread)
-
-
-def prove(
-    question: ExamQuestion, check: CheckableForm | None, found: OptionValues, sandbox: Sandbox
-) -> Proving:
-    """Compute `check` and compare its value with the options. No form raises."""
-    if check is None:
-        return Proving(Proof(status=ProofStatus.ABSENT, detail="there is no checkable form"))
-    (outcome,) = sandbox.compute([Task(check.expression, check.givens)])
-    if not isinstance(outcome, Computed):
-        return Proving(
-            Proof(status=ProofStatus.UNPROVEN, detail=f"the form has no value: {outcome}"), outcome
-        )
-    try:
-        unit = read_unit(check.unit)
-    except Unreadable:
-        unit = ONE  # then options are compared without units
-    value = Quantity(outcome.exact, outcome.numbers, unit)
-    return _compared(question, value, found)
-
-
-def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> Proving:
-    key = question.correct_option
-    matching: list[Letter] = [letter for letter, one in found.values.items() if equal(value, one)]
-    rounded = not matching
-    if rounded:
-        matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
-    status, detail = _judged(key, matching, value, found)
-    proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
-    return Proving(proof, rounded=rounded and bool(matching))
-
-
-def _judged(
-    key: Letter, matching: list[Letter], value: Quantity, found: OptionValues
-) -> tuple[ProofStatus, str]:
-    if key in found.unread and not matching:
-        return ProofStatus.UNPROVEN, f"option {key} cannot be read as a value: {found.unread[key]}"
-    if matching == [key]:
-        others = ", ".join(f"{letter} ({why})" for letter, why in sorted(found.unread.items()))
-        return ProofStatus.PROVEN, f"not compared: {others}" if others else ""
-    said = f"the form gives {value.text}"
-    if not matching:
-        return ProofStatus.REFUTED, f"{said}, which no option is"
-    if len(matching) > 1:
-        return ProofStatus.REFUTED, f"{said}, which {' and '.join(matching)} both are"
-    return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
-
-
-@dataclass(frozen=True)
 class _Case:
     package: QuestionPackage
     values: OptionValues
     proving: Proving
+    sandbox: Sandbox
 
 
 def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
     """All faults of a question, and the proof of its key. No content of a question raises."""
     box = sandbox or sandboxes.shared()
     values = option_values(package.question.options, box)
-    case = _Case(package, values, prove(package.question, package.check, values, box))
+    proving = weakened(prove(package.question, package.check, values, box), package, box)
+    case = _Case(package, values, proving, box)
     faults = tuple(
         Fault(name=name, severity=severity, detail=detail)
         for check in _CHECKS
@@ -244,6 +164,9 @@ def _latex(case: _Case) -> Iterator[_Found]:
     for place, text in texts.items():
         if fault := latex_fault(text):
             yield _fixable(UNBALANCED_LATEX, f"{place}: {fault}")
+        elif place == "the stem" or place.startswith("option"):
+            unset = [one.text for one in split(text) if one.kind != "prose" and mathml(one.text) is None]
+            yield from (_fixable(UNKNOWN_LATEX, f"{place}: {one} cannot be typeset") for one in unset)
 
 
 def _texts(case: _Case) -> Iterator[_Found]:
@@ -301,7 +224,8 @@ def _numbers(case: _Case) -> Iterator[_Found]:
             digits = re.sub(r"\D", "", whole + decimals).strip("0")
             if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):
                 yield _fixable(CALCULATOR, f"{place} has the number {whole}{decimals}; choose clean numbers")
-    if case.proving.rounded and not _ROUNDED.search(question.stem):
+    key = question.options[question.correct_option]
+    if case.proving.rounded and not _ROUNDED.search(f"{question.stem} {key}"):
         yield _fixable(
             CALCULATOR,
             f"the exact value is {case.proving.proof.value}, but the key is a rounded decimal; give exact options",
@@ -316,6 +240,59 @@ def _key(case: _Case) -> Iterator[_Found]:
     yield _fixable(name, proof.detail)
 
 
+_ENDS_AT = re.compile(
+    r"(?:\bso|\bhence|\bthus|\btherefore|\bgiving|\bwhich is|\bchoose|\banswer:?|\bis)\s+(?:option\s+|answer\s+)?\(?(?P<letter>[A-H])\)?\s*[.!]?\s*\Z"
+)
+
+
+def _steps(case: _Case) -> Iterator[_Found]:
+    """The solution: its equalities, the option at which it ends, and whether it reaches the value of the key."""
+    question, text = case.package.question, case.package.solution.reasoning
+    for fault in false_equalities(text):
+        yield _fixable(FALSE_STEP, f"the solution: {fault}")
+    said = [letter.upper() for one in named_options(text) for letter in one]
+    said += [one.group("letter") for one in [_ENDS_AT.search(text)] if one]
+    if said and said[-1] != question.correct_option and said[-1] in question.options:
+        yield _fixable(
+            ELSEWHERE, f"the solution ends at {said[-1]}, not at the key {question.correct_option}"
+        )
+    values = {
+        letter: value for letter, text in question.options.items() if (value := _value(text)) is not None
+    }
+    key, last = values.pop(question.correct_option, None), ends_at(text)
+    steps = reached(text)
+    if key is None or last is None or any(_reaches(one, key) for one in steps):
+        return
+    other = next((letter for letter, one in values.items() if same_value(last, one)), None)
+    if other is not None:
+        yield _fixable(ELSEWHERE, f"the solution ends at {last.text}, which is option {other}, not the key")
+    elif boxed_answers(text):
+        yield _fixable(NOT_REACHED, f"the solution ends at {last.text}, which is not the key")
+
+
+def _reaches(one: Value, key: Value) -> bool:
+    """Whether a step has the value of the key. A factor such as 1.44 reaches the change of 44 %."""
+    growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < 1e-6
+    return growth or same_value(one, key, about=True)
+
+
+def _value(option: str) -> Value | None:
+    return next(iter(reached(f"$={option.strip().strip('$')}$")), None) or value_of_side(
+        option.strip().strip("$")
+    )
+
+
+def _content(case: _Case) -> Iterator[_Found]:
+    """Values that are impossible, options that are no answers, and a figure that is not there."""
+    question = case.package.question
+    for place, text in (("the stem", question.stem), ("the solution", case.package.solution.reasoning)):
+        yield from (_fixable(IMPOSSIBLE, f"{place}: {fault}") for fault in impossible_values(text))
+    for fault in option_faults(question.stem, {**question.options}, frozenset((question.correct_option,))):
+        yield _fixable(POOR_OPTION, fault)
+    for fault in without_figure(question.stem):
+        yield _fixable(NO_FIGURE, fault)
+
+
 def _form(case: _Case) -> Iterator[_Found]:
     check = case.package.check
     if check is None:
@@ -324,6 +301,10 @@ def _form(case: _Case) -> Iterator[_Found]:
         yield _failed(case.proving.failure, [check.expression, *check.givens.values()])
     elif _ANSWERED.fullmatch(check.expression.strip()):
         yield _fixable(FORM_STATES, "the form has to derive the answer from the givens, not state it")
+    else:
+        yield from (
+            _fixable(*found) for found in form_faults(case.package, case.proving, case.values, case.sandbox)
+        )
 
 
 def _failed(failure: FormError, texts: list[str]) -> _Found:
@@ -336,5 +317,5 @@ def _failed(failure: FormError, texts: list[str]) -> _Found:
 
 
 _CHECKS: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
-    _form, _key, _equal_values, _texts, _units, _paths, _latex, _numbers,
+    _form, _key, _equal_values, _texts, _units, _paths, _latex, _numbers, _steps, _content,
 )  # fmt: skip

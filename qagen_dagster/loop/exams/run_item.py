@@ -9,6 +9,7 @@ from typing import Any
 
 from qagen_dagster.agents import exams
 from qagen_dagster.agents.exams import Reply
+from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.exams.plan import ItemWork
@@ -34,6 +35,7 @@ from qagen_dagster.loop.exams.state_machine import (
     next_step,
     replay,
     transition,
+    useless_end,
 )
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.records.exams.bank import (
@@ -80,7 +82,8 @@ def work_item(
 ) -> Worked:
     """Start or resume an item, and work it to its end, to its design (`design_only`), or until its budget is exhausted.
 
-    The designer must avoid `ideas`. Raises ModelError. A later run resumes from the journal.
+    The designer must avoid `ideas`. A later run resumes from the journal. Raises ModelError, also if no reply was usable in the failed
+    steps: the item is unfinished then, and a later run asks again.
     """
     known = journal.events
     state, taken = replay(known, work.limits)
@@ -95,6 +98,9 @@ def work_item(
         used.append(event)
         state = transition(state, event)
         step = next_step(state, work.limits)
+    useless = useless_end(state, work.limits)
+    if useless:
+        raise unfinished(useless)
     return Worked(state, step, tuple(used))
 
 

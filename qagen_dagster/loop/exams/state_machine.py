@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stage
@@ -283,10 +284,25 @@ def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState
     """The state after the events, as far as the limits allow them, and the number of these events."""
     state = ItemState()
     for taken, event in enumerate(events):
+        state = ask_again(state, limits)
         if isinstance(next_step(state, limits), (Accepted, GivenUp)):
             return state, taken
         state = transition(state, event)
-    return state, len(events)
+    return ask_again(state, limits), len(events)
+
+
+def ask_again(state: ItemState, limits: ItemLimits) -> ItemState:
+    """The state in which a later run asks the models again, if no reply was usable in the failed steps of an item."""
+    return ItemState(plan=state.plan) if useless_end(state, limits) else state
+
+
+def useless_end(state: ItemState, limits: ItemLimits) -> str:
+    """The last failure of an item that was given up although no reply was usable in its failed steps; else empty."""
+    if not isinstance(next_step(state, limits), GivenUp):
+        return ""
+    broken = [one.broken.detail if one.broken is not None else "" for one in state.attempts]
+    failures = broken or list(state.design_failures)
+    return failures[-1] if all(map(is_unusable, failures)) else ""
 
 
 def _station_of(last: Attempt, plan: IdeaPlan) -> Step:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from qagen_dagster.agents.spec import GiveUpReason
+from qagen_dagster.agents.runner import unfinished
+from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import (
     BudgetExhaustedError,
@@ -254,13 +255,9 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
 
 
 HISTORY_FILE = "grounding.json"
-_MALFORMED = f"{GiveUpReason.MALFORMED.value}: "
-_UNHEARD = (  # beginnings of the failures that a later run retries; other failures are responses, which would be replayed
-    _MALFORMED,
-    *(
-        f"{kind.__name__.removesuffix('Error')}:"
-        for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
-    ),
+_UNHEARD = tuple(  # beginnings of failures that a later run retries, beside those without a usable reply
+    f"{kind.__name__.removesuffix('Error')}:"
+    for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
 )
 Progress = Callable[[int, int, str], None]  # documents graded, all documents, id of the last document
 
@@ -285,7 +282,7 @@ def grade_set(
     Accepted answers and those that were rejected as ungrounded are graded. An answer is not graded again as long as its
     document, text, method, detector and judge are the same.
 
-    Also raises MalformedResponseError, after the report is stored, if all replies of the judge on some document were malformed.
+    Also raises MalformedResponseError, after the report is stored, if the judge gave no usable reply on some document.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
@@ -305,17 +302,18 @@ def grades_version(found: GroundingReport) -> str:
 
 def undecided(answer: GradedAnswer) -> bool:
     """Whether the judge gave no verdict because of the budget or the server. A later run may get one."""
-    return answer.grading.judge_failure.startswith(_UNHEARD)
+    failure = answer.grading.judge_failure
+    return failure.startswith(_UNHEARD) or is_unusable(failure)
 
 
 def _check_replies(found: GroundingReport) -> None:
-    """Raise MalformedResponseError if there are documents on whose answers the judge gave only malformed replies."""
+    """Raise MalformedResponseError if there are documents on whose answers the judge gave no usable reply."""
     failures = {
         one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
     }
-    bad = [name for name, why in failures.items() if all(one.startswith(_MALFORMED) for one in why)]
+    bad = [name for name, why in failures.items() if all(map(is_unusable, why))]
     if bad:
-        raise MalformedResponseError(f"{', '.join(bad)}: model_error: {failures[bad[0]][0]}")
+        raise MalformedResponseError(f"{', '.join(bad)}: {unfinished(failures[bad[0]][0])}")
 
 
 def _grader(workspace: Workspace, plan: GradingPlan, run: RunMark, run_budget: Allowance | None) -> Grader:

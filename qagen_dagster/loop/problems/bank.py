@@ -10,7 +10,6 @@ from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import trimmed
-from qagen_dagster.latex.comparison import final_answer
 from qagen_dagster.latex.engine import (
     USUAL_LIBRARIES,
     compile_item,
@@ -18,6 +17,7 @@ from qagen_dagster.latex.engine import (
     packages_of,
     sign_declarations,
 )
+from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
@@ -367,11 +367,11 @@ def broken_items(bank: ProblemBank) -> dict[str, str]:
 def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
     kind = item.made.rstrip("0123456789").rstrip("-")
     if item.made == ORIGINAL:
-        return scan_breaches(item.latex, None)
+        return scan_breaches(item.latex, None, strict=False)
     if kind in {one.value for one in Format}:
         return conversion_breaches(whole, Format(kind), item.latex)
     if kind == VariantKind.MULTI.value:
-        return scan_breaches(item.latex, None)
+        return scan_breaches(item.latex, None, strict=False)
     return variant_breaches(VariantKind(kind), whole, item.latex)
 
 
@@ -392,7 +392,7 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
         statement=question_of(latex),
         options=options,
         solution=solution,
-        answer=final_answer(solution) if solution else None,
+        answer=stated_answer(latex),
         source_path=record.problem.source_path,
         classification=record.classification,
         ideas=record.ideas,

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from qagen_dagster.latex.amounts import ROMAN, amounts
 from qagen_dagster.latex.comparison import (
     CLOSE,
-    amounts_of,
     bare_answer,
     final_answer,
     named_options,
@@ -48,13 +48,6 @@ _LABELLED = re.compile(r"\\task[*!]?\s*(?:\(\d{1,2}\))?\s*\[|\\begin\s*\{tasks\}
 _DRAWS = re.compile(
     r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
 )
-_DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
-_NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
-_RAISED = r"(?:\$?\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d)\s*\$?)?"
-_PROSE = re.compile(rf"[\s{{}}$-]{{0,4}}({_DEGREE}|{_NAME}{_RAISED}(?:\s*(?:/|\bper\b)\s*{_NAME}{_RAISED})?)")
-_END = re.compile(r"\$|\\[)\]]|[,;=<>+&]|(?<![{^]) - |\\(?:leq?|geq?|approx|text(?:rm)?\s*\{\s+)(?![A-Za-z])")
-_ROMAN = re.compile(r"\\(?:mathrm|text|textrm|rm)\s*\{([^{}]{0,40}(?:\{[^{}]{0,20}\}[^{}]{0,20}){0,4})\}")
-_LOOSE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]")
 _Scale = tuple[Fraction, int]
 _DISPLAY = re.compile(r"\\(?:begin|end)[ \t]*\{(?:equation|align|gather|displaymath|multline)\*?\}")
 _FORMULA = re.compile(
@@ -272,41 +265,9 @@ def _kind(unit: Unit, units: Sequence[Unit | None]) -> Counter[_Scale]:
 def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
     """The units with which each value occurs; None stands for an unreadable unit."""
     found: dict[Fraction, list[Unit | None]] = {}
-    for value, behind, inside in amounts_of(latex):
-        found.setdefault(value, []).append(_unit(behind, inside=inside))
+    for one in amounts(latex):
+        found.setdefault(one.value, []).append(one.unit)
     return found
-
-
-def _unit(behind: str, *, inside: bool) -> Unit | None:
-    """The unit at the beginning of a text. In a formula (`inside`) a unit must be upright, because an italic m is a symbol."""
-    text = behind.replace(r"\per ", "/")
-    if inside:
-        end = _END.search(text)
-        formula = text[: end.start() if end else len(text)]
-        if formula.strip(" }"):
-            return _upright(formula) if end else None
-        if end is None or end.group() not in ("$", r"\)"):
-            return None
-        text = text[end.end() :]
-    found = _PROSE.match(text)
-    return _read(found.group(1)) if found else None
-
-
-def _upright(formula: str) -> Unit | None:
-    if _LOOSE.search(re.sub(r"\\[A-Za-z]+", "", _ROMAN.sub("", formula.replace(r"\degree C", "")))):
-        return None
-    return _read(_ROMAN.sub(lambda one: f" {one.group(1)} ", formula))
-
-
-def _read(text: str) -> Unit | None:
-    plain = text.replace("$", "").replace(r"\degree", "\u00b0").replace(r"\%", "%")
-    try:
-        unit = read_unit(
-            re.sub(r"\\(?:mathrm|text)\s*", "", plain).strip(" {}") if "^" not in plain else plain
-        )
-    except ValueError:
-        return None
-    return None if unit == ONE else unit.named(" ".join(text.replace("$", "").split()))
 
 
 def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
@@ -322,7 +283,7 @@ def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
 
 def _pieces(side: str) -> Iterator[str]:
     last = ""
-    for piece in _PIECE.finditer(_DROPPED.sub(" ", _ROMAN.sub(" ", side))):
+    for piece in _PIECE.finditer(_DROPPED.sub(" ", ROMAN.sub(" ", side))):
         kind, text = piece.lastgroup, piece.group()
         shown = {"more": ">", "less": "<", "symbol": "x"}.get(kind or "", text)
         if kind == "number":

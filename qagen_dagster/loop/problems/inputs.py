@@ -54,7 +54,7 @@ _ASKS_INTEGER = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
-PROBLEM_VERSION = "3"  # increase if the same responses would give another result
+PROBLEM_VERSION = "4"  # increase if the same responses would give another result
 
 
 @dataclass(frozen=True)

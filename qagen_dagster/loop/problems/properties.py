@@ -22,6 +22,7 @@ from qagen_dagster.latex.comparison import (
     same_words,
     words_of,
 )
+from qagen_dagster.latex.keyed import assertion_faults, match_faults, passage_faults
 from qagen_dagster.latex.structure import (
     environments,
     has_environment,
@@ -48,6 +49,20 @@ from qagen_dagster.loop.problems.faults import (
     undrawn,
     unlike_options,
     whole_item,
+)
+from qagen_dagster.loop.problems.kept import (
+    figure_faults,
+    givens_kept,
+    leaked_answer,
+    only_joined,
+    same_method,
+    same_scene,
+    solution_faults,
+    stale_givens,
+    text_kept,
+    value_faults,
+    which_of_nothing,
+    without_calculus,
 )
 from qagen_dagster.records.problems.item import (
     AlternateResult,
@@ -112,10 +127,13 @@ def problem_prompt_hashes() -> dict[str, str]:
     return {prompt.name: prompt.hash for prompt in prompts()}
 
 
-def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:
+def scan_breaches(
+    latex: str, kind: QuestionKind | None, *, strict: bool = True, source: str = ""
+) -> tuple[Breach, ...]:
     r"""Property 3: an item reaches from `\item` to `\end{solution}`, and has a tasks environment if its kind needs one.
 
-    If `strict`, kinds that need no tasks environment must not have one. If the kind is unknown, only the key of the options is
+    If `strict`, kinds that need no tasks environment must not have one, and the values are checked, also against those of `source`,
+    the TeX that was scanned. If the kind is unknown, only the key of the options is
     checked: the marked option, the option that the solution names, and the boxed answer must agree.
     """
     faults = whole_item(latex)
@@ -128,13 +146,36 @@ def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True)
         faults += right_ones(latex, one=kind is QuestionKind.MCQ_SC)
     if tasks:
         faults += other_key(latex)
+    if strict:
+        faults += _scan_faults(latex, kind, source)
     return _breaches(3, faults)
 
 
+def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
+    yield from value_faults(latex, source or _figure_there(latex))
+    yield from unlike_options(latex)
+    if source:
+        yield from text_kept(source, latex)
+    if kind is QuestionKind.ASSERTION_REASON:
+        yield from assertion_faults(latex)
+    elif kind is QuestionKind.MATCH:
+        yield from match_faults(latex)
+    elif kind is QuestionKind.PASSAGE:
+        yield from passage_faults(latex)
+
+
+def _figure_there(latex: str) -> str:
+    """The question alone. The figure of a picture is drawn later, so that its absence is no fault of the scan."""
+    return f"\\item {question_of(latex)}"
+
+
 def diagram_breaches(
-    classification: ClassificationResult | None, tikz_code: str | None
+    classification: ClassificationResult | None, tikz_code: str | None, text: str = ""
 ) -> tuple[Breach, ...]:
-    """Property 4: a problem with a diagram has TikZ code with a tikzpicture. An unclassified problem counts as one with a diagram."""
+    """Property 4: a problem with a diagram has TikZ code with a tikzpicture, whose labels have amounts of `text`, if that is given.
+
+    An unclassified problem counts as one with a diagram.
+    """
     if classification is not None and not classification.has_diagram:
         return ()
     if not (tikz_code or "").strip():
@@ -143,6 +184,8 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
+    if text:
+        faults += figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
 
 
@@ -169,6 +212,10 @@ def alternate_breaches(
     if same_words(text, solution_of(item)) and same_numbers(text, solution_of(item)):
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
+    if not faults:
+        faults += same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
+    known = set(solution_faults(solution_of(item)))
+    faults += [one for one in solution_faults(solution_of(text)) if one not in known]
     faults += _other_letters(solution_of(item), text)
     if not any(other_key(item)):  # otherwise the fault is in the item, not in this solution
         faults += other_key(f"\\item {statement_of(item)}\n{text}")
@@ -189,6 +236,8 @@ def variant_breaches(
             return (*_breaches(7, (*_numerical(source, variant), *again)), *_breaches(9, complete))
         case VariantKind.CONTEXT:
             return (*_breaches(8, (*_context(source, variant), *again)), *_breaches(9, complete))
+        case VariantKind.CALCULUS:
+            return _breaches(9, (*complete, *again, *without_calculus(variant)))
         case _:
             return _breaches(9, (*complete, *again))
 
@@ -216,6 +265,7 @@ def combined_breaches(
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")
+    faults += [*value_faults(variant, "\n".join(sources)), *only_joined(sources, variant)]
     return _breaches(10, [*faults, *stepless(solution_of(variant))])
 
 
@@ -232,6 +282,10 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
         faults.append(f"{target.value} has no tasks environment")
     if target is Format.INTEGER:
         faults += asks_number(converted)
+    if not target.is_mcq:
+        faults += [*which_of_nothing(converted), *leaked_answer(source, converted)]
+    faults += [*value_faults(converted, source), *_figures_kept(source, converted)]
+    faults += [*givens_kept(source, converted), *stale_givens(source, converted)]
     return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 
 
@@ -265,6 +319,7 @@ def _context(source: str, variant: str) -> Iterator[str]:
         yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
         yield from given_faults(before, after)
+    yield from same_scene(source, variant)
     if same_words(before, after):
         yield "the scenario is the source's, word for word"
     old, new = answer_of(source), answer_of(variant)
@@ -276,6 +331,11 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
     yield from whole_item(variant)
     old, new = solution_of(source), solution_of(variant)
     yield from stepless(new)
+    yield from value_faults(variant, source)
+    yield from _figures_kept(source, variant)
+    yield from leaked_answer(source, variant)
+    if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT):
+        yield from stale_givens(source, variant)
     if kind is not VariantKind.CONTEXT and same_words(old, new) and same_numbers(old, new):
         yield "the solution is the source's: work it out anew for the variant"
     elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
@@ -287,6 +347,11 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
             yield from _options_kept(kind, source, variant)
     elif has_environment(variant, "tasks"):
         yield "the source has no options, the variant has a tasks environment"
+
+
+def _figures_kept(source: str, result: str) -> Iterator[str]:
+    """Faults: labels of the drawings of a result that its statement does not have."""
+    yield from figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 
 def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]:

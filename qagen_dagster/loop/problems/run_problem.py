@@ -161,7 +161,8 @@ class _TaskRun:
                 detail=str(broken[0]),
                 prompt=prompt.name,
             )
-        asking = self._asking(lambda one: scan_breaches(one.latex, kind), _latex_of_scan)
+        typed = text if problem.input is ProblemInput.TEX else ""
+        asking = self._asking(lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of_scan)
         said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
         found = self._result(said)
         if found.scan is None:
@@ -180,8 +181,10 @@ class _TaskRun:
         described = self._description()
         if self._is_blind() and not (described or statement_of(item).strip()):
             return self._blind()
+        text = f"{statement_of(item)}\n{described}"
         asking: Asking[TikzResult] = self._asking(
-            lambda one: diagram_breaches(known, one.tikz_code), lambda one: (one.tikz_code, one.libraries)
+            lambda one: diagram_breaches(known, one.tikz_code, text),
+            lambda one: (one.tikz_code, one.libraries),
         )
         kind = known.diagram_type if known is not None else DiagramKind.NONE
         found = self._result(roles.draw(asking, kind, _to_draw(item) if item else "", described))
@@ -264,6 +267,7 @@ class _TaskRun:
             shape=_SHAPES[stage],
             judge=judge,
             compile=compiled,
+            must_compile=stage is Stage.DIAGRAM,
             settle=settle,
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},

@@ -42,7 +42,7 @@ def same_fact(
     calls = call_summaries(run, validator.ROLE, model.spec, work.context.view.document.id, step.attempt)
     if isinstance(run.end, Finish):
         return closed_book.Mark.model_validate(run.end.result).right, "", calls
-    return False, f"{run.end.reason.value}: {run.end.detail}", calls
+    return False, str(run.end), calls
 
 
 SEVERAL = frozenset(

@@ -8,8 +8,8 @@ States, order and exits follow "Single-Document Question Generator Architecture"
 from __future__ import annotations
 
 from qagen_dagster.agents.questions.validator import rejection
-from qagen_dagster.agents.spec import GiveUpReason
-from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.agents.runner import unfinished
+from qagen_dagster.agents.spec import GiveUpReason, is_unusable
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     MENDABLE,
@@ -36,10 +36,7 @@ from qagen_dagster.records.questions.results import Candidate, DocumentEnd, Reje
 
 MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
-# Reasons for which an agent gives up although it could use the replies.
-_USED = (GiveUpReason.MAX_TURNS, GiveUpReason.MAX_TOOL_CALLS)
-_UNUSABLE = tuple(f"{reason.value}: " for reason in GiveUpReason if reason not in _USED)
-_TOO_LONG = "; give the server a larger context, or lower `opening_characters` of the model in the profile"
+_REFUSALS = (f"{GiveUpReason.REFUSED.value}: ", f"{GiveUpReason.FILTERED.value}: ")
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:
@@ -66,7 +63,8 @@ def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
     """
     count = state.consecutive_failures
     if count > limits.max_consecutive_failures or (count >= MOST_USELESS and _nothing_of_use(state)):
-        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
+        last = f", the last: {state.rejected[-1].detail}" if _nothing_of_use(state) else ""
+        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{last}")
     if state.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
     return None
@@ -168,21 +166,23 @@ def forgiven(state: QAState) -> QAState:
 
 
 def is_useless(state: QAState, done: Done) -> bool:
-    """Whether the document ended without any reply that could be used. Such an end says nothing about the document."""
+    """Whether the document ended without any reply that could be used. Such an end says nothing about the document; a refusal does."""
     unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
     ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
     ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
-    return done.end in ends and _nothing_of_use(state)
+    failures = [one.detail for one in state.rejected if one.attempt]
+    return done.end in ends and _nothing_of_use(state) and any(map(is_unusable, failures))
 
 
 def _nothing_of_use(state: QAState) -> bool:
-    """Whether no candidate was accepted, and every attempt failed because a reply could not be used or a prompt was too long."""
+    """Whether no candidate was accepted, and every attempt failed by an unusable reply, a prompt that was too long, or a refusal."""
     failures = [one for one in state.rejected if one.attempt]
-    return bool(failures) and not state.accepted and all(map(_is_unusable, failures))
+    return bool(failures) and not state.accepted and all(map(_is_useless, failures))
 
 
-def _is_unusable(one: Rejected) -> bool:
-    return one.reason in _UNUSABLE_REASONS and one.detail.removeprefix("comparison: ").startswith(_UNUSABLE)
+def _is_useless(one: Rejected) -> bool:
+    refused = one.detail.removeprefix("comparison: ").startswith(_REFUSALS)
+    return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
 
 
 def is_malformed(failure: str) -> bool:
@@ -199,17 +199,15 @@ def check_replies(state: QAState, done: Done) -> None:
         and failures
         and all(map(is_malformed, failures))
     ):
-        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {failures[-1]}")
+        raise unfinished(failures[-1])
     if is_useless(state, done):
-        last = [one.detail for one in state.rejected if one.attempt][-1]
-        hint = _TOO_LONG if f"{GiveUpReason.CONTEXT_OVERFLOW.value}: " in last else ""
-        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {last}{hint}")
+        raise unfinished([one.detail for one in state.rejected if is_unusable(one.detail)][-1])
 
 
 def check_recheck(state: QAState, event: object) -> None:
     """Raise MalformedResponseError if a malformed reply would retire a question. Then the document is unfinished."""
     if state.recheck and isinstance(event, Judged) and is_malformed(event.failure):
-        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {event.failure}")
+        raise unfinished(event.failure)
 
 
 def _awaits_candidate(state: QAState) -> bool:

@@ -29,6 +29,13 @@ def refuses_forcing(error: ModelError) -> bool:
     return not has_other_cause and _ABOUT.search(str(error)) is not None
 
 
+def as_accepted(spec: ModelSpec, request: Request) -> Request:
+    """`request`, without forcing a tool call if the server of the model has refused to."""
+    if request.tool_choice is not ToolChoice.REQUIRED or (spec.name, spec.base_url) not in _refusing:
+        return request
+    return request.model_copy(update={"tool_choice": ToolChoice.AUTO})
+
+
 class ForcedTools:
     """A provider that stops forcing tool calls as soon as its server refuses one. A warning says so once per process."""
 
@@ -42,18 +49,14 @@ class ForcedTools:
 
     def send(self, request: Request) -> dict[str, Any]:
         """As `Provider.send`."""
-        if request.tool_choice is not ToolChoice.REQUIRED:
-            return self._provider.send(request)
-        free = request.model_copy(update={"tool_choice": ToolChoice.AUTO})
-        if self._name in _refusing:
-            return self._provider.send(free)
+        request = as_accepted(self.spec, request)
         try:
             return self._provider.send(request)
         except ModelError as error:
-            if not refuses_forcing(error):
+            if request.tool_choice is not ToolChoice.REQUIRED or not refuses_forcing(error):
                 raise
             refusal = str(error)
-        body = self._provider.send(free)
+        body = self._provider.send(request.model_copy(update={"tool_choice": ToolChoice.AUTO}))
         with _lock:
             is_first = self._name not in _refusing
             _refusing.add(self._name)

@@ -196,9 +196,9 @@ def check_url(url: str) -> str:
     return url
 
 
-def check_network() -> None:
-    """Raises ConfigError, which names the variable, if proxies or certificates of the environment cannot be used."""
-    for variable, fault in network_faults():
+def check_network(url: str) -> None:
+    """Raises ConfigError, which names the variable, if proxies or certificates of the environment cannot be used for `url`."""
+    for variable, fault in network_faults(url=url):
         raise ConfigError(fault, key=variable)
 
 
@@ -230,6 +230,7 @@ def _codes(body: object) -> str:
     return " ".join(str(fields[key]) for key in ("code", "type", "status") if fields.get(key)) + " " + inner
 
 
+_MOST_CONNECTIONS = 1000  # of one client, as in the SDKs
 MAX_BYTES = 256_000_000  # the largest response of a model or an embedder, and the largest batch file
 _PIECE = 65_536  # decoded bytes between two looks at the clock
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
@@ -338,18 +339,16 @@ class SdkClient(Generic[C]):
     ) -> None:
         self._spec, self._key, self._errors = spec, api_key, errors
         address = check_url(url if spec.base_url is None else spec.base_url)
-        check_network()
+        check_network(address)
         self.client = make(
             api_key=api_key or "none",  # the SDK needs a value; servers without keys ignore it
             # Never from the environment: the address is part of the identity.
             base_url=address,
             timeout=spec.timeout_seconds,
             max_retries=0,
-            http_client=_http_client(make),
+            http_client=_http_client(make, address),
         )
         weakref.finalize(self, self.client.close)  # closes the connections with this object, not later
-        if is_loopback(address):
-            cast("Any", self.client)._client._mounts.clear()  # proxies
         limit_bodies(self.client)
 
     @property
@@ -459,10 +458,24 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
     return found
 
 
-def _http_client(make: Callable[..., object]) -> object:
-    """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share."""
+def _http_client(make: Callable[..., object], address: str) -> object:
+    """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share.
+
+    For a server on this machine it reads no variable of the environment, and without TLS it trusts nobody.
+    """
     http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
-    return http_client(verify=_certificates(sys.modules[http_client.__base__.__module__.partition(".")[0]]))
+    library: Any = sys.modules[http_client.__base__.__module__.partition(".")[0]]
+    if not is_loopback(address):
+        return http_client(verify=_certificates(library))
+    trusted = _certificates(library) if address.startswith("https:") else _nothing_trusted()
+    limits = library.Limits(max_connections=_MOST_CONNECTIONS)
+    transport = library.HTTPTransport(verify=trusted, trust_env=False, limits=limits)
+    return http_client(transport=transport, trust_env=False)
+
+
+@cache
+def _nothing_trusted() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @cache

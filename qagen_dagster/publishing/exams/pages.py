@@ -57,10 +57,10 @@ nav{font:14px sans-serif}@media print{details>*{display:block}}
 """
 _DOT = " \u00b7 "
 _PROOFS = {
-    ProofStatus.PROVEN: "key proven by computation",
-    ProofStatus.REFUTED: "key refuted by computation",
-    ProofStatus.UNPROVEN: "key confirmed by the verifier alone",
-    ProofStatus.ABSENT: "key confirmed by the verifier alone",
+    ProofStatus.PROVEN: "key computed by the form and reached by the verifier",
+    ProofStatus.REFUTED: "key refuted by the form",
+    ProofStatus.UNPROVEN: "key reached by the verifier alone",
+    ProofStatus.ABSENT: "key reached by the verifier alone",
 }
 
 

@@ -223,7 +223,10 @@ def _made(facts: SetFacts) -> Iterator[str]:
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
     rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
     rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]
-    rows += [("tokens", f"{facts.input_tokens:,} input, {facts.output_tokens:,} output")]
+    counted = facts.input_tokens or not facts.unknown_price_calls
+    rows += [
+        ("tokens", f"{facts.input_tokens:,} input, {facts.output_tokens:,} output" if counted else "unknown")
+    ]
     yield from table(("property", "value"), rows)
 
 

@@ -174,6 +174,15 @@ class ExamItem(Record):
         return self.question_package.question
 
     @property
+    def key_by(self) -> str:
+        """What showed that the key is right: `form`, `solver`, `both` or `neither`."""
+        form = self.proof.status is ProofStatus.PROVEN
+        solver = self.blind_solution.right == (self.question.correct_option,)
+        return {(True, True): "both", (True, False): "form", (False, True): "solver"}.get(
+            (form, solver), "neither"
+        )
+
+    @property
     def letters(self) -> list[Letter]:
         """The letters of the options, in order."""
         return sorted(self.question.options)
@@ -311,6 +320,8 @@ class BankStats(Record):
         failure_types: the number of rejected items by failure type.
         caught_by: the number of failed attempts by the stage that found the fault. One item may have several failed attempts.
         proofs: the number of accepted items by what the checkable form says about the key.
+        keys_by: the number of accepted items by what showed that the key is right: the form, the solver (the verifier's blind answer), both, or
+            neither.
         first_time: the number of items whose first implementation was accepted.
         usd: the cost; None if a price is unknown.
     """
@@ -326,6 +337,7 @@ class BankStats(Record):
     failure_types: dict[str, int]
     caught_by: dict[str, int]
     proofs: dict[str, int]
+    keys_by: dict[str, int] = Field(default_factory=dict)
     first_time: int
     attempts: int
     calls: int

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from qagen_dagster.agents.problems import roles
 from qagen_dagster.agents.problems.task import Asking, Reply
+from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.messages import AssistantMessage, Image, Stop
 from qagen_dagster.records.problems.item import (
     AlternateResult,
@@ -62,15 +64,37 @@ def test_a_breach_is_told_once() -> None:
     assert said.result is not None, "what was rejected can be looked at"
 
 
-def test_a_result_that_does_not_fit_breaks_the_shape() -> None:
+def test_a_result_that_does_not_fit_is_asked_for_again() -> None:
     odd = call("submit_ideas", ideas="none")
     said, _ = read(odd, good())
     assert (said.end, [one.property for one in said.repaired]) == (DONE, [5])
-    said, _ = read(odd, bad())
-    assert (said.end, [one.detail for one in said.breaches]) == (REJECTED, ["concepts is empty"])
-    said, _ = read(bad(), odd)
-    assert said.end is REJECTED
-    assert "submit_ideas" in said.detail
+    for turns in ((odd, bad(), bad()), (bad(), odd, bad()), (bad(), odd, odd, bad())):
+        said, _ = read(*turns)
+        assert (said.end, [one.detail for one in said.breaches]) == (REJECTED, ["concepts is empty"])
+
+
+HM = say("Hm.")
+
+
+@pytest.mark.parametrize(
+    ("turns", "fault"),
+    [
+        (
+            (call("submit_ideas", ideas="none"),) * 3,
+            "faulty_calls: 3 times the same: submit_ideas was not run",
+        ),
+        ((HM, HM), "no_tool_call: Hm."),
+        ((bad(), HM, HM), "no_tool_call: Hm."),
+        ((MalformedResponseError("no choices"),), "malformed: no choices"),
+        (
+            (ContextOverflowError("8k"),),
+            "context_overflow: 8k; give the server a larger context, or lower `opening_characters`",
+        ),
+    ],
+)
+def test_a_task_without_a_usable_reply_is_unfinished(turns: tuple[Turn, ...], fault: str) -> None:
+    with pytest.raises(MalformedResponseError, match=f"^model_error: {re.escape(fault)}"):
+        read(*turns)
 
 
 def test_two_submissions_in_one_turn_are_one_breach() -> None:
@@ -91,7 +115,6 @@ def test_json_as_text_is_as_good_as_the_tool() -> None:
 @pytest.mark.parametrize(
     ("turns", "end", "detail"),
     [
-        ((say("I see."), say("Yes.")), REJECTED, "no_tool_call: Yes."),
         ((answer(say("No."), Stop.REFUSAL),), TaskEnd.FAILED, "refused: No."),
         ((call("report_unable", reason="no\nphysics"),), TaskEnd.DECLINED, "no physics"),
         ((bad(), call("report_unable", reason="nothing in it")), TaskEnd.DECLINED, "nothing in it"),
@@ -100,7 +123,7 @@ def test_json_as_text_is_as_good_as_the_tool() -> None:
 def test_runs_without_a_result(turns: tuple[Turn, ...], end: TaskEnd, detail: str) -> None:
     said, _ = read(*turns)
     assert (said.end, said.detail, said.result) == (end, detail, None)
-    assert [one.property for one in said.breaches] == ([5] if end is REJECTED else [])
+    assert said.breaches == ()
 
 
 def test_the_engine_is_heard_once_and_apart_from_breaches() -> None:

@@ -11,8 +11,10 @@ import pytest
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.problems.properties import scan_breaches
 from tests.cli.conftest import Command, Play
+from tests.support.problems.board import PROFILE
 from tests.support.problems.files import pdf, picture, tex
-from tests.support.problems.play import classified, item, mcq
+from tests.support.problems.play import IDEAS, classified, item, mcq
+from tests.support.wire_server import Call, Fault, Reply, Step, WireServer
 
 
 @pytest.fixture
@@ -276,3 +278,29 @@ def test_a_missing_folder_of_references_is_told_and_left_out(qagen: Command, pla
     assert found.code == 0, found.err
     assert "qagen: warning: nowhere: there is no such folder" in found.err
     assert "\\begin{tikzpicture}" in Path("cart.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Reply(text="I will read the"), "no_tool_call: I will read the"),
+        (Reply(calls=(Call("submit_ideas", {"concepts": {"a": 1}}),)), "faulty_calls: 3 times the same: "),
+        (Fault(400, {"error": {"message": "maximum context length is 20"}}), "maximum context length is 20"),
+        (Fault(422, {"error": {"message": "not like this"}}), "HTTP 422: not like this"),
+        (Fault(200, {"choices": [{"finish_reason": "error", "message": {"content": "I"}}]}), "error"),
+    ],
+)
+def test_a_server_without_a_usable_reply_is_an_error_and_is_asked_again(
+    qagen: Command, one: Path, fault: Step, said: str
+) -> None:
+    with WireServer(then=fault) as server:
+        text = PROFILE.replace('"{url}"', '"{url}", max_attempts: 1')
+        qagen.project.profile("remote", text.format(url=server.url("openai_compatible")))
+        for _ in range(2):
+            before = len(server.requests)
+            ended = qagen("idea", "--tex", str(one), "--profile", "remote")
+            (line,) = [line for line in ended.errors if line.startswith("qagen: error: ")]
+            assert (ended.code, said in line) == (1, True)
+            assert before < len(server.requests) <= before + 10
+        server.follow(lambda _seen, _number: Reply(calls=(Call("submit_ideas", IDEAS),)))
+        assert qagen("idea", "--tex", str(one), "--profile", "remote").code == 0

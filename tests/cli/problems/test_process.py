@@ -134,7 +134,7 @@ def test_a_bank_is_added_to_and_only_replaced_when_told(qagen: Command, play: Pl
     assert "problems-01: its source has changed, and the bank keeps the earlier problem" in found.err
     source.write_text(text)
 
-    board.replies = {"submit_variant": {"latex": 7}}
+    board.replies = {"submit_variant": {"latex": "nothing"}}
     found = run(less.replace("[numerical]", "[numerical, context]"))
     assert (found.code, kept() == before) == (1, False), (
         "a variant that is not there is told, the others stay"

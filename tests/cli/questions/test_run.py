@@ -53,6 +53,11 @@ def test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again(qagen: Co
         failed = qagen("run", "--profile", "remote", "--json")
         assert failed.code == 1
         assert f"qagen: error: {KEY}: ridge.txt: model_error: malformed: " in failed.errors[1]
+        (report,) = failed.value["combinations"]
+        assert (report["usd"], report["at_least"]) == (None, True), "the replies may have a price"
+        (known,) = qagen("stats", "--json").value
+        assert (known["usd"], known["at_least"]) == (None, True)
+        assert "unknown" in qagen("stats").out
         assert not (project.assets / "published").exists()
         server.follow(waterworks.answer)
         assert qagen("run", "--profile", "remote").code == 0

@@ -76,7 +76,18 @@ def over(page: pymupdf.Page) -> None:
     written()(page)
 
 
-@pytest.mark.parametrize("draw", [head, over, written(color=(0.4, 0.4, 0.4)), written(fontsize=5)])
+def clipped(page: pymupdf.Page) -> None:
+    """A picture whose box covers the line, but whose lower part is cut away."""
+    written()(page)
+    whole = pymupdf.open()
+    whole.new_page(width=WIDTH, height=400).insert_image(
+        (50, 100, 400, 320), pixmap=_picture(), keep_proportion=False
+    )
+    box = pymupdf.Rect(50, 100, 400, 280)
+    page.show_pdf_page(box, whole, 0, clip=box)
+
+
+@pytest.mark.parametrize("draw", [head, over, clipped, written(color=(0.4, 0.4, 0.4)), written(fontsize=5)])
 def test_light_text_on_dark_and_text_over_a_picture_stay(draw: Draw) -> None:
     entry = parse(pdf(beside(draw)))
     assert (HIDDEN in entry.text, entry.detail) == (True, "")

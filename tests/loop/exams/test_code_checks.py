@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks as gates
-from qagen_dagster.loop.exams.code_checks import Proving, latex_fault, option_values, prove
+from qagen_dagster.loop.exams.code_checks import latex_fault
+from qagen_dagster.loop.exams.proof import Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.records.exams.bank import Examination, ProofStatus
 from qagen_dagster.records.exams.submissions import (
@@ -233,9 +234,11 @@ def test_a_malicious_form_rejects_the_item_at_once(box: Sandbox, expression: str
 def test_a_rounded_key_needs_a_stem_that_asks_for_it(box: Sandbox) -> None:
     options = {"A": "2.24", "B": "2.65", "C": "3.16", "D": "3.32"}
     check = {"givens": {"a": "7"}, "expression": "sqrt(a)"}
-    asked = package(stem="What is the length of the side?", options=options, check=check)
+    asked = package(stem="What is the side of a square of area $7$?", options=options, check=check)
     assert names(gates.examine(asked, box)) == [gates.CALCULATOR]
-    rounded = package(stem="What is the length, to two decimal places?", options=options, check=check)
+    rounded = package(
+        stem="What is the side of a square of area $7$, to two decimal places?", options=options, check=check
+    )
     assert names(gates.examine(rounded, box)) == []
 
 

@@ -4,14 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, TransientModelError
+from qagen_dagster.errors import (
+    BudgetExhaustedError,
+    ContextOverflowError,
+    MalformedResponseError,
+    TransientModelError,
+)
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_item import Worked, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, GivenUp, ItemLimits
+from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult, Stage, item_id
 from qagen_dagster.records.exams.submissions import Severity
 from tests.support.exams.play import PASS, WEAK, ExamPlay, idea, journal, made, solved, styled, work
-from tests.support.models import say, told
+from tests.support.models import Turn, answer, call, say, told
 
 
 def run(play: ExamPlay, root: Path, limits: ItemLimits | None = None, ideas: tuple[str, ...] = ()) -> Worked:
@@ -87,13 +93,44 @@ def test_who_caught_what_is_in_the_record(tmp_path: Path) -> None:
     assert play.asked("verifier") == 3, "no verdict is bought on a question whose key was not reached"
 
 
-def test_a_designer_without_a_usable_plan_ends_the_item(tmp_path: Path) -> None:
-    play = ExamPlay(design=lambda _slot, _number: say("I would rather not."))
+def test_a_designer_that_refuses_ends_the_item(tmp_path: Path) -> None:
+    play = ExamPlay(design=lambda _slot, _number: answer(say("I would rather not."), Stop.REFUSAL))
     found = result(play, run(play, tmp_path))
     assert found.rejected is not None
     assert (found.rejected.stage, found.rejected.attempts) == ("designer", 0)
-    assert play.asked("designer") == 6, "three designs, each nudged once"
+    assert "refused: I would rather not." in found.end_detail
+    assert play.asked("designer") == 3
     assert "I would rather not." in found.log[0].raw_text
+    run(play, tmp_path)
+    assert play.asked("designer") == 3, "it is not paid again"
+
+
+USELESS: dict[str, Turn] = {
+    "words": say("I will read the"),
+    "form": call("submit_idea", idea="a"),
+    "unknown tool": call("open_valve"),
+    "malformed": MalformedResponseError("no choices"),
+    "too long": ContextOverflowError("8k"),
+}
+
+
+@pytest.mark.parametrize("station", ["design", "implement", "solve", "verify", "style"])
+@pytest.mark.parametrize("kind", USELESS)
+def test_an_item_without_a_usable_reply_is_unfinished_and_asked_again(
+    kind: str, station: str, tmp_path: Path
+) -> None:
+    play = ExamPlay(**{station: lambda _slot, _number: USELESS[kind]})  # pyright: ignore[reportArgumentType]
+    for _ in range(3):
+        before = len(play.log)
+        with pytest.raises(MalformedResponseError, match=r"^model_error: "):
+            run(play, tmp_path)
+        assert before < len(play.log) <= before + 30
+    assert isinstance(run(ExamPlay(), tmp_path).step, Accepted)
+
+
+def test_one_usable_reply_makes_a_failed_item_final(tmp_path: Path) -> None:
+    play = ExamPlay(solve=lambda _slot, attempt: solved("C") if attempt == 2 else USELESS["words"])
+    assert isinstance(run(play, tmp_path).step, GivenUp)
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,14 @@ from qagen_dagster.loop.shared_budget import RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.settings import Settings
 from tests.support import cloze
 from tests.support.exams.play import ExamPlay, idea, solved
-from tests.support.models import say, told
+from tests.support.models import answer, say, told
 
 PART = ExamPart(exam="trial", schema_id="M1", difficulty=Difficulty.EASY)
 EXAM = """\
@@ -161,7 +162,7 @@ def test_another_seed_or_model_is_other_work(space: Space) -> None:
 
 def test_a_designer_that_fails_costs_its_slot_alone(space: Space) -> None:
     def design(slot: int, _number: int) -> object:
-        return say("no") if slot == 2 else idea(slot)
+        return answer(say("no"), Stop.REFUSAL) if slot == 2 else idea(slot)
 
     here = space(ExamPlay(design=design))  # pyright: ignore[reportArgumentType]
     plan = planned(here)

@@ -45,7 +45,7 @@ LIMITS = ItemLimits()
 DESIGNED = Designed(plan=IdeaPlan.model_validate(idea()))
 UNUSABLE = Designed(failure="no yaml")
 IMPLEMENTED = Implemented(package=QuestionPackage.model_validate(made(3, 4)))
-BROKEN = Implemented(failure="no_tool_call: hm")
+BROKEN = Implemented(failure="max_turns: hm")
 CLEAN = Examined(examination=Examination())
 
 

@@ -20,6 +20,7 @@ from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import Grade, GroundingReport, Method, SentenceStatus
 from qagen_dagster.records.questions.results import (
@@ -31,7 +32,7 @@ from qagen_dagster.records.questions.results import (
 )
 from tests.loop.conftest import COMBINATION, CORPUS, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.loop.questions.publication.test_publish import make
-from tests.support.models import FakeModel, Turn, call, say, told
+from tests.support.models import FakeModel, Turn, answer, call, say, told
 
 RUN = RunMark("run-1", "launch-1")
 JUDGED = PROFILE.format(generator="writer") + "  judge: {provider: scripted, model: assessor}\n"
@@ -139,8 +140,8 @@ def test_a_combination_is_up_to_date_when_it_is_graded(workspace: PlayedWorkspac
     ("turn", "waits"),
     [
         (PermanentModelError("no credit on this account"), True),
-        (say("I would rather not."), False),
-        (call("submit_verdict", verdict="PERHAPS"), False),
+        (answer(say("I would rather not."), Stop.REFUSAL), False),
+        (call("submit_verdict", verdict="PERHAPS", confidence=1), False),
     ],
 )
 @pytest.mark.parametrize("method", ["llm", "hybrid"])
@@ -161,12 +162,20 @@ def test_a_judge_that_fails_leaves_the_rest_and_is_asked_again_only_if_it_was_no
     assert is_graded(space, COMBINATION) == (not found.undecided)
 
 
-def test_a_judge_whose_every_reply_is_malformed_fails_the_run_and_is_asked_again(
-    workspace: PlayedWorkspace,
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        (MalformedResponseError("no choices"), "malformed: no choices"),
+        (say("I will read the"), "no_tool_call: I will read the"),
+        (call("submit_verdict"), "faulty_calls: "),
+    ],
+)
+def test_a_judge_without_a_usable_reply_fails_the_run_and_is_asked_again(
+    workspace: PlayedWorkspace, turn: Turn, said: str
 ) -> None:
-    space = judged(workspace, FakeModel(lambda _: MalformedResponseError("no choices")))
+    space = judged(workspace, FakeModel(lambda _: turn))
     make(space)
-    with pytest.raises(MalformedResponseError, match=r"a\.txt: model_error: malformed: no choices"):
+    with pytest.raises(MalformedResponseError, match=rf"a\.txt: model_error: {said}"):
         grade_set(space, COMBINATION, RUN)
     assert space.store.read(GroundingReport.key(COMBINATION), GroundingReport).undecided == 2
     assert not is_graded(space, COMBINATION)

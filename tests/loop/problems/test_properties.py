@@ -37,7 +37,7 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
 )
 from qagen_dagster.store import Store
-from tests.support.problems.play import classified, integer, item, mcq, typed
+from tests.support.problems.play import STEPS, classified, integer, item, mcq, typed
 
 ENOUGH = settings(max_examples=120, deadline=None)
 INDEX = st.integers(min_value=1, max_value=60)
@@ -259,7 +259,8 @@ def test_a_variant_has_a_whole_solution_of_its_own(a: int, t: int, kind: Variant
     """**Feature: physics-question-pipeline, Property 9: Variant Solution Completeness**"""
     source = item(a, t)
     scene = "cart" if kind is VariantKind.NUMERICAL else "swan"
-    good = item(a if kind is VariantKind.CONTEXT else a + 1, t, scene)
+    steps = STEPS.replace("a t", "\\int a\\,dt") if kind is VariantKind.CALCULUS else STEPS
+    good = item(a if kind is VariantKind.CONTEXT else a + 1, t, scene, steps=steps)
     assert variant_breaches(kind, source, good) == ()
     head = good.split("\\begin{solution}")[0]
     bad = {

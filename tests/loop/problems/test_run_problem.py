@@ -32,6 +32,7 @@ from tests.support.problems.play import (
     ALTERNATE,
     IDEAS,
     MERGED,
+    STEPS,
     TIKZ,
     Arguments,
     ProblemPlay,
@@ -137,7 +138,7 @@ VARIANTS: list[tuple[int, VariantKind, str, str]] = [
     (8, VariantKind.CONTEXT, item(), item(scene="swan")),
     (9, VariantKind.NUMERICAL, item(3, 4).split("\\begin{solution}")[0], item(3, 4)),
     (9, VariantKind.CONCEPTUAL, item(3, 4, "swan", steps="So {v}."), item(3, 4, "swan")),
-    (9, VariantKind.CALCULUS, item(), item(3, 4, "swan")),
+    (9, VariantKind.CALCULUS, item(), item(3, 4, "swan", steps=STEPS.replace("a t", "\\int a\\,dt"))),
 ]
 
 
@@ -296,9 +297,9 @@ def test_what_a_person_said_is_not_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("loose", "kind"),
     [
-        ("A cart moves. How fast?", "subjective"),
-        ("How fast? (a) 1 (b) 2 (c) 3", "mcq_sc"),
-        ("\\item How fast? \\begin{tasks} \\task 1 \\end{tasks}", "mcq_sc"),
+        ("A cart gains 2 m/s each second for 5 s. How fast?", "subjective"),
+        ("How fast after 5 s at 2? (a) 10 (b) 9 (c) 8", "mcq_sc"),
+        ("\\item How fast after 5 s at 2? \\begin{tasks} \\task 10, 9 or 8 \\end{tasks}", "mcq_sc"),
     ],
 )
 def test_loose_tex_is_made_an_item_by_the_prompt_of_what_it_looks_like(

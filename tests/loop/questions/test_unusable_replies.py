@@ -73,7 +73,6 @@ MISFITS: dict[str, Reply] = {
     "another tool's": waterworks.call("read_lines", lines="all"),
     "words": Reply(text="I would rather talk about pumps."),
     "unknown": waterworks.call("open_valve"),
-    "refusal": Reply(text="I cannot help with valves.", stop="refusal"),
 }
 
 
@@ -99,6 +98,24 @@ def test_a_document_without_a_reply_of_use_is_unfinished_and_cheap(
         server.follow(useful)
         assert run_shard(space, planned, ["bar.txt"], "well").finished == ["bar.txt"]
     assert results(space, planned)["bar"].end is DocumentEnd.TARGET_REACHED
+
+
+@pytest.mark.parametrize("stop", ["refusal", "filter"])
+def test_a_refusal_of_the_model_is_final_and_not_paid_again(tmp_path: Path, stop: str) -> None:
+    def refuse(seen: Seen, number: int) -> Step:
+        refused = read(seen).role == "generator"
+        return Reply(text="I cannot help with valves.", stop=stop) if refused else useful(seen, number)
+
+    with WireServer(refuse) as server:
+        outcome, space, planned = run(tmp_path, server, ("openai_compatible",) * 3, ["bar"])
+        assert outcome.finished == ["bar.txt"]
+        asked = len(server.requests)
+        assert asked <= 3
+        assert run_shard(space, planned, ["bar.txt"], "again").finished == []
+        assert len(server.requests) == asked
+    found = results(space, planned)["bar"]
+    assert found.end is DocumentEnd.CONSECUTIVE_FAILURES
+    assert found.end_detail.startswith("3 failures in a row, the last: ")
 
 
 def as_text(seen: Seen, number: int) -> Step:

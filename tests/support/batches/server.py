@@ -226,7 +226,8 @@ class _Anthropic:
             return {"type": "expired"}
         if isinstance(outcome, Fault):
             kind = "invalid_request_error" if outcome.status == 400 else "api_error"
-            error = {"type": kind, "message": f"HTTP {outcome.status}"}
+            said = outcome.body["error"]["message"] if isinstance(outcome.body, dict) else ""
+            error = {"type": kind, "message": said or f"HTTP {outcome.status}"}
             return {"type": "errored", "error": {"type": "error", "error": error}}
         return {
             "type": "succeeded",

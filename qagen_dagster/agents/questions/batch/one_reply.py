@@ -144,7 +144,7 @@ class Reply:
     @property
     def failure(self) -> str:
         end = self.run.end
-        return f"{end.reason.value}: {end.detail}" if isinstance(end, GiveUp) else ""
+        return str(end) if isinstance(end, GiveUp) else ""
 
 
 @dataclass(frozen=True)

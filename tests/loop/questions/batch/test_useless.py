@@ -31,7 +31,6 @@ USELESS: dict[str, Turn] = {
     "words": say("I would rather talk about pumps."),
     "nothing": call("submit_questions"),
     "unknown": call("open_valve"),
-    "refusal": answer(say("I cannot help."), Stop.REFUSAL),
     "malformed": MalformedResponseError("no choices"),
 }
 
@@ -52,3 +51,17 @@ def test_a_document_without_a_reply_of_use_is_unfinished_and_cheap(kind: str, ro
         assert before < len(useless.requests) <= before + 30
     found = work(BatchPlay(ROUNDS * 40).models, store)
     assert (found.end, found.stats.accepted_count) == (DocumentEnd.TARGET_REACHED, 5)
+
+
+@pytest.mark.parametrize("role", ["generator", "answerer", "validator"])
+@pytest.mark.parametrize("stop", [Stop.REFUSAL, Stop.FILTER])
+def test_a_refusal_of_the_model_is_final(stop: Stop, role: str) -> None:
+    store, model = fresh(), FakeModel(lambda _: answer(say("I cannot help."), stop))
+    models = replace(BatchPlay(ROUNDS * 40).models, **{role: model})
+    found = work(models, store)
+    assert found.end is DocumentEnd.CONSECUTIVE_FAILURES
+    assert "I cannot help." in found.end_detail
+    asked = len(model.requests)
+    assert 0 < asked <= 30
+    assert work(models, store) == found
+    assert len(model.requests) == asked, "it is not paid again"

@@ -1,0 +1,127 @@
+"""The statement of a question with its options: what gives the key away, what is no option, and a figure that is not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from qagen_dagster.latex.amounts import Amount, amounts
+from qagen_dagster.latex.comparison import without_layout, without_pictures
+from qagen_dagster.latex.possible import KINDS, asked_quantity, impossible_answer
+from qagen_dagster.mathematics.units import ONE
+from qagen_dagster.mathematics.values import Quantity, equal, value_of
+
+_CATCH_ALL = re.compile(
+    r"\W*(?:none|all|both|any|neither|either|two|more than one)\s+(?:of\s+)?(?:the\s+|these\b|them\b)?\s*"
+    r"(?:above|below|these|those|options?|answers?|statements?|choices?|others?|them)?(?:\s+(?:is|are)\s+(?:correct|right|true))?\W*",
+    re.IGNORECASE,
+)
+_OF_OPTIONS = re.compile(r"\b(?:above|these|those|options?|answers?|choices?|of them)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"\W*(?:both\s+)?\(?[A-Ha-h]\)?\s+(?:and|or|&)\s+\(?[A-Ha-h]\)?(?:\s+only)?\W*")
+_FIGURE = r"(?:graph|diagram|figure|sketch|picture|drawing|circuit|table|chart|image)"
+_REFERS = re.compile(
+    rf"\b{_FIGURE}s?\s+(?:shown|below|above|opposite|on the right)\b|\bas\s+(?:is\s+)?(?:shown|depicted|drawn|illustrated)\b"
+    rf"|\b(?:shown|given|depicted|drawn)\s+(?:below|above|in\s+the\s+{_FIGURE}|on\s+the\s+right|opposite)\b"
+    rf"|\b(?:the|this)\s+(?:\w+\s+)?{_FIGURE}\s+(?:shows|gives|represents|depicts|illustrates)\b|\bin\s+the\s+(?:figure|diagram|graph|picture)\b"
+    rf"|\bthat\s+is\s+shown\b",
+    re.IGNORECASE,
+)
+_FIGURES = re.compile(
+    r"%\s*diagram\b|\\begin\s*\{(?:tikzpicture|circuitikz|tabular|array|figure|picture|table)|\\includegraphics|\|.*\|.*\|",
+    re.IGNORECASE,
+)
+_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words: of an option that stands out, and of the others
+
+
+def without_figure(statement: str) -> Iterator[str]:
+    """Faults: the statement refers to a figure or a table, but has none."""
+    found = _REFERS.search(without_pictures(statement))
+    if found and not _FIGURES.search(statement):
+        yield f"it says '{' '.join(found.group().split())}', but there is no figure"
+
+
+def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
+    """Faults of options by their letters: they say nothing of their own, are of another quantity than the right one, or one stands out."""
+    for letter, text in options.items():
+        if _is_catch_all(text):
+            yield f"option {letter} says '{text}': every option states an answer of its own"
+    keys = [options[letter] for letter in sorted(right)]
+    if len(keys) == 1:
+        yield from impossible_answer(question, keys[0])
+        yield from _of_another_quantity(options, keys[0])
+        yield from _standing_out(options, keys[0])
+        yield from _given_away(question, keys[0])
+
+
+def equal_options(options: Mapping[str, str]) -> Iterator[str]:
+    """Faults: two options are the same value in other forms or units. Options of the same text are not compared."""
+    values: dict[str, Quantity] = {}
+    for letter, text in options.items():
+        try:
+            values[letter] = value_of(text)
+        except ValueError:
+            continue
+    for one, other in combinations(values, 2):
+        if options[one] != options[other] and equal(values[one], values[other]):
+            yield f"options {one} and {other} are the same value: {options[one]} and {options[other]}"
+
+
+def _is_catch_all(text: str) -> bool:
+    plain = " ".join(without_layout(text).split())
+    return bool((_CATCH_ALL.fullmatch(plain) and _OF_OPTIONS.search(plain)) or _LETTERS.fullmatch(plain))
+
+
+def _of_another_quantity(options: Mapping[str, str], key: str) -> Iterator[str]:
+    mine = _value(key)
+    if mine is None or mine.unit == ONE:
+        return
+    for letter, text in options.items():
+        other = _value(text)
+        if other is not None and other.unit != ONE and not other.unit.comparable(mine.unit):
+            yield f"option {letter} is in {other.unit.text}, a unit of another quantity than {mine.unit.text}"
+
+
+def _value(text: str) -> Quantity | None:
+    try:
+        return value_of(text)
+    except ValueError:
+        return None
+
+
+def _standing_out(options: Mapping[str, str], key: str) -> Iterator[str]:
+    words = {text: len(re.findall(r"[A-Za-z]{2,}", without_layout(text))) for text in options.values()}
+    others = [count for text, count in words.items() if text != key]
+    if others and max(others) <= _VALUE_WORDS and words[key] >= max(others) + _MUCH_LONGER:
+        yield f"the right option stands out by its length: {key}"
+
+
+def _given_away(question: str, key: str) -> Iterator[str]:
+    """Faults: the statement says that the asked quantity has the value of the key."""
+    kind, found = asked_quantity(question), list(amounts(key))
+    if kind is None or kind not in KINDS or len(found) != 1 or found[0].unit is None:
+        return
+    for one in amounts(question):
+        if one.unit is not None and one.same(found[0]) and _says_so(one, question):
+            yield f"the statement gives the answer: {one.text}"
+            return
+
+
+def _says_so(one: Amount, question: str) -> bool:
+    """Whether the clause before the amount names the asked quantity and ends in 'is', with the words with which it is asked for."""
+    kind = asked_quantity(question)
+    clause = re.split(r"[,;]|\bthat\b", one.before)[-1]
+    named = kind.names.search(clause) if kind is not None else None
+    last = question[question.rstrip(" ?.").rfind(".") + 1 :]
+    said = clause[named.end() :].split() if named else []
+    return (
+        named is not None
+        and said[-1:] != []
+        and bool(re.search(r"\b(?:is|was|equals|of)\s*[\s$({]*\Z", clause))
+        and all(
+            word in last.split()
+            or word.strip("?.") in last.replace("?", "").split()
+            or word in ("is", "was", "equals", "of", "$")
+            for word in said
+        )
+    )

@@ -1,0 +1,335 @@
+"""The numeric equalities of a worked solution: which of them are false, and which values the solution reaches.
+
+A side of an equality has a value if it has no symbols: numbers, operations, functions and units. Other sides are passed over. Whether
+the equality is the right law, and whether rounded values that differ by less than 0.6 % should be equal, is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from qagen_dagster.latex.comparison import boxed_answers, group_of, without_layout, without_pictures
+from qagen_dagster.mathematics.floats import float_of
+from qagen_dagster.mathematics.reading import read_unit, read_value
+from qagen_dagster.mathematics.units import ONE, Unit, named_unit
+
+_ROUNDED = 0.006  # relative difference that a rounded operand may cause
+_ABOUT = 0.05  # relative difference that an approximation sign allows
+_LEAST_SURE = 0.02  # relative rounding error allowed for a result of one digit
+_MOST_SIDES = 200
+_LONGEST = 200  # characters of a side
+_FORMULA = re.compile(
+    r"\$\$?(?P<dollar>[^$]{1,800})\$\$?|\\\((?P<round>.{1,800}?)\\\)|\\\[(?P<square>.{1,2000}?)\\\]",
+    re.DOTALL,
+)
+_DISPLAY = re.compile(r"\\(begin|end)\s*\{(?:equation|align|gather|multline|displaymath)\*?\}")
+_NEW_ROW = re.compile(r"\\\\(?:\[[^\]]{0,9}\])?(?!\s*&?\s*=)")
+_TABLE = re.compile(
+    r"\\begin\s*\{([a-zA-Z]*matrix|array|d?cases|tabular)\*?\}.{0,3000}?\\end\s*\{\1\*?\}", re.DOTALL
+)
+_STATEMENT = re.compile(
+    r",(?!\d)|;|\n\s*\n|\\(?:q?quad|implies|Longrightarrow|Rightarrow|Leftrightarrow|iff|therefore|because|to|rightarrow"
+    r"|text\s*\{\s*(?:and|so|or|hence|thus|then|with|where)[^{}]*\})(?![A-Za-z])"
+)
+_RELATION = re.compile(
+    r"(?P<equal>=)|(?P<about>\\(?:approx|simeq|cong|approxeq|sim)(?![A-Za-z])|\u2248)"
+    r"|\\(?:neq?|leq?|geq?|leqslant|geqslant|ll|gg|equiv|propto|in|pm|mp)(?![A-Za-z])|[<>\u2260\u2264\u2265:]"
+)
+_BOX = re.compile(r"\\(?:boxed|fbox|displaystyle|mathbf|underline)(?![A-Za-z])")
+_QUANTITY = re.compile(r"\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)(?:\s*(?:\\times|\\cdot)\s*10\s*\^\s*(?:\{\s*[-+]?\s*\d{1,3}\s*\}|\d))?"
+_RAISED = r"(?:\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d))?"
+_UPRIGHT = rf"\\(?:mathrm|textrm|text|rm|unit|si|operatorname)\s*\{{(?P<unit>[^{{}}]{{1,40}}(?:\{{[^{{}}]{{0,9}}\}}[^{{}}]{{0,20}}){{0,4}})\}}(?P<raised>{_RAISED})"
+_DEGREES = (
+    r"(?P<degrees>\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|\u00b0)(?!\s*(?:\\(?:mathrm|text)\s*\{)?\s*C)"
+)
+_UNITED = re.compile(
+    rf"(?P<number>{_NUMBER})?(?:\s|\\[,;: ]|~)*(?:{_UPRIGHT}(?:\s*/\s*\\(?:mathrm|text)\s*\{{(?P<below>[^{{}}]{{1,20}})\}}(?P<deeper>{_RAISED}))?|{_DEGREES}|(?P<percent>\\?%)"
+    r"|(?P<omega>(?:\\mu|k|M)?\s*\\Omega)(?![A-Za-z]))"
+)
+_TAIL = re.compile(r"\s*([A-Za-z\u03a9\u00b5%]{1,4})(?![A-Za-z])")
+_LONE = re.compile(rf"\s*[-+]?\s*({_NUMBER})\s*")
+_TRIGONOMETRY = re.compile(r"\\?(?:sin|cos|tan|sec|csc|cot)(?![a-z])")
+_TERM = r"[-\d.+*/()\u00d7\u00f7\u00b7^ ]{1,80}"
+_PROSE_SUM = re.compile(rf"(?<![\w.\\])(?=[\d(]){_TERM}(?:={_TERM}){{1,5}}(?![A-Za-z\\$_{{])")
+
+
+@dataclass(frozen=True)
+class Value:
+    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units.
+
+    `unit`, `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number with or
+    without a unit. `united` says whether the side has units, and `exact` that it has no decimals.
+    """
+
+    text: str
+    plain: float
+    factor: float
+    unit: Unit | None
+    united: bool
+    step: float
+    digits: int
+    exact: bool
+
+    @property
+    def lone(self) -> bool:
+        return self.digits > 0
+
+
+def false_equalities(text: str) -> Iterator[str]:
+    """Faults: numeric equalities that do not hold. Lists of values, formulas with symbols, and tables are passed over."""
+    for sides in _chains(text):
+        for (one, _), (other, about) in pairwise(sides):
+            if not _agree(one, other, about=about):
+                yield f"{one.text} = {other.text} is false: the left side is {_shown(one)}"
+
+
+def reached(text: str) -> list[Value]:
+    """All values that a solution states or computes, in order."""
+    found = [side for sides in _chains(text, least=1) for side, _ in sides]
+    return found + [
+        value for box in boxed_answers(text) if (value := value_of_side(_written_out(box))) is not None
+    ]
+
+
+def sides_of(text: str) -> list[Value]:
+    """The sides with a value of all formulas, without the boxes."""
+    return [side for _, sides in _headed(text) for side, _ in sides]
+
+
+def ends_at(text: str) -> Value | None:
+    """The value at which a solution ends: in its last box, after its last equality sign, or after the last "is"."""
+    boxes = boxed_answers(text)
+    if boxes:
+        return value_of_side(_written_out(without_layout(boxes[-1])))
+    said = _SAID.search(without_layout(text).strip())
+    if said:
+        return next(iter(reached(said.group(1))), None)
+    joined = [sides for head, sides in _headed(text) if sides and (head or len(sides) > 1)]
+    return joined[-1][-1][0] if joined else None
+
+
+def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
+    """Whether two values are equal, or roundings of one value. Without a unit on both sides only the numbers are compared."""
+    return _agree(one, other, about=about)
+
+
+def _shown(one: Value) -> str:
+    return f"{one.plain:.6g}"
+
+
+def assigned(text: str) -> Iterator[tuple[str, Value]]:
+    """The symbols, or the terms with symbols, that begin a chain of equalities, each with the values of the chain."""
+    for head, sides in _headed(text):
+        if head:
+            yield from ((head, side) for side, _ in sides)
+
+
+def _chains(text: str, least: int = 2) -> Iterator[list[tuple[Value, bool]]]:
+    """The sides with a value that equality signs join; each with whether one of the signs before it is an approximation."""
+    yield from (sides for _, sides in _headed(text) if len(sides) >= least)
+
+
+def _headed(text: str) -> Iterator[tuple[str, list[tuple[Value, bool]]]]:
+    """The chains of equalities, each with its first side if that has symbols."""
+    count = 0
+    shown = _TABLE.sub(r" \\table ", without_pictures(text))
+    displayed = _DISPLAY.sub(lambda one: r"\[" if one.group(1) == "begin" else r"\]", shown)
+    for statement in _statements(without_layout(_NEW_ROW.sub(" ; ", displayed))):
+        chain: list[tuple[Value, bool]] = []
+        head, about = "", False
+        for place, (relation, side) in enumerate(_sides(statement)):
+            if relation == "other":
+                yield head, chain
+                chain, head, about = [], "", False
+            about = about or relation == "about"
+            count += 1
+            value = value_of_side(side) if count <= _MOST_SIDES else None
+            if value is not None:
+                chain.append((value, about))
+                about = False
+            elif place == 0 or relation == "other":
+                head = side.strip()
+        yield head, chain
+
+
+def _sides(statement: str) -> Iterator[tuple[str, str]]:
+    relation, place = "", 0
+    for mark in _RELATION.finditer(statement):
+        yield relation, statement[place : mark.start()]
+        relation, place = mark.lastgroup or "other", mark.end()
+    yield relation, statement[place:]
+
+
+def _statements(text: str) -> Iterator[str]:
+    place = 0
+    for formula in _FORMULA.finditer(text):
+        yield from (_prose(one.group()) for one in _PROSE_SUM.finditer(text, place, formula.start()))
+        place = formula.end()
+        body = next(one for one in formula.groups() if one is not None)
+        *before, last = _STATEMENT.split(body.replace("&", " "))
+        yield from map(_written_out, before)
+        tail = _TAIL.match(text, place)
+        lone = _LONE.fullmatch(re.sub(r"[{}]", " ", _BOX.sub(" ", last.rpartition("=")[2])))
+        unit = tail.group(1) if tail and lone and named_unit(tail.group(1)) else ""
+        yield _written_out(f"{last}\\mathrm{{{unit}}}" if unit else last)
+    yield from (_prose(one.group()) for one in _PROSE_SUM.finditer(text, place))
+
+
+def _prose(text: str) -> str:
+    return text.replace("\u00d7", r"\times ").replace("\u00f7", "/").replace("*", r"\times ")
+
+
+def _written_out(text: str) -> str:
+    r"""The text without boxes, and with `\SI` as number and unit."""
+    text = _QUANTITY.sub(lambda one: rf"{one.group(1)}\,\mathrm{{{one.group(2)}}}", text)
+    return _BOX.sub(" ", text)
+
+
+@lru_cache(maxsize=4096)
+def value_of_side(side: str) -> Value | None:
+    """The value of one side; None if it has symbols or cannot be read."""
+    text = _SIDE_END.sub("", side.strip()).strip()
+    text = group_of(text, 1) if text.startswith("{") and text.endswith(f"{group_of(text, 1)}}}") else text
+    if not text or len(text) > _LONGEST or not re.search(r"\d", text):
+        return None
+    if _TRIGONOMETRY.search(text) and not re.search(r"\\circ|\\degree|\\pi|\u00b0|\^\s*\{?\s*-\s*1", text):
+        return None  # degrees or radians
+    units: list[Unit] = []
+    try:
+        base = _number(_UNITED.sub(lambda one: _factor_text(one, units), text))
+        plain = _number(_UNITED.sub(_degrees_kept, text)) if units else base
+    except ValueError:
+        return None
+    lone = _LONE.fullmatch(_UNITED.sub(lambda one: one.group("number") or "", text, count=1))
+    number = lone.group(1) if lone else ""
+    factor = base / plain if plain else 1.0
+    unit = units[0] if number and units else None
+    return Value(text, plain, factor, unit, bool(units), _step(number), _digits(number), "." not in text)
+
+
+_SAID = re.compile(
+    r"\b(?:is|are|be|gives|equals|get|obtain|becomes)\s*(\$[^$]{1,60}\$[^.$]{0,20}(?:\$[^$]{1,20}\$)?)\s*\.?\Z"
+)
+_SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
+
+
+def _number(text: str) -> float:
+    reading = read_value(text)
+    if reading.unit != ONE or reading.symbols:
+        raise ValueError("not a number")
+    return float_of(reading.expression)
+
+
+def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
+    unit = unit_of(one)
+    if unit is None:
+        raise ValueError("words")
+    units.append(unit)
+    number = one.group("number") or ""
+    factor = rf"\frac{{{unit.factor.numerator}}}{{{unit.factor.denominator}}}"
+    factor += r"\pi " * (unit.pis == 1)
+    return f"({number}\\cdot {factor})" if number else rf"\cdot({factor})"
+
+
+def _degrees_kept(one: re.Match[str]) -> str:
+    """The number without its unit. Degrees in a function stay degrees."""
+    return (one.group("number") or "") + (
+        r"^\circ " if one.group("degrees") and _TRIGONOMETRY.search(one.string[: one.start()]) else " "
+    )
+
+
+def unit_of(one: re.Match[str]) -> Unit | None:
+    """The unit that a match of the pattern of united numbers has; None if it is another word."""
+    if one.group("degrees"):
+        return named_unit("\u00b0")
+    if one.group("percent"):
+        return named_unit("%")
+    if one.group("omega"):
+        text = one.group("omega").replace(r"\mu", "u").replace(r"\Omega", "\u03a9").replace(" ", "")
+        return named_unit(text)
+    try:
+        unit = read_unit(_spelled(one.group("unit")) + (one.group("raised") or "").replace(" ", ""))
+        if one.group("below"):
+            below = read_unit(_spelled(one.group("below")) + (one.group("deeper") or "").replace(" ", ""))
+            unit = unit.times(below, -1)
+    except ValueError:
+        return None
+    return None if unit == ONE and one.group("unit").strip() else unit
+
+
+def _spelled(unit: str) -> str:
+    return (
+        unit.replace(r"\,", " ")
+        .replace("~", " ")
+        .replace(r"\mu", "u")
+        .replace(r"\Omega", "\u03a9")
+        .replace(r"\%", "%")
+        .strip()
+    )
+
+
+def _step(number: str) -> float:
+    """The value of the last digit, without the zeros at the end of an integer."""
+    if not number:
+        return 0.0
+    digits, power = _parts(number)
+    decimals = len(digits.partition(".")[2])
+    if "." not in digits:
+        decimals = len(digits.rstrip("0")) - len(digits) if digits.strip("0") else 0
+    return float(10.0 ** (power - decimals))
+
+
+def _digits(number: str) -> int:
+    digits, _ = _parts(number) if number else ("", 0)
+    shown = digits.replace(".", "").lstrip("0")
+    return len(shown if "." in digits else shown.rstrip("0")) or (1 if number else 0)
+
+
+def _parts(number: str) -> tuple[str, int]:
+    digits, _, tail = number.partition("\\")
+    power = re.search(r"\^\s*\{?\s*([-+]?)\s*(\d{1,3})", tail)
+    return digits.strip(), int(power.group(1) + power.group(2)) if power else 0
+
+
+def _agree(one: Value, other: Value, *, about: bool) -> bool:
+    if one.unit is not None and other.unit is not None:
+        return not one.unit.comparable(other.unit) or _near(one, other, _size(one), _size(other), about=about)
+    return any(
+        _near(one, other, left, right, about=about)
+        for left, right in ((one.plain, other.plain), (_size(one), _size(other)))
+    )
+
+
+def _size(one: Value) -> float:
+    """The value in base units without the dimensions."""
+    return one.plain * one.factor
+
+
+def _near(one: Value, other: Value, left: float, right: float, *, about: bool) -> bool:
+    largest, apart = max(abs(left), abs(right)), abs(left - right)
+    if apart <= 1e-9 * largest:
+        return True
+    share = apart / largest
+    if about and share <= _ABOUT:
+        return True
+    if any(
+        _rounded(shown, value, apart, share, about=about) for shown, value in ((one, right), (other, left))
+    ):
+        return True
+    return not (one.exact and other.exact) and share <= _ROUNDED
+
+
+def _rounded(shown: Value, value: float, apart: float, share: float, *, about: bool) -> bool:
+    """Whether the shown number is the value rounded to its digits. A whole number is not rounded to a whole number."""
+    if not shown.lone:
+        return False
+    scale = abs(shown.factor) if abs(shown.factor * shown.plain - value) <= abs(shown.plain - value) else 1.0
+    whole = shown.exact and shown.step >= 1 and abs(value / scale - round(value / scale)) < 1e-9
+    if whole and not about:
+        return False
+    return apart <= 0.5001 * shown.step * scale and (shown.digits > 1 or about or share <= _LEAST_SURE)

@@ -1,0 +1,156 @@
+"""The answer of an item in a form that can be checked: values, letters, pairs of a match, or two truth values with a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from qagen_dagster.latex.comparison import (
+    bare_answer,
+    boxed_answers,
+    final_answer,
+    named_options,
+    without_pictures,
+)
+from qagen_dagster.latex.equalities import value_of_side
+from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
+
+_ENTRY = re.compile(
+    r"\\(?:item|task)(?![A-Za-z])\s*(?:\[([^\]]*)\])?((?:(?!\\item|\\task|\\end).)*)", re.DOTALL
+)
+_BOTH, _NO = (
+    re.compile(r"\bboth\b", re.IGNORECASE),
+    re.compile(r"\b(?:not|n't|no)\b|\bbut\b.*\bnot\b", re.IGNORECASE),
+)
+_TRUE, _FALSE = r"(?:true|correct|right)", r"(?:false|incorrect|wrong|not true|not correct|untrue)"
+_STATEMENTS = {
+    "A": r"(?:\bA\b|\bassertion(?:\s*\(A\))?|\bstatement\s*(?:I|1)\b)",
+    "R": r"(?:\bR\b|\breason(?:\s*\(R\))?|\bstatement\s*(?:II|2)\b)",
+}
+_LINK = re.compile(r"\bexplains?\b|\bexplanation\b", re.IGNORECASE)
+_PAIR = re.compile(
+    r"\(?\b([A-DP-S]|[ivx]{1,4})\)?\s*(?:-|--|:|\\to(?![a-z])|\\rightarrow|\u2192|\u2013|=)\s*\(?([1-6]|[ivx]{1,4}|[P-T]|[A-D])\b\)?"
+)
+_MATH = re.compile(r"[${}]|\\(?:text|mathrm|textbf|rm)(?![a-z])")
+_INTEGER = re.compile(
+    r"\bas an? integer\b|\binteger (?:answer|value)|\bnumerical value\b|\bnearest integer\b", re.IGNORECASE
+)
+
+
+def stated_answer(item: str) -> str | None:
+    """The answer of an item as text: its right options, the option that its solution names, or the content of its boxes.
+
+    Several right options are given by their letters, as is an option outside of a tasks environment. Several boxes are joined with
+    semicolons. A number that is asked for as an integer has no unit.
+    """
+    options, solution = options_of(item), solution_of(item)
+    letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]
+    if len(letters) == 1:
+        return next(one.text for one in options if one.right)
+    if letters:
+        return ", ".join(f"({one})" for one in letters)
+    named, boxes = named_options(solution), boxed_answers(solution)
+    if named and lettered_options(item):
+        return ", ".join(f"({one.upper()})" for one in sorted(named[-1]))
+    if len(boxes) > 1:
+        return "; ".join(boxes)
+    answer = final_answer(solution) if solution else None
+    return _number(answer) if answer is not None and _INTEGER.search(statement_of(item)) else answer
+
+
+def _number(answer: str) -> str:
+    """The number of an answer without its unit; the answer itself if it is not only a number with a unit."""
+    value = value_of_side(bare_answer(answer).strip("$ "))
+    found = re.match(r"\s*\$?\s*(-?\d+(?:\.\d+)?)", answer) if value is not None and value.lone else None
+    return found.group(1) if found else answer
+
+
+def lettered_options(item: str) -> dict[str, str]:
+    """The entries of the last list of the statement by their letters; empty if it has no list of at least two."""
+    statement = statement_of(item)
+    spans = [span for name in ("enumerate", "tasks") for span in environments(statement, name)]
+    if not spans:
+        return {}
+    start, end = max(spans)
+    entries = [(label, " ".join(text.split())) for label, text in _ENTRY.findall(statement[start:end])]
+    return (
+        {chr(ord("A") + place): text for place, (_, text) in enumerate(entries)} if len(entries) > 1 else {}
+    )
+
+
+def assertion_faults(item: str) -> Iterator[str]:
+    """Faults of an assertion-reason item: the option that the solution names says something else than the solution does."""
+    options, solution = lettered_options(item), _MATH.sub(" ", without_pictures(solution_of(item)))
+    named = named_options(solution_of(item))
+    if not options:
+        return
+    if not named:
+        yield "the solution must name the right option: The correct option is (A)."
+        return
+    letter = "".join(sorted(named[-1])).upper()
+    if letter not in options:
+        yield f"the solution names option {letter}, which does not exist"
+        return
+    said, option = _truths(solution), _truths(_MATH.sub(" ", options[letter]))
+    for name in ("A", "R", "link"):
+        if name in said and name in option and said[name] is not option[name]:
+            what = "that R explains A" if name == "link" else f"that {name} is true"
+            yield f"the solution {'says' if said[name] else 'denies'} {what}, but option {letter} says: {options[letter]}"
+
+
+def _truths(text: str) -> dict[str, bool]:
+    """What a text says of the truth of assertion and reason, and of the link between them."""
+    found: dict[str, bool] = {}
+    plain = " ".join(text.split())
+    if re.search(rf"\bboth\b[^.;]{{0,60}}\b{_TRUE}\b", plain, re.IGNORECASE):
+        found |= {"A": True, "R": True}
+    if re.search(rf"\bboth\b[^.;]{{0,60}}\b{_FALSE}\b", plain, re.IGNORECASE):
+        found |= {"A": False, "R": False}
+    for name, pattern in _STATEMENTS.items():
+        said = re.search(
+            rf"{pattern}\s*(?:is|are)\s+(?:also\s+|a\s+|itself\s+)?(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))\b",
+            plain,
+        )
+        if said:
+            found[name] = bool(said.group("yes"))
+    links = [one for one in re.split(r"[.;]|\bbut\b", plain) if _LINK.search(one)]
+    if links:
+        found["link"] = not _NO.search(links[-1])
+    return found
+
+
+def match_faults(item: str) -> Iterator[str]:
+    """Faults of a match item: the option that the solution names does not have the pairs that the solution states."""
+    named = named_options(solution_of(item))
+    tasks = {chr(ord("A") + place): one.text for place, one in enumerate(options_of(item))}
+    options = tasks or lettered_options(item)
+    if not options or not any(_pairs(text) for text in options.values()):
+        return
+    letter = "".join(sorted(named[-1])).upper() if named else ""
+    if not named:
+        yield "the solution must name the right option: The correct option is (A)."
+    elif letter not in options:
+        yield f"the solution names option {letter}, which does not exist"
+    else:
+        said, option = _pairs(solution_of(item)), _pairs(options[letter])
+        wrong = [name for name in said if name in option and said[name] != option[name]]
+        yield from (
+            f"the solution matches {name} with {said[name]}, but option {letter} with {option[name]}"
+            for name in wrong
+        )
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(_PAIR.findall(re.sub(r"\s+", " ", _MATH.sub(" ", text))))
+
+
+def passage_faults(item: str) -> Iterator[str]:
+    """Faults of a passage: fewer answers than questions."""
+    questions, solution = lettered_options(item), solution_of(item)
+    asked = len(questions) if questions else 0
+    if asked and not options_of(item):
+        answers = max(len(boxed_answers(solution)), len(named_options(solution)))
+        labels = sum(bool(re.search(rf"(?:^|[\s(]){one}[.)]", solution)) for one in range(1, asked + 1))
+        entries = len(re.findall(r"\\item(?![A-Za-z])", solution))
+        if max(answers, labels, entries) < asked or (answers < asked and boxed_answers(solution)):
+            yield f"the passage has {asked} questions, but the solution has {answers} answers: put each into \\boxed"

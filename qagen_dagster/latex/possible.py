@@ -1,0 +1,217 @@
+"""Values that a quantity cannot have: outside its range, or in a unit of another quantity.
+
+The table knows common quantities of school physics and mathematics. A value without the name of its quantity beside it is compared
+only with the speed of light. A value that is possible but unlikely is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+
+from qagen_dagster.latex.amounts import Amount, amounts
+from qagen_dagster.latex.comparison import without_layout, without_pictures
+from qagen_dagster.latex.equalities import Value, assigned
+from qagen_dagster.mathematics.reading import read_unit
+from qagen_dagster.mathematics.units import BASES, ONE, Unit
+
+LIGHT = 2.998e8  # metres per second
+_ROUNDED = 1.01  # 3e8 is the speed of light, too
+_MONEY = tuple(BASES.index(name) for name in ("GBP", "EUR", "USD"))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A quantity: its name, the pattern of its names, the units it may have (ONE: none), and its range in base units."""
+
+    name: str
+    names: re.Pattern[str]
+    units: tuple[Unit, ...]
+    low: float
+    high: float
+
+    def fits(self, unit: Unit) -> bool:
+        """Whether the quantity can have the unit. A price, such as money for energy, is not judged."""
+        return any(unit.dimensions[place] for place in _MONEY) or any(map(unit.comparable, self.units))
+
+    def allows(self, one: Amount) -> bool:
+        """Whether the amount is in the range. Without a unit the scale is not known, so only its sign counts."""
+        if one.unit is None and ONE not in self.units:
+            return self.low < 0 or one.value >= 0
+        return self.low <= float(one.base) <= self.high * _ROUNDED
+
+
+def _kind(name: str, names: str, units: str, low: float = -inf, high: float = inf) -> Kind:
+    found = tuple(ONE if one == "1" else read_unit(one) for one in units.split(","))
+    pattern = names or (f"{name[:-1]}(?:y|ies)" if name.endswith("y") else f"{name}s?")
+    return Kind(name, re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE), found, low, high)
+
+
+MASS = _kind("mass", "masses|mass", "kg,J", 0)
+FORCE = _kind("force", "forces?|tensions?|thrust", "N")
+KINDS = (
+    MASS,
+    FORCE,
+    _kind("coefficient of restitution", "", "1", 0, 1),
+    _kind("coefficient of friction", r"coefficient of (?:\w+ )?friction", "1", 0),
+    _kind("efficiency", "", "1", 0, 1),
+    _kind("probability", "", "1", 0, 1),
+    _kind("half-life", "half[- ]life", "s", 0),
+    _kind("wavelength", "", "m", 0),
+    _kind("frequency", "", "Hz", 0),
+    _kind("potential difference", r"potential difference|voltage|e\.?m\.?f\.?|electromotive force", "V"),
+    _kind("resistance", "", "\u03a9,N", 0),
+    _kind("capacitance", "", "F", 0),
+    _kind("current", "", "A,m/s"),
+    _kind("charge", "", "C"),
+    _kind("kinetic energy", "", "J", 0),
+    _kind("energy", "energy|work done|heat", "J"),
+    _kind("power", "", "W"),
+    _kind("acceleration", "", "m/s^2,kg"),  # 3 g is three times the acceleration of free fall
+    _kind("speed", "", "m/s,Hz", 0, LIGHT),
+    _kind("velocity", "", "m/s", -LIGHT, LIGHT),
+    _kind("momentum", "", "kg m/s"),
+    _kind("impulse", "", "N s"),
+    _kind("pressure", "", "Pa", 0),
+    _kind("length", "lengths?|width|depth|thickness|radius|diameter|perimeter|circumference", "m,s", 0),
+    _kind("distance", "heights?|distances?|displacements?", "m"),
+    _kind("area", "", "m^2", 0),
+    _kind("volume", "", "m^3", 0),
+)
+_NOT_ALONE = re.compile(
+    r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against)\b"
+)
+_LINK = re.compile(r"(?P<word>\s+(?:of|is|was|are|were|equals)(?:\s+(?:about|only|now))?)?[\s$({-]*\Z")
+_ASKED = re.compile(
+    r"\b(?:what|find|calculate|determine|work out|compute|state|how (?:large|great|big))\b"
+    r"(?:\s+(?:is|are|was|were|will be|would be))?\s+(?:the|its|their|his|her)\s+([a-z][^.?]{0,80})",
+    re.IGNORECASE,
+)
+_ADJECTIVE = re.compile(
+    r"(?!(?:of|in|per|than|to|number|ratio|change|rate|percentage|value|unit|and|or|least)\b)[a-z-]+\s+",
+    re.IGNORECASE,
+)
+_WAVE = re.compile(r"\bphase\b|\btachyon|\bgroup velocit", re.IGNORECASE)
+_OF_LIGHT = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*c(?![A-Za-z0-9_^])")
+_MOVES = re.compile(r"\b(?:speed|velocit|moves?|moving|travel|flies|approach)", re.IGNORECASE)
+_TRIANGLE = r"\btriangle\b[^.?]{0,60}?\b"
+_SIDES = re.compile(
+    rf"{_TRIANGLE}sides?\b([^.?\d]{{0,40}}\d[^?]{{0,80}})|(\d+-\d+-\d+)[- ]triangle", re.IGNORECASE
+)
+_ANGLES = re.compile(rf"{_TRIANGLE}angles\b([^.?\d]{{0,40}}\d[^?]{{0,90}})", re.IGNORECASE)
+_LISTED = re.compile(r"(?<![\d.])\d+(?:\.\d+)?")
+_PERCENT = re.compile(r"per\s?cent|%", re.IGNORECASE)
+_NAME = r"\s*(?:\{?\\?[A-Za-z]+\}?|\(\s*\\?[A-Za-z]+\s*\))(?:_\{?\w+\}?)?"
+_HEADS = (
+    (re.compile(rf"\\(?:sin|cos)(?![a-z]){_NAME}"), "a sine or cosine", -1.0, 1.0),
+    (re.compile(r"(?:P|\\Pr|\\mathrm\s*\{P\})\s*\([^()=]{1,40}\)"), "a probability", 0.0, 1.0),
+    (re.compile(r"\\eta"), "an efficiency", 0.0, 1.0),
+)
+_UNIT_WORDS = re.compile(r"\\(?:mathrm|text|textrm|rm|unit|si)\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\\[A-Za-z]+")
+_SYMBOL = re.compile(r"[a-z]\s+([B-Zb-z])(?=[\s,.;)?]|$)")  # "a mass m", not "2 m"
+_SPEED = read_unit("m/s")
+
+
+def impossible_values(text: str) -> Iterator[str]:
+    """Faults: values in a statement or a solution that their quantity cannot have."""
+    plain = without_layout(without_pictures(text))
+    symbols = frozenset(_SYMBOL.findall(plain))
+    found = [one for one in amounts(text) if one.unit is None or one.unit.text not in symbols]
+    for one in found:
+        yield from _judged(one)
+    if not _WAVE.search(plain):
+        fast = [
+            one.group()
+            for one in _OF_LIGHT.finditer(plain)
+            if float(one.group(1)) > 1 and _MOVES.search(plain)
+        ]
+        fast += [
+            one.text for one in found
+            if one.unit is not None and one.unit.comparable(_SPEED) and abs(one.base) > LIGHT * _ROUNDED
+        ]  # fmt: skip
+        yield from (f"{one} is faster than light" for one in fast)
+    yield from _triangles(plain)
+    for head, value in assigned(text):
+        yield from _symbol_faults(head, value)
+
+
+def asked_quantity(text: str) -> Kind | None:
+    """The quantity that the last question of a text asks for, if it is in the table."""
+    found = list(_ASKED.finditer(" ".join(without_layout(without_pictures(text)).split())))
+    rest = found[-1].group(1) if found else ""
+    for _ in range(3):
+        for kind in KINDS:
+            match = kind.names.match(rest)
+            if match:
+                return None if _NOT_ALONE.match(rest, match.end()) else kind
+        adjective = _ADJECTIVE.match(rest)
+        if adjective is None:
+            return None
+        rest = rest[adjective.end() :]
+    return None
+
+
+def impossible_answer(question: str, answer: str) -> Iterator[str]:
+    """Faults: the answer is not in a unit of the quantity that the question asks for, or not in its range."""
+    kind = asked_quantity(question)
+    found = list(amounts(answer))
+    if kind is None or len(found) != 1 or _has_symbols(answer, found[0]):
+        return
+    (one,) = found
+    if one.unit is not None and one.unit.text in _SYMBOL.findall(without_layout(question)):
+        return
+    if one.unit is not None and not kind.fits(one.unit) and one.value:
+        yield f"the question asks for a {kind.name}, but {one.text} is not in a unit of it"
+    elif not _PERCENT.search(question) and not kind.allows(one):
+        yield f"a {kind.name} of {one.text} is impossible"
+
+
+def _has_symbols(answer: str, one: Amount) -> bool:
+    """Whether letters remain that are no unit, so that the answer is a term or a sentence."""
+    return one.unit is None and re.search(r"[A-Za-z]", _UNIT_WORDS.sub(" ", answer)) is not None
+
+
+def _judged(one: Amount) -> Iterator[str]:
+    """Faults of an amount right after the name of a quantity: `a mass of 5 kg`, `the probability is 0.5`."""
+    link = _LINK.search(one.before)
+    if link is None or not (link.group("word") or one.unit is not None):
+        return
+    head = one.before[: link.start()]
+    for kind in KINDS:
+        last = [found.end() for found in kind.names.finditer(head)][-1:]
+        if last == [len(head)]:
+            if link.group("word") and one.unit is not None and not kind.fits(one.unit):
+                yield f"{one.text} is not in a unit of {kind.name}"
+            elif (one.unit is None or kind.fits(one.unit)) and not kind.allows(one):
+                yield f"a {kind.name} of {one.text} is impossible"
+            return
+
+
+def _triangles(plain: str) -> Iterator[str]:
+    for found in _SIDES.finditer(plain):
+        sides = sorted(Fraction(one) for one in _LISTED.findall(found.group(1) or found.group(2))[:3])
+        if len(sides) == 3 and sides[0] > 0 and sides[0] + sides[1] <= sides[2]:
+            yield f"no triangle has the sides {', '.join(f'{float(one):g}' for one in sides)}"
+    for found in _ANGLES.finditer(plain):
+        angles = [Fraction(one) for one in _LISTED.findall(found.group(1))[:3]]
+        if len(angles) == 3 and found.group(1).count("degree") >= 3 and sum(angles) != 180:
+            yield f"no triangle has the angles {', '.join(f'{float(one):g}' for one in angles)}"
+
+
+def _symbol_faults(head: str, value: Value) -> Iterator[str]:
+    for pattern, name, low, high in _HEADS:
+        number = value.plain * value.factor
+        shown = pattern.fullmatch(head) and (not value.united or value.text.endswith("%"))
+        if shown and not low - 1e-6 <= number <= high + 0.005:
+            yield f"{head} = {value.text} is impossible for {name}"
+    kind = {"m": MASS, "M": MASS, "F": FORCE}.get(re.sub(r"_.*", "", head))
+    unit = next((one.unit for one in amounts(f"${value.text}$")), None) if value.lone else None
+    if kind is None or unit is None or not unit.comparable(MASS.units[0]):
+        return
+    if kind is FORCE:
+        yield f"{head} = {value.text}: a force is not in units of mass"
+    elif value.plain < 0:
+        yield f"{head} = {value.text}: a mass is not negative"

@@ -1,0 +1,343 @@
+"""The proof of a key: the checkable form, computed and compared with the options, and whether the form proves anything.
+
+A form proves a key if its givens are those of the stem and decide its value. Whether it is the right law is not known here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import get_args
+
+from qagen_dagster.latex.amounts import Amount, amounts
+from qagen_dagster.mathematics.evaluator import FormError
+from qagen_dagster.mathematics.expressions import Unreadable
+from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
+from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
+from qagen_dagster.mathematics.units import BASES, ONE, Unit
+from qagen_dagster.mathematics.values import Quantity, close, equal, quantity, rounds_to
+from qagen_dagster.records.exams.bank import Proof, ProofStatus
+from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, Letter, QuestionPackage
+
+SEVERAL_RIGHT = "several_options_have_the_value"
+FORM_STATES = "form_states_the_answer"
+FORM_GIVEN = "given_not_in_the_stem"
+FORM_IDLE = "given_without_influence"
+FORM_SCALES = "form_in_mixed_scales"
+_ORDER: tuple[Letter, ...] = get_args(Letter)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_LITERAL = re.compile(r"\d+(?:\.\d+)?")
+_WORDS = {
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
+    "eleven": "11", "twelve": "12", "dozen": "12", "half": "1/2", "halve": "2", "twice": "2", "double": "2", "pair": "2", "triple": "3",
+    "third": "1/3", "quarter": "1/4", "fifth": "1/5", "rest": "0", "triangle": "3", "square": "2", "cube": "3", "hexagon": "6", "pentagon": "5",
+    "octagon": "8", "die": "6", "dice": "6", "coin": "2", "right angle": "90", "right-angled": "90", "perpendicular": "90", "week": "7",
+    "equilateral": "60", "semicircle": "2", "boil": "100", "rectang": "2", "fair coin": "1/2", "quadrilateral": "4", "rectangle": "4",
+}  # fmt: skip
+_CONSTANTS = frozenset(
+    Fraction(one) for one in (
+        "0", "1", "-1", "3e8", "1.6e-19", "1.602e-19", "6.63e-34", "6.6e-34", "6.02e23", "6e23", "8.31", "8.314", "1.38e-23", "6.67e-11",
+        "9e9", "8.99e9", "8.85e-12", "9.11e-31", "9.1e-31", "1.67e-27", "273", "273.15", "100", "1000", "60", "3600", "24", "180", "360", "90", "22.4", "4200", "1e5", "1.01e5",
+    )
+)  # fmt: skip
+_FREE_FALL = frozenset(Fraction(one) for one in ("9.8", "9.81", "10"))
+_GRAVITY = re.compile(
+    r"\b(?:fall|drop|gravit|weigh|height|thrown|throw|slope|incline|pendulum|vertical|lift|raise|kg|tonne|hang|float|g\b)",
+    re.IGNORECASE,
+)
+_PREFIXES = tuple(Fraction(10) ** power for power in (-12, -9, -6, -3, 3, 6, 9, 12))
+_METRIC = tuple(
+    Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6)
+)  # of lengths, areas and volumes
+_TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
+_METRE, _SECOND = BASES.index("m"), BASES.index("s")
+_ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
+_POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
+_CONVERTS = re.compile(r"(?<![\w.])(?:10+|60|3600|3\.6|18|24|1440|180)(?![\w.])|\d[eE]")
+
+
+@dataclass(frozen=True)
+class OptionValues:
+    """The values of the options in the order of their letters, and the reasons why the other options have no value."""
+
+    values: Mapping[Letter, Quantity]
+    unread: Mapping[Letter, str]
+
+    def equal_pairs(self) -> list[tuple[Letter, Letter]]:
+        """The pairs of options with equal values, even if their texts differ."""
+        return [
+            (first, second)
+            for first, second in combinations(self.values, 2)
+            if equal(self.values[first], self.values[second])
+        ]
+
+
+@dataclass(frozen=True)
+class Proving:
+    """The proof, the reason if the form has no value, and whether the values match only as rounded decimals."""
+
+    proof: Proof
+    failure: FormError | None = None
+    rounded: bool = False
+
+
+def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValues:
+    """The value of every option that has one. No text raises."""
+    readings: dict[Letter, Reading] = {}
+    unread: dict[Letter, str] = {}
+    for letter in _ORDER:
+        if letter not in options:
+            continue
+        try:
+            readings[letter] = read_value(options[letter])
+        except Unreadable as error:
+            unread[letter] = str(error)
+    tasks = [Task(one.expression, free=one.symbols) for one in readings.values()]
+    values: dict[Letter, Quantity] = {}
+    for (letter, reading), outcome in zip(readings.items(), sandbox.compute(tasks), strict=True):
+        if isinstance(outcome, Computed):
+            values[letter] = quantity(reading, outcome.exact, outcome.numbers)
+        else:
+            unread[letter] = str(outcome)
+    return OptionValues(values, unread)
+
+
+def prove(
+    question: ExamQuestion, check: CheckableForm | None, found: OptionValues, sandbox: Sandbox
+) -> Proving:
+    """Compute `check` and compare its value with the options. No form raises."""
+    if check is None:
+        return Proving(Proof(status=ProofStatus.ABSENT, detail="there is no checkable form"))
+    (outcome,) = sandbox.compute([Task(check.expression, check.givens)])
+    if not isinstance(outcome, Computed):
+        return Proving(
+            Proof(status=ProofStatus.UNPROVEN, detail=f"the form has no value: {outcome}"), outcome
+        )
+    try:
+        unit = read_unit(check.unit)
+    except Unreadable:
+        unit = ONE  # then options are compared without units
+    value = Quantity(outcome.exact, outcome.numbers, unit)
+    return _compared(question, value, found)
+
+
+def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Proving:
+    """The proof, unproven if its form has no given, or does not use an amount of the stem."""
+    check = package.check
+    if proving.proof.status is not ProofStatus.PROVEN or check is None:
+        return proving
+    unused = _unused_amounts(package.question.stem, check, sandbox)
+    if check.givens and not unused:
+        return proving
+    told = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
+    return replace(
+        proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": told})
+    )
+
+
+def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> Proving:
+    key = question.correct_option
+    matching: list[Letter] = [letter for letter, one in found.values.items() if equal(value, one)]
+    rounded = not matching
+    if rounded:
+        matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
+    status, detail = _judged(key, matching, value, found)
+    proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
+    return Proving(proof, rounded=rounded and bool(matching))
+
+
+def _judged(
+    key: Letter, matching: list[Letter], value: Quantity, found: OptionValues
+) -> tuple[ProofStatus, str]:
+    if key in found.unread and not matching:
+        return ProofStatus.UNPROVEN, f"option {key} cannot be read as a value: {found.unread[key]}"
+    if matching == [key]:
+        others = ", ".join(f"{letter} ({why})" for letter, why in sorted(found.unread.items()))
+        return ProofStatus.PROVEN, f"not compared: {others}" if others else ""
+    said = f"the form gives {value.text}"
+    if not matching:
+        return ProofStatus.REFUTED, f"{said}, which no option is"
+    if len(matching) > 1:
+        return ProofStatus.REFUTED, f"{said}, which {' and '.join(matching)} both are"
+    return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
+
+
+def form_faults(
+    package: QuestionPackage, proving: Proving, found: OptionValues, sandbox: Sandbox
+) -> Iterator[tuple[str, str]]:
+    """Names and details of faults of a form that has a value: givens that the stem does not give, and givens that decide nothing."""
+    check, stem = package.check, package.question.stem
+    if check is None:
+        return
+    given = list(amounts(stem))
+    stated = _stated(stem, given)
+    values = _numeric(check.givens, sandbox)
+    for name, value in values.items():
+        if value not in stated and not _scaled(value, given):
+            yield FORM_GIVEN, f"the given {name} = {check.givens[name]} of the form is not in the stem"
+    idle = _idle(check, values, sandbox)
+    if idle and set(idle) == set(check.givens):
+        yield FORM_IDLE, f"changing {', '.join(idle)} does not change the value of the form"
+    others = [
+        name for name in check.givens if name not in idle and not _is_given(check, name, values, sandbox)
+    ]
+    copied = len(idle) < len(check.givens) and not others
+    if copied or (not check.givens and not _literals(check.expression) <= stated):
+        yield (
+            FORM_STATES,
+            "the form only states the answer, it does not derive it from the givens of the stem",
+        )
+    for letter in other_roots(package, found, sandbox):
+        yield SEVERAL_RIGHT, f"option {letter} is another root, and the stem asks for a possible value"
+    if proving.proof.matching == (package.question.correct_option,):
+        yield from _scale_faults(package, values, given, found, sandbox)
+
+
+def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox) -> Iterator[str]:
+    """The options that another root of the form's equation has, if the stem asks for a possible value."""
+    check, key = package.check, package.question.correct_option
+    root = _ROOT.search(check.expression) if check is not None else None
+    if check is None or root is None or not _POSSIBLE.search(package.question.stem):
+        return
+    head, tail = check.expression[: root.start(1)], check.expression[root.end(1) :]
+    places = [str(place) for place in range(4) if str(place) != root.group(1)]
+    for outcome in sandbox.compute([Task(f"{head}{place}{tail}", check.givens) for place in places]):
+        if isinstance(outcome, Computed):
+            value = Quantity(outcome.exact, outcome.numbers)
+            yield from (one for one, other in found.values.items() if one != key and equal(value, other))
+
+
+def _unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[str]:
+    """The amounts with units in the stem that neither a given nor a number of the form has."""
+    values = set(_numeric(check.givens, sandbox).values()) | _literals(check.expression)
+    return [
+        one.text
+        for one in amounts(stem)
+        if one.unit is not None and one.value and not any(_scaled(value, [one]) for value in values)
+    ]
+
+
+def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
+    words = stem.lower()
+    found = {Fraction(value) for word, value in _WORDS.items() if word in words}
+    found |= {
+        abs(value)
+        for one in given
+        for value in (one.value, one.base, one.value / 100, 1 - one.value, 1 - one.value / 100)
+    }
+    literals = {
+        Fraction(one) for one in _LITERAL.findall(re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem))
+    }
+    bare = literals - {abs(one.value) for one in given if one.unit is not None}
+    found |= literals | _CONSTANTS | _derived(bare) | (_FREE_FALL if _GRAVITY.search(stem) else frozenset())
+    return found | {-one for one in found}
+
+
+def _derived(bare: set[Fraction]) -> set[Fraction]:
+    """What a form may take from numbers without units at once: reciprocals, squares, roots, differences, the number of gaps."""
+    found = {value for one in bare for value in (one**2, one + 1, one - 1, *((1 / one,) if one else ()))}
+    found |= {Fraction(math.isqrt(int(one))) for one in bare if one == math.isqrt(int(one)) ** 2}
+    return found | {one - other for one in bare for other in bare}
+
+
+def _scaled(value: Fraction, given: list[Amount]) -> bool:
+    """Whether the value is a given in this or another unit."""
+    for one in given:
+        if abs(value) in (abs(one.value), abs(one.base)):
+            return True
+        if one.unit is not None and any(abs(value) == abs(one.value) * scale for scale in _scales(one.unit)):
+            return True
+    return False
+
+
+def _scales(unit: Unit) -> tuple[Fraction, ...]:
+    """The factors between this unit and others in which the same given may be computed."""
+    plain = [name for place, name in enumerate(BASES) if unit.dimensions[place]]
+    lengths = _METRIC if plain == ["m"] or unit.dimensions[_METRE] < 0 else ()
+    return (*_PREFIXES, *lengths, *(_TIMES if unit.dimensions[_SECOND] and set(plain) <= {"m", "s"} else ()))
+
+
+def _literals(expression: str) -> set[Fraction]:
+    return {Fraction(one) for one in _NUMBER.findall(expression)}
+
+
+def _numeric(givens: Mapping[str, str], sandbox: Sandbox) -> dict[str, Fraction]:
+    """The givens that are rational numbers."""
+    names = [name for name, text in givens.items() if text.strip() != name]
+    outcomes = sandbox.compute([Task(givens[name]) for name in names])
+    found: dict[str, Fraction] = {}
+    for name, outcome in zip(names, outcomes, strict=True):
+        if isinstance(outcome, Computed):
+            try:
+                found[name] = Fraction(outcome.exact)
+            except ValueError:
+                continue  # a root or a multiple of pi
+    return found
+
+
+def _changed(check: CheckableForm, name: str, value: Fraction, sandbox: Sandbox) -> list[tuple[str, str]]:
+    """The given at its value and at other values, each with the value of the form; empty if the form has no value at one of them."""
+    points = [value, value + 1, value * 2 + 3, value + 2]
+    texts = [f"Rational({one.numerator},{one.denominator})" for one in points]
+    outcomes = sandbox.compute([Task(check.expression, {**check.givens, name: text}) for text in texts])
+    exact = [one.exact for one in outcomes if isinstance(one, Computed)]
+    return list(zip(map(str, points), exact, strict=True)) if len(exact) == len(points) else []
+
+
+def _idle(check: CheckableForm, values: Mapping[str, Fraction], sandbox: Sandbox) -> list[str]:
+    """The givens that do not change the value of the form."""
+    found: list[str] = []
+    for name in check.givens:
+        if not re.search(rf"\b{re.escape(name)}\b", check.expression):
+            found.append(name)
+        elif name in values:
+            changed = _changed(check, name, values[name], sandbox)
+            if changed and len({exact for _, exact in changed}) == 1:
+                found.append(name)
+    return found
+
+
+def _is_given(check: CheckableForm, name: str, values: Mapping[str, Fraction], sandbox: Sandbox) -> bool:
+    """Whether the form has the value of this given, whatever it is."""
+    if name not in values:
+        return False
+    changed = _changed(check, name, values[name], sandbox)
+    return bool(changed) and all(value == exact for value, exact in changed)
+
+
+def _scale_faults(
+    package: QuestionPackage,
+    values: Mapping[str, Fraction],
+    given: list[Amount],
+    found: OptionValues,
+    sandbox: Sandbox,
+) -> Iterator[tuple[str, str]]:
+    """Faults: with its givens in base units the form does not have the value of the key, so that a unit was not converted."""
+    check, key = package.check, found.values.get(package.question.correct_option)
+    if check is None or key is None or key.unit == ONE or key.unit.pis or _CONVERTS.search(check.expression):
+        return
+    based: dict[str, str] = {}
+    for name, value in values.items():
+        units = {
+            one.unit.factor
+            for one in given
+            if one.unit is not None and not one.unit.pis and one.value == value
+        }
+        if len(units) > 1 or any(one.value == value and one.unit is None for one in given):
+            return
+        scale = units.pop() if units else Fraction(1)
+        based[name] = f"Rational({(value * scale).numerator},{(value * scale).denominator})"
+    if all(Fraction(text[9:-1].replace(",", "/")) == values[name] for name, text in based.items()):
+        return
+    (outcome,) = sandbox.compute([Task(check.expression, {**check.givens, **based})])
+    if isinstance(outcome, Computed):
+        base = Quantity(outcome.exact, outcome.numbers, replace(key.unit, text="", factor=Fraction(1)))
+        if not (equal(base, key) or rounds_to(base, key) or close(base, key, 0.01)):
+            yield (
+                FORM_SCALES,
+                f"with its givens in base units the form gives {base.text} in base units, which is not the key",
+            )

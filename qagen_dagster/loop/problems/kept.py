@@ -1,0 +1,277 @@
+"""What a result keeps of its source, and what its values must be: givens, methods, figures, and the values of one item.
+
+A fault that the source has, too, is not the fault of the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from fractions import Fraction
+
+from qagen_dagster.latex.amounts import Amount, amounts
+from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
+from qagen_dagster.latex.comparison import (
+    boxed_answers,
+    numbers_of,
+    same_answer,
+    without_layout,
+    without_pictures,
+    words_of,
+)
+from qagen_dagster.latex.equalities import Value, false_equalities, sides_of
+from qagen_dagster.latex.possible import impossible_answer, impossible_values
+from qagen_dagster.latex.structure import (
+    has_environment,
+    options_of,
+    question_of,
+    solution_of,
+    statement_of,
+    tikz_pictures,
+)
+from qagen_dagster.loop.problems.faults import answer_of, named_constants
+
+_SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
+_LEAST_FORMULAS = 10  # signs of formulas below which a method cannot be told
+_OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
+_SAME_SCENE = 0.9  # share of the words that two statements have in common
+_STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))
+_MOST_LABEL = 12  # a whole number up to this may be the label of a part
+_WHICH = re.compile(
+    r"\bwhich\s+(?:one\s+)?of\s+(?:the\s+following|these|the\s+(?:options|statements)|the\s+\w+\s+below)",
+    re.IGNORECASE,
+)
+_POWER = re.compile(r"(?:[\d.]+\s*(?:\\times|\\cdot)\s*10\s*)?\^\s*(?:\{[^{}]*\}|\d)")
+_CALCULUS = re.compile(
+    r"\\(?:int|iint|oint|dot|ddot|partial|lim|dv|odv|nabla)(?![A-Za-z])|\\[dt]?frac\s*\{\s*(?:\\mathrm\s*\{\s*)?d|\b(?:differentiat|integra|derivative)|"
+    r"\\mathrm\s*\{\s*d\s*\}|(?<![A-Za-z])d[a-z]\s*/\s*d[a-z]|[A-Za-z]'\s*\(",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"node(?:\s|at(?=\s*\()|\[[^\]]{0,200}\]|\([^()]{0,80}\))*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+    r"|(?:\b[lviRCL]|label|xlabel|ylabel)[_^]?\s*=\s*\{?\s*(\$[^$]*\$)|pic\s*\[[^\]]*\"([^\"]*)\""
+)
+
+
+def value_faults(item: str, source: str = "") -> Iterator[str]:
+    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure."""
+    known = set(_value_faults(source)) if source else set[str]()
+    yield from (one for one in _value_faults(item) if one not in known)
+    yield from _missing_figure(item, source)
+
+
+def solution_faults(solution: str) -> Iterator[str]:
+    """Faults of the values of a solution alone."""
+    yield from false_equalities(solution)
+    yield from impossible_values(solution)
+
+
+def _value_faults(item: str) -> Iterator[str]:
+    question = question_of(item)
+    yield from solution_faults(solution_of(item))
+    yield from impossible_values(question)
+    options = {chr(ord("a") + place): one.text for place, one in enumerate(options_of(item))}
+    right = frozenset(chr(ord("a") + place) for place, one in enumerate(options_of(item)) if one.right)
+    yield from option_faults(question, options, right)
+    yield from equal_options(options)
+    yield from _misread(item)
+    answer = _answer(item) if not options else ""
+    if answer:
+        yield from impossible_answer(question, answer)
+
+
+def _misread(item: str) -> Iterator[str]:
+    """Faults: the solution computes with a number that has nearly the digits of a given that it does not use, such as 8.0 for 80."""
+    solution = solution_of(item)
+    sides, stated = sides_of(solution), list(amounts(question_of(item)))
+    results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
+    used = _operands(sides)
+    known = (
+        {value for one in stated for value in (one.value, one.base)}
+        | results
+        | set(numbers_of(statement_of(item)))
+    )
+    for one in stated:
+        plain = one.unit is not None and one.base == one.value and one.value not in numbers_of(solution)
+        alike = [number for number in used - known if plain and _alike(number, one.value)]
+        if alike:
+            yield f"the statement gives {one.text}, but the solution computes with {float(alike[0]):.12g}"
+            return
+
+
+def _operands(sides: Sequence[Value]) -> set[Fraction]:
+    """The numbers of the sides that compute something, as they are written; no exponents, and no powers of ten."""
+    texts = (_POWER.sub(" ", side.text) for side in sides if not side.lone)
+    return {Fraction(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
+
+
+def _alike(one: Fraction, other: Fraction) -> bool:
+    """Whether two numbers have the same digits at other places, or in another order."""
+    mine, theirs = (f"{float(each):.12g}".replace(".", "").strip("0") for each in (one, other))
+    moved = mine == theirs and one > 2
+    return moved or (len(mine) > 1 and mine != theirs and sorted(mine) == sorted(theirs))
+
+
+def _answer(item: str) -> str:
+    """The final answer as a formula, or as the text of an option; empty if there is none."""
+    answer = answer_of(item) or ""
+    return f"${answer}$" if "\\" in answer and "$" not in answer else answer
+
+
+def _missing_figure(item: str, source: str) -> Iterator[str]:
+    if not any(without_figure(question_of(source))):
+        yield from without_figure(question_of(item))
+
+
+def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
+    """Faults: a label of a drawing has an amount that the text does not have. Of a source that has such labels nothing is said."""
+    if source and _strange_labels("\n".join(tikz_pictures(question_of(source))), question_of(source)):
+        return
+    strange = _strange_labels(drawing, text)
+    if strange and any(amounts(text)):
+        yield f"the figure says {', '.join(one.text for one in strange)}, which the statement does not say"
+
+
+def _strange_labels(drawing: str, text: str) -> list[Amount]:
+    labels = [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
+    stated = list(amounts(without_pictures(text)))
+    found = [one for label in labels for one in amounts(label) if one.unit is not None]
+    return [one for one in found if not any(one.same(other) for other in stated)]
+
+
+def givens_kept(source: str, converted: str) -> Iterator[str]:
+    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given."""
+    old = [one for one in amounts(question_of(source)) if _is_given(one)]
+    new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
+    lost = [one for one in old if not any(one.same(other) for other in new)]
+    asked = [
+        one
+        for one in amounts(question_of(converted))
+        if one.unit is not None and not _is_power_of_ten(one.value)
+    ]
+    allowed = [*old, *amounts(solution_of(source))]
+    constants = set(named_constants(question_of(source), solution_of(source), question_of(converted)))
+    added = [
+        one for one in asked if one.value not in constants and not any(one.same(other) for other in allowed)
+    ]
+    if lost:
+        yield f"the given {lost[0].text} of the source is not there"
+    if added:
+        yield f"{added[0].text} is not a given of the source"
+
+
+def _is_power_of_ten(value: Fraction) -> bool:
+    return {*str(value.numerator), *str(value.denominator)} == {"0", "1"}
+
+
+def _is_given(one: Amount) -> bool:
+    return one.unit is not None or one.value > _MOST_LABEL or one.value.denominator != 1
+
+
+def stale_givens(source: str, result: str) -> Iterator[str]:
+    """Faults: the solution computes with a given of the source that the statement no longer has."""
+    stated, sides = set(numbers_of(statement_of(result))), sides_of(solution_of(result))
+    results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
+    used = _operands(sides)
+    before = Counter(numbers_of(solution_of(source)))
+    asked = Counter(numbers_of(question_of(source)))
+    there = list(amounts(statement_of(result)))
+    for given in amounts(question_of(source)):
+        one, kept = given.value, any(given.same(other) for other in there)
+        structural = one in _STRUCTURAL or before[one] > asked[one] + 1
+        if one in used and not kept and one not in stated | results and not structural:
+            yield f"the solution computes with {float(one):.12g}, a given of the source that the statement does not have"
+            return
+
+
+def text_kept(source: str, scan: str) -> Iterator[str]:
+    """Faults of a scan of TeX: an amount of the source is not in the scan, or the statement has one that the source does not have."""
+    there, scanned = list(amounts(source)), list(amounts(scan))
+    lost = [one for one in amounts(statement_of(source)) if _is_given(one) and not _is_there(one, scanned)]
+    added = [one for one in amounts(statement_of(scan)) if _is_given(one) and not _is_there(one, there)]
+    if lost:
+        yield f"{lost[0].text} of the source is not in the scan"
+    if added:
+        yield f"{added[0].text} of the scan is not in the source"
+
+
+def _is_there(one: Amount, others: Sequence[Amount]) -> bool:
+    """Whether a text has the amount or its number; units that are written in words are not compared."""
+    return any(one.same(other) or one.value == other.value for other in others)
+
+
+def leaked_answer(source: str, result: str) -> Iterator[str]:
+    """Faults: the question states the answer as an amount that the question of the source does not state."""
+    found, asked = list(amounts(_answer(result))), question_of(result)
+    if len(found) != 1 or not _is_given(found[0]):
+        return
+    before = list(amounts(question_of(source)))
+    for one in amounts(asked):
+        if one.same(found[0]) and not any(one.same(other) for other in before):
+            yield f"the question gives the answer: {one.text}"
+            return
+
+
+def which_of_nothing(converted: str) -> Iterator[str]:
+    """Faults: the question asks to choose, but has no options."""
+    found = _WHICH.search(question_of(converted))
+    if (
+        found
+        and not has_environment(statement_of(converted), "tasks")
+        and r"\item" not in statement_of(converted)
+    ):
+        yield f"it asks '{found.group()}', but there are no options: ask for the value itself"
+
+
+def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
+    """Faults: the formulas of a solution are those of another one, so that only its words differ."""
+    mine = _formulas(solution)
+    if not _OPERATIONS & {*mine}:
+        return
+    for other in others:
+        theirs = _formulas(other)
+        if (
+            len(mine) > 3
+            and len(theirs) > 3
+            and SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= _SAME_METHOD
+        ):
+            yield "it has the formulas of a solution that is there already: use another method"
+            return
+
+
+def _formulas(solution: str) -> list[str]:
+    """The signs of all formulas in order."""
+    text = re.sub(
+        r"\\boxed|\\displaystyle|\\(?:text|mathrm|rm)\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}",
+        " ",
+        without_layout(without_pictures(solution)),
+    )
+    return [
+        sign
+        for one in re.findall(r"\$([^$]+)\$", text)
+        for sign in re.findall(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[^\s{}]", one)
+    ]
+
+
+def same_scene(source: str, variant: str) -> Iterator[str]:
+    """Faults: nearly all words of the statement are those of the source, in the same order."""
+    before, after = words_of(statement_of(source)), words_of(statement_of(variant))
+    if before != after and SequenceMatcher(None, before, after, autojunk=False).ratio() >= _SAME_SCENE:
+        yield "the scene is that of the source with a few words changed: tell another one"
+
+
+def without_calculus(variant: str) -> Iterator[str]:
+    """Faults: neither the statement nor the solution of a calculus variant has a derivative or an integral."""
+    if not _CALCULUS.search(without_pictures(variant)):
+        yield "there is no derivative and no integral: let a quantity vary, and use calculus"
+
+
+def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
+    """Faults: the combined problem answers each of its sources by itself."""
+    boxes, answers = boxed_answers(solution_of(variant)), [answer_of(one) for one in sources]
+    known = [one for one in answers if one is not None]
+    kept = [any(same_answer(one, box) is True for box in boxes) for one in known]
+    if len(known) == len(sources) and all(kept) and len(boxes) >= len(sources) > 1:
+        yield "it has the answers of its sources one after the other: make one problem with one answer"

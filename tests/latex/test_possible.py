@@ -1,0 +1,60 @@
+"""Values that a quantity can and cannot have."""
+
+from __future__ import annotations
+
+import pytest
+
+from qagen_dagster.latex.possible import impossible_answer, impossible_values
+
+IMPOSSIBLE = [
+    r"A body of mass $-2$ kg is at rest.",
+    r"The probability is $\frac{17}{12}$.",
+    r"$P(A)=\frac{17}{12}$",
+    r"A motor has an efficiency of $150\%$.",
+    "A triangle has sides of length 3 cm, 4 cm and 9 cm.",
+    "Take a 3-4-9 triangle.",
+    r"A triangle has angles of $70^\circ$, $80^\circ$ and $60^\circ$.",
+    r"$\sin\theta = 1.2$",
+    r"$\cos\alpha=\frac{6}{5}$",
+    r"A force of $20\,\mathrm{kg}$ acts on it.",
+    r"$F = 20\,\mathrm{kg}$",
+    r"It moves with a speed of $4\times10^8\,\mathrm{m\,s^{-1}}$.",
+    r"A spaceship moves at $1.5c$ relative to the Earth.",
+    r"A current of $3\,\mathrm{V}$ flows.",
+    r"The resistance is $-5\,\Omega$.",
+]
+POSSIBLE = [
+    r"Light travels at a speed of $3\times10^8\,\mathrm{m\,s^{-1}}$; the ship moves at $0.6c$.",
+    r"A velocity of $-5\,\mathrm{m\,s^{-1}}$, an acceleration of $3g$, a current of $2$ m/s in the river.",
+    r"A force constant of $20\,\mathrm{N\,m^{-1}}$; the speed ratio is $-1$.",
+    "A girl of mass m and a boy of mass 2m. The cart has mass 4m and velocity v.",
+    r"$\sin\theta = 0.6$ and $2\sin\theta = 1.2$, $P(A) = 1$, $\eta = 75\%$",
+    r"A price of energy of £0.30 per kWh. The air resistance is $20$ N.",
+    "A triangle has sides 3 cm, 4 cm and 5 cm.",
+]
+ANSWERS = [
+    ("What is the force on it?", r"$5\,\mathrm{kg}$", False),
+    ("What is the force on it?", r"$5\,\mathrm{N}$", True),
+    ("What is the probability that both are red?", r"$\frac{17}{12}$", False),
+    ("Find its mass.", r"$-3\,\mathrm{kg}$", False),
+    ("What is the maximum speed of the car?", r"$5\,\mathrm{m}$", False),
+    ("What is the speed of the fluid, if the flow speed was V?", "4/3 V", True),
+    ("What is the ratio of the speeds?", "$-3$", True),
+    ("What is the probability, as a percentage?", r"$40\%$", True),
+    ("What is its mass, in terms of m?", "$2m$", True),
+]
+
+
+@pytest.mark.parametrize("text", IMPOSSIBLE)
+def test_impossible(text: str) -> None:
+    assert list(impossible_values(text)) != []
+
+
+@pytest.mark.parametrize("text", POSSIBLE)
+def test_possible(text: str) -> None:
+    assert list(impossible_values(text)) == []
+
+
+@pytest.mark.parametrize(("question", "answer", "possible"), ANSWERS)
+def test_an_answer_is_of_the_asked_quantity(question: str, answer: str, possible: bool) -> None:
+    assert (list(impossible_answer(question, answer)) == []) is possible

@@ -1,0 +1,164 @@
+"""What results of problems keep of their sources, and values that are wrong in one item."""
+
+from __future__ import annotations
+
+import pytest
+
+from qagen_dagster.loop.problems.properties import (
+    alternate_breaches,
+    combined_breaches,
+    conversion_breaches,
+    diagram_breaches,
+    scan_breaches,
+    variant_breaches,
+)
+from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
+
+ANS = " \\ans"
+BLOCK = r"A block of mass $4\,\mathrm{kg}$ is pulled along a smooth level floor by a horizontal force of $20\,\mathrm{N}$. Find its acceleration."
+WORK = r"The floor is smooth, so $a = \frac{F}{m} = \frac{20}{4} = \boxed{5\,\mathrm{m\,s^{-2}}}$."
+FALL = r"A stone falls from rest for $3\,\mathrm{s}$. Take $g = 10\,\mathrm{m\,s^{-2}}$. What speed does it reach?"
+FELL = r"From rest, $v = gt = 10 \times 3 = \boxed{30\,\mathrm{m\,s^{-1}}}$."
+SPEEDS = ("15", "30", "45", "90")
+FIGURE = "\\begin{tikzpicture}\n\\draw (0,0) -- (4,0); \\node at (1,1) {$LABEL$};\n\\end{tikzpicture}"
+
+
+def item(statement: str, solution: str, options: tuple[str, ...] = (), right: int = 1) -> str:
+    tasks = "".join(f"\\task {text}{ANS * (place == right)}\n" for place, text in enumerate(options))
+    quiz = f"\n\\begin{{tasks}}(2)\n{tasks}\\end{{tasks}}" if options else ""
+    return f"\\item {statement}{quiz}\n\\begin{{solution}}\n{solution}\n\\end{{solution}}"
+
+
+def speeds(*values: str) -> tuple[str, ...]:
+    return tuple(rf"${one}\,\mathrm{{m\,s^{{-1}}}}$" for one in values)
+
+
+SOURCE, QUIZ = item(BLOCK, WORK), item(FALL, f"{FELL} The correct option is (b).", speeds(*SPEEDS))
+ACCELERATIONS = tuple(rf"${one}\,\mathrm{{m\,s^{{-2}}}}$" for one in (0.2, 5, 16, 80))
+
+
+def said(found: tuple[Breach, ...], word: str) -> bool:
+    return any(word in one.detail for one in found)
+
+
+def test_good_results_are_kept() -> None:
+    assert conversion_breaches(SOURCE, Format.MCQ_SC, item(BLOCK, WORK, ACCELERATIONS)) == ()
+    assert conversion_breaches(QUIZ, Format.SUBJECTIVE, item(FALL, FELL)) == ()
+    other_unit = item(BLOCK.replace(r"20\,\mathrm{N}", r"0.02\,\mathrm{kN}"), WORK, ACCELERATIONS)
+    assert conversion_breaches(SOURCE, Format.MCQ_SC, other_unit) == ()
+    variant = item(
+        BLOCK.replace("4", "6").replace("20", "42"),
+        WORK.replace("20", "42").replace("{4}", "{6}").replace("5", "7"),
+    )
+    assert variant_breaches(VariantKind.NUMERICAL, SOURCE, variant) == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "solution", "options", "word"),
+    [
+        (BLOCK.replace("4", "5"), WORK, ACCELERATIONS, "4 kg of the source is not there"),
+        (BLOCK.replace(r"of mass $4\,\mathrm{kg}$ ", ""), WORK, ACCELERATIONS, "4 kg of the source"),
+        (
+            BLOCK + r" It starts with $3\,\mathrm{m\,s^{-1}}$.",
+            WORK,
+            ACCELERATIONS,
+            "not a given of the source",
+        ),
+        (BLOCK, WORK, (ACCELERATIONS[0], ACCELERATIONS[1], r"$500\,\mathrm{cm\,s^{-2}}$"), "same value"),
+        (BLOCK, WORK, (ACCELERATIONS[0], ACCELERATIONS[1], r"$16\,\mathrm{kg}$"), "another quantity"),
+        (BLOCK, WORK, (*ACCELERATIONS, "None of these"), "answer of its own"),
+        (BLOCK, WORK.replace("{4}", "{5}"), ACCELERATIONS, "is false"),
+        (BLOCK + " It is drawn below as shown in the figure.", WORK, ACCELERATIONS, "no figure"),
+    ],
+)
+def test_conversions_keep_givens_and_have_options_of_their_own(
+    statement: str, solution: str, options: tuple[str, ...], word: str
+) -> None:
+    assert said(conversion_breaches(SOURCE, Format.MCQ_SC, item(statement, solution, options)), word)
+
+
+def test_a_question_without_options_does_not_ask_to_choose_or_give_the_answer() -> None:
+    which = item(FALL.replace("What speed", "Which of the following speeds"), FELL)
+    assert said(conversion_breaches(QUIZ, Format.SUBJECTIVE, which), "there are no options")
+    told = item(
+        FALL.replace("falls from rest", r"falls from rest to a speed of $30\,\mathrm{m\,s^{-1}}$"), FELL
+    )
+    assert said(conversion_breaches(QUIZ, Format.SUBJECTIVE, told), "gives the answer")
+
+
+def test_a_variant_computes_with_its_own_givens() -> None:
+    stale = item(FALL.replace("3", "7"), r"$v = gt = 10 \times 3 = \boxed{30\,\mathrm{m\,s^{-1}}}$ at last.")
+    assert said(variant_breaches(VariantKind.NUMERICAL, item(FALL, FELL), stale), "computes with 3")
+    false = item(FALL.replace("3", "7"), FELL.replace("3 =", "7 =").replace("30", "80"))
+    assert said(variant_breaches(VariantKind.NUMERICAL, item(FALL, FELL), false), "is false")
+
+
+def test_a_fault_of_the_source_is_not_that_of_its_variant() -> None:
+    poor = (*speeds(*SPEEDS), "None of these")
+    source = item(FALL, FELL, poor)
+    variant = item(
+        FALL.replace("3", "4"), FELL.replace("3", "4"), (*speeds("20", "40", "80", "160"), "None of these")
+    )
+    assert variant_breaches(VariantKind.NUMERICAL, source, variant) == ()
+
+
+def test_other_kinds_are_what_they_are_called() -> None:
+    word = item(BLOCK.replace("block", "crate"), WORK.replace("floor", "ground"))
+    assert said(variant_breaches(VariantKind.CONTEXT, SOURCE, word), "a few words")
+    plain = item(BLOCK.replace("smooth", "rough"), WORK.replace("smooth", "rough there"))
+    assert said(variant_breaches(VariantKind.CALCULUS, SOURCE, plain), "no derivative and no integral")
+    joined = item(f"(i) {BLOCK} (ii) {FALL}", f"(i) {WORK} (ii) {FELL}")
+    assert said(combined_breaches((SOURCE, item(FALL, FELL)), joined), "one after the other")
+
+
+@pytest.mark.parametrize(
+    ("solution", "word"),
+    [
+        (
+            r"Newton tells us that $a = \frac{F}{m} = \frac{20}{4} = \boxed{5\,\mathrm{m\,s^{-2}}}$ here.",
+            "another method",
+        ),
+        (
+            r"The speed grows by $\frac{20}{4} = 6$ each second, so $\boxed{5\,\mathrm{m\,s^{-2}}}$.",
+            "is false",
+        ),
+        (r"The impulse per second gives $\boxed{4\,\mathrm{m\,s^{-2}}}$ at once.", "original answer"),
+    ],
+)
+def test_an_alternate_is_another_way_and_right(solution: str, word: str) -> None:
+    latex = f"\\begin{{solution}}\n{solution}\n\\end{{solution}}"
+    found = AlternateResult.model_validate(
+        {"solution": latex, "method": "-", "final_answer": r"$5\,\mathrm{m\,s^{-2}}$"}
+    )
+    assert said(alternate_breaches(SOURCE, found), word)
+
+
+def test_an_answer_of_one_digit_is_no_rounding_of_another() -> None:
+    source = item(
+        "A current of 0.5 A flows for 0.48 s. What charge passes?",
+        r"$Q = 0.5 \times 0.48 = \boxed{0.24\,\mathrm{C}}$",
+    )
+    latex = "\\begin{solution}\nThe area is a rectangle of $0.5$ by $0.48$: $\\boxed{0.2\\,\\mathrm{C}}$\n\\end{solution}"
+    found = AlternateResult.model_validate(
+        {"solution": latex, "method": "-", "final_answer": r"$0.2\,\mathrm{C}$"}
+    )
+    assert said(alternate_breaches(source, found), "original answer")
+
+
+def test_a_scan_of_tex_has_its_amounts() -> None:
+    assert scan_breaches(QUIZ, QuestionKind.MCQ_SC, source=QUIZ) == ()
+    other = QUIZ.replace("$15", "$14")
+    assert said(scan_breaches(other, QuestionKind.MCQ_SC, source=QUIZ), "15 m s^{-1} of the source")
+    assert said(scan_breaches(other, QuestionKind.MCQ_SC, source=QUIZ), "14 m s^{-1} of the scan")
+
+
+def test_labels_of_a_figure_are_those_of_the_statement() -> None:
+    def drawn(label: str) -> str:
+        return FIGURE.replace("LABEL", label)
+
+    assert diagram_breaches(None, drawn(r"4\,\mathrm{kg}"), BLOCK) == ()
+    assert diagram_breaches(None, drawn(r"m_1"), BLOCK) == ()
+    assert said(diagram_breaches(None, drawn(r"5\,\mathrm{kg}"), BLOCK), "the figure says 5 kg")
+    source = item(BLOCK + drawn(r"4\,\mathrm{kg}"), WORK)
+    stale = source.replace(r"of mass $4\,", r"of mass $2\,").replace("{4}", "{2}").replace("{5", "{10")
+    assert said(variant_breaches(VariantKind.NUMERICAL, source, stale), "the figure says 4 kg")
