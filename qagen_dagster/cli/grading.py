@@ -293,7 +293,7 @@ def summary(
         raise ConfigError("--latest and --run exclude each other")
     store = Store(settings.assets)
     reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
-    found = summarize(reports, run_id or reports[0].launch)
+    found = summarize(store, reports, run_id or reports[0].launch)
     data = (found.model_dump_json(indent=1) + "\n").encode()
     key = RunSummary.key(found.run_id)
     store.write_if_changed(key, data)

@@ -46,6 +46,8 @@ def fault_of(request: Request, response: Response) -> str | None:
     A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
     """
     message = response.message
+    if response.stop is Stop.LENGTH and message.tool_calls and message.tool_calls[-1].arguments:
+        return None  # the whole items of a reply that is cut off are of use
     if response.stop is Stop.END and (message.in_reasoning or not message.content):
         return message.in_reasoning or "the reply is empty"
     names = {tool.name for tool in request.tools}

@@ -253,7 +253,7 @@ class _Probe:
         """Show a picture in the result of the tool that the model called, as runs do; otherwise in a user message."""
         what = "pictures"
         if not self.spec.images:
-            detail = "images: false: in visual mode this role reads captions and text, and sees no page"
+            detail = "images: false: visual mode is refused"
             return Finding(what=what, good=None, detail=detail)
         request = _request(_SEE, picture=True)
         if turn:

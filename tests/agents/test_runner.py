@@ -135,7 +135,10 @@ def test_a_call_that_was_cut_off_is_answered_as_unreadable(agent: AgentSpec, too
     cut = calls(ToolCall(id="a", name="look", fault="cut off at the length limit"))
     found, model = run(agent, tools, answer(cut, Stop.LENGTH), DONE)
     assert isinstance(found.end, Finish)
-    assert "could not be read (cut off at the length limit)" in told(model.requests[1])
+    assert (
+        "could not be read (your reply was cut off at its limit of 3 tokens: give fewer or shorter items)"
+        in told(model.requests[1])
+    )
 
 
 def test_thinking_goes_back_with_its_turn(agent: AgentSpec, tools: dict[str, Tool]) -> None:

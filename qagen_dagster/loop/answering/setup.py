@@ -38,6 +38,10 @@ _LOOSE_CONFIG = CorpusConfig(
 )
 
 
+class UnknownDocumentError(ConfigError):
+    """No corpus has a document with the given name."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """A document, and the place from which questions about it are answered."""
@@ -58,7 +62,9 @@ def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str 
         named = ", ".join(f"{key}/{entry}" for key, entry in found[:8])
         raise ConfigError(f"several documents match {document} ({named}): give one id and --corpus")
     if not found and corpus is None:
-        raise ConfigError(f"{document} is not a file, and no parsed corpus has a document with this name")
+        raise UnknownDocumentError(
+            f"{document!r} is not a file, and no parsed corpus has a document with this name"
+        )
     key, name = found[0] if found else (corpus or "", document)
     return Asked(name, corpus_place(space, key, profile))
 
