@@ -16,7 +16,7 @@ from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Mode
 
 CHARACTERS_PER_QUESTION = 250  # if the text is shorter than this times the target, the questions run out

@@ -22,7 +22,7 @@ from qagen_dagster.loop.estimate.documents import (
     Example,
 )
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Mode
 
 SERVER = ModelSpec(provider="openai", model="m")

@@ -21,7 +21,7 @@ from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus_config import IndexOptions
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.questions.results import Evidence

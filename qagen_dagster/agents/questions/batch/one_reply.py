@@ -20,7 +20,7 @@ from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, L
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
     SubmitGroundedAnswer,
