@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
-from qagen_dagster.loop.evaluation.measures import placed
+from qagen_dagster.loop.evaluation.ranking_measures import placed
 from qagen_dagster.loop.evaluation.retrieval_baseline import (
     holders_of,
     measure_retrieval,
