@@ -11,9 +11,8 @@ from qagen_dagster.loop.estimate.amounts import Use
 from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Mode
 
-LOCAL_CALL = Use(
-    calls=1.0, input_tokens=1_200.0, output_tokens=25.0, seconds=0.05
-)  # a call of an embedded model
+# A call of an embedded model.
+LOCAL_CALL = Use(calls=1.0, input_tokens=1_200.0, output_tokens=25.0, seconds=0.05)
 START_SECONDS, TOKENS_PER_SECOND = 1.5, 60  # speed of a model on a server
 
 
