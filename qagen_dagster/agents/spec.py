@@ -27,7 +27,7 @@ LAST_TURNS = "[{left} of your turns are left: end soon with {terminals}.]"
 
 
 @dataclass(frozen=True)
-class Limits:
+class AgentLimits:
     """Caps on one agent run; reaching one is a recorded result."""
 
     max_turns: int = 30
@@ -101,7 +101,7 @@ class AgentSpec:
     prompt: Prompt
     tools: tuple[str, ...]
     terminals: tuple[Terminal, ...]
-    limits: Limits = field(default_factory=Limits)
+    limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
 
 
@@ -184,7 +184,7 @@ class RunState:
     used: list[ToolCall] = field(default_factory=list[ToolCall])  # every call that was run, in order
 
 
-def decide(response: Response, state: RunState, limits: Limits, terminals: str) -> Step:
+def decide(response: Response, state: RunState, limits: AgentLimits, terminals: str) -> Step:
     """The step that follows a response, before any tool is run."""
     if response.stop in (Stop.REFUSAL, Stop.FILTER):
         reason = GiveUpReason.REFUSED if response.stop is Stop.REFUSAL else GiveUpReason.FILTERED

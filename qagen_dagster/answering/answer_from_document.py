@@ -25,7 +25,7 @@ from qagen_dagster.records.answer import (
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.corpus import AnsweringOptions
+from qagen_dagster.records.corpus_config import AnsweringOptions
 from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from qagen_dagster.english.sentences import Sentence, split
 from qagen_dagster.index.search import Searcher, search_of_text
 from qagen_dagster.models.embedders import Embedder
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus_config import IndexOptions
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import content_hash
 

@@ -52,7 +52,7 @@ from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus import DocumentOptions
+from qagen_dagster.records.corpus_config import DocumentOptions
 from qagen_dagster.records.grading import Grade, Highlight, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings

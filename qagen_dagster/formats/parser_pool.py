@@ -75,7 +75,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Limits:
+class JobLimits:
     """Limits of one job: seconds of processor time, and bytes of address space that the job may add."""
 
     seconds: float
@@ -119,7 +119,7 @@ class ParserPool:
     ) -> None:
         if workers < 1 or seconds <= 0 or memory_bytes < 1:
             raise ValueError("workers, seconds and memory_bytes must be positive")
-        self._limits = Limits(seconds, memory_bytes)
+        self._limits = JobLimits(seconds, memory_bytes)
         self._factory = formats
         self._slow: dict[tuple[int, int], str] = {}  # by document and page: why it cannot be rendered
         self._lock = threading.Lock()
@@ -261,7 +261,7 @@ class _Worker:
     def alive(self) -> bool:
         return not self.pipe.closed and self.process.poll() is None
 
-    def greet(self, limits: Limits, factory: FormatsFactory | None) -> None:
+    def greet(self, limits: JobLimits, factory: FormatsFactory | None) -> None:
         """Tell a new worker its limits and formats. Raises RuntimeError when it does not start."""
         if self.greeted:
             return

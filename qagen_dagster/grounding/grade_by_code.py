@@ -2,6 +2,7 @@
 
 It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
 sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
+`Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from qagen_dagster.models.batch_records import Job, JobBook
 from qagen_dagster.models.budget import TALLY
 from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
-from qagen_dagster.models.rate_limits import Limits, shared_limiter
+from qagen_dagster.models.rate_limits import RateLimits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.models.wires.forcing import as_accepted, refuses_forcing
 
@@ -59,8 +59,8 @@ class LimitedBatch:
         self, provider: BatchProvider, spec: ModelSpec, key_variable: str | None, folder: Path
     ) -> None:
         self._provider = provider
-        self._direct = shared_limiter(spec, key_variable, folder, Limits())
-        self._own = shared_limiter(spec, key_variable, folder, Limits(), of="batches")
+        self._direct = shared_limiter(spec, key_variable, folder, RateLimits())
+        self._own = shared_limiter(spec, key_variable, folder, RateLimits(), of="batches")
 
     def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
         return self._call(lambda: self._provider.submit(tag, requests))

@@ -53,7 +53,7 @@ _LONGEST_PAUSE = 600.0  # seconds; the server is asked again after this time, ev
 _SIZE = 512  # bytes of the file; the size never changes, so that one write replaces the whole file
 
 
-class Limits(Record):
+class RateLimits(Record):
     """The limits of one model: requests and tokens per minute, and requests in flight. None means no limit."""
 
     requests: float | None = None
@@ -94,7 +94,7 @@ def at(state: RateState, now: float) -> RateState:
     return state.model_copy(update={"written": now, "clock": state.clock + gone * state.factor})
 
 
-def reserve(state: RateState, limits: Limits, tokens: float) -> tuple[float, RateState]:
+def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float, RateState]:
     """Returns (start, state): when a request of `tokens` may start, on the state's own clock, and the state after this promise."""
     tokens = min(
         tokens, limits.tokens or tokens
@@ -117,7 +117,7 @@ def wait(state: RateState, start: float) -> float:
     return max(0.0, state.pause - state.written) + max(0.0, start - state.clock) / state.factor
 
 
-def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -> RateState:
+def settle(state: RateState, limits: RateLimits, *, estimated: float, used: float) -> RateState:
     """The state after an answer. It counts the `used` tokens of the request instead of the `estimated` ones.
 
     If refusals are rare, the rate rises slightly.
@@ -133,7 +133,7 @@ def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -
 
 
 def refuse(
-    state: RateState, limits: Limits, *, started: float, slower: bool, retry_after: float | None
+    state: RateState, limits: RateLimits, *, started: float, slower: bool, retry_after: float | None
 ) -> RateState:
     """The state after the server refused a request that started when the factor was `started`.
 
@@ -265,7 +265,7 @@ def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provi
     Raises ConfigError if the shared state cannot be kept under `folder`.
     """
     spec = provider.spec
-    limits = Limits(
+    limits = RateLimits(
         requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
     )
     return LimitedProvider(provider, shared_limiter(spec, key_variable, folder, limits))
@@ -275,7 +275,7 @@ def shared_limiter(
     spec: ModelSpec,
     key_variable: str | None,
     folder: Path,
-    limits: Limits,
+    limits: RateLimits,
     *,
     of: str = "",
 ) -> Limiter:
@@ -346,7 +346,7 @@ class Limiter:
     def __init__(
         self,
         name: str,
-        limits: Limits,
+        limits: RateLimits,
         path: Path,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,

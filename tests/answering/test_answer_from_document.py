@@ -27,7 +27,7 @@ from qagen_dagster.records.answer import (
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.corpus import AnsweringOptions, FulltextOptions, IndexOptions
+from qagen_dagster.records.corpus_config import AnsweringOptions, FulltextOptions, IndexOptions
 from qagen_dagster.records.document import Document
 from tests.support.models import answer
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper

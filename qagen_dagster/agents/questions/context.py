@@ -13,7 +13,7 @@ from functools import cached_property
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA

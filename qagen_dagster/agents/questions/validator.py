@@ -14,7 +14,7 @@ from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUpReason, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUpReason, Terminal
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode, digest
@@ -126,7 +126,7 @@ def run_blind(
         prompt=prompt,
         tools=tuple(context.tools) if tools else (),
         terminals=(terminal,),
-        limits=Limits(max_turns=25, max_tool_calls=50),
+        limits=AgentLimits(max_turns=25, max_tool_calls=50),
     )
     values = {"document_card": context.document_card(), "question": question}
     values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
@@ -221,7 +221,7 @@ def _compare(
         prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
         tools=(),
         terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
-        limits=Limits(max_turns=4),
+        limits=AgentLimits(max_turns=4),
     )
     values = context.task_values() | (rule.values() if rule is not None else {})
     values |= {

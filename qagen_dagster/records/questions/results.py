@@ -12,7 +12,7 @@ from typing import Literal, cast
 from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
 from qagen_dagster.records.run import CallSummary

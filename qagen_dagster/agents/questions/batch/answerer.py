@@ -20,7 +20,7 @@ from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.batch import (
     AnsweredQuestion,

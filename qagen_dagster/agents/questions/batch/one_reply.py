@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
     SubmitGroundedAnswer,
@@ -112,7 +112,7 @@ def _kind(word: str) -> QuestionType | None:
     return QuestionType(str(name)) if name in _KINDS else None
 
 
-LIMITS = Limits(max_turns=4, max_nudges=1)
+LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 
 
 @dataclass(frozen=True)

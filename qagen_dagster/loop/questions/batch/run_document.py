@@ -67,7 +67,7 @@ from qagen_dagster.loop.questions.state import (
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, GenerationResult, RejectionReason

@@ -24,7 +24,7 @@ from qagen_dagster.loop.questions.state import (
     Validate,
 )
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep

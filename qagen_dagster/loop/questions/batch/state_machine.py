@@ -64,7 +64,7 @@ from qagen_dagster.loop.questions.state import (
     Validate,
 )
 from qagen_dagster.loop.questions.state import Step as QAStep
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 

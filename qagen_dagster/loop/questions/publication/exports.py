@@ -24,7 +24,7 @@ from qagen_dagster.publishing.questions.exported_set import (
     Place,
 )
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus_config import IndexOptions
 from qagen_dagster.records.document import Document, IndexEntry, LineRange, joined
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (

@@ -26,7 +26,7 @@ from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJourna
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store

@@ -52,7 +52,7 @@ from qagen_dagster.loop.questions.state import (
     Recheck,
     Validate,
 )
-from qagen_dagster.records.corpus import BatchOptions, QuestionType
+from qagen_dagster.records.corpus_config import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA, VerdictRecord
