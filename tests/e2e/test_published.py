@@ -185,7 +185,7 @@ def test_ids_are_unique_and_no_set_asks_twice(published: dict[str, Json]) -> Non
     for one in published.values():
         words = [" ".join(re.findall(r"\w+", q["question"].casefold())) for q in one["questions"]]
         assert len(words) == len(set(words))
-        places = [(q["source_document"], _first_line(q)) for q in one["questions"]]
+        places = [(q["source_document"], q["row"] or "", _first_line(q)) for q in one["questions"]]
         assert places == sorted(places)
 
 

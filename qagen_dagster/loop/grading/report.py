@@ -311,7 +311,7 @@ def _check_replies(found: GroundingReport) -> None:
     failures = {
         one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
     }
-    bad = [name for name, why in failures.items() if all(map(is_unusable, why))]
+    bad = [name for name, why in failures.items() if why and all(map(is_unusable, why))]
     if bad:
         raise MalformedResponseError(f"{', '.join(bad)}: {unfinished(failures[bad[0]][0])}")
 

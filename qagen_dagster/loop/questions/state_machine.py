@@ -35,6 +35,7 @@ from qagen_dagster.loop.questions.state import (
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
+_REFUSALS = (f"{GiveUpReason.REFUSED.value}: ", f"{GiveUpReason.FILTERED.value}: ")
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 
@@ -173,10 +174,14 @@ def is_useless(state: QAState, done: Done) -> bool:
 
 
 def _nothing_of_use(state: QAState) -> bool:
-    """Whether no candidate was accepted, and every attempt failed by an unusable reply or a prompt that was too long."""
+    """Whether no candidate was accepted, and every attempt failed by an unusable reply, a prompt that was too long, or a refusal."""
     failures = [one for one in state.rejected if one.attempt]
-    useless = (one.reason in _UNUSABLE_REASONS and is_unusable(one.detail) for one in failures)
-    return bool(failures) and not state.accepted and all(useless)
+    return bool(failures) and not state.accepted and all(map(_is_useless, failures))
+
+
+def _is_useless(one: Rejected) -> bool:
+    refused = one.detail.removeprefix("comparison: ").startswith(_REFUSALS)
+    return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
 
 
 def is_malformed(failure: str) -> bool:
@@ -195,7 +200,7 @@ def check_replies(state: QAState, done: Done) -> None:
     ):
         raise unfinished(failures[-1])
     if is_useless(state, done):
-        raise unfinished([one.detail for one in state.rejected if is_unusable(one.detail)][-1])
+        raise unfinished([one.detail for one in state.rejected if _is_useless(one)][-1])
 
 
 def check_recheck(state: QAState, event: object) -> None:
