@@ -11,6 +11,7 @@ bodies without encoding, accept one layer of gzip or deflate at most, and decode
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import ssl
@@ -22,6 +23,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -50,9 +52,10 @@ _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
     r"|available context size|exceed context limit|prompt is too long|input is too long|too many input tokens"
-    r"|exceeds the maximum number of tokens",
+    r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
+_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429 for one above the limit of a minute
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
 # Why a reply ended, where that means that the server failed: error, failed, aborted, cancelled, network_error, ...
 _BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)
@@ -77,7 +80,8 @@ def from_status(
     """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
     message = _message(body)
     text = scrub(f"{name}: HTTP {status}: {message}" if message else f"{name}: HTTP {status}", secret)
-    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {message[:2000]}")):
+    too_long = _ABOVE_RATE if status == 429 else _OVERFLOW
+    if status == 413 or too_long.search(f"{_codes(body)} {message[:2000]}"):
         return ContextOverflowError(text)
     out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
     if (status in _TRANSIENT or status >= 500) and not out_of_money:
@@ -149,12 +153,11 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
     """
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
-    try:
-        body = json_reply.loads(
-            text, nan_is_null=True
-        )  # a NaN in a field that we do not need is no reason to fail
+    try:  # a NaN in a field that we do not need is no reason to fail
+        body = json_reply.loads(text, nan_is_null=True)
     except ValueError:
-        raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
+        said = f"not JSON: {text[:120]!r}" if text.strip() else "the body is empty"
+        raise TransientModelError(scrub(f"{name}: {said}", secret)) from None
     if not isinstance(body, dict):
         raise TransientModelError(scrub(f"{name}: not a JSON object: {text[:120]!r}", secret))
     return cast("dict[str, Any]", body)
@@ -191,7 +194,11 @@ def count(body: object, *path: str) -> int:
 
 def check_url(url: str) -> str:
     """`url`, if a client can use it. Raises ConfigError."""
-    if not re.match(r"https?://[^\s/]", url):
+    try:
+        whole = re.match(r"https?://[^\s/]", url) and urlsplit(url).port != 0
+    except ValueError:  # half of an IPv6 address, or a port above 65,535
+        whole = False
+    if not whole:
         raise ConfigError(f"{url!r} is not an http:// or https:// address", key="base_url")
     return url
 
@@ -420,11 +427,19 @@ class SdkClient(Generic[C]):
         return body
 
     def checked(self, shape: type[S], body: dict[str, Any]) -> S:
-        """As `shaped`. Older versions stored bodies that report a failure; for these it raises MalformedResponseError, too."""
+        """As `shaped`, but the error quotes the body: servers report failures in forms of their own.
+
+        Older versions stored bodies that report a failure; for these it raises MalformedResponseError, too.
+        """
         failure = failure_in(self._spec.name, body, self._key)
         if failure is not None:
             raise MalformedResponseError(str(failure))
-        return shaped(shape, body)
+        try:
+            return shaped(shape, body)
+        except MalformedResponseError as error:
+            said = {key: value for key, value in body.items() if value and key != "usage"}
+            fault = f"{error}; the server sent {json.dumps(said, ensure_ascii=False)}"
+        raise MalformedResponseError(self.scrub(fault))
 
     def scrub(self, text: str) -> str:
         """`text` as the function `scrub` returns it, without the key of this client."""
