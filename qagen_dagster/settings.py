@@ -133,6 +133,13 @@ def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | 
     return next((name for name in names if env.get(name)), None)
 
 
+def outside_ascii(prefix: str) -> list[str]:
+    """The variables that begin with `prefix` and have values that no header can carry."""
+    return sorted(
+        name for name, value in os.environ.items() if name.startswith(prefix) and not value.isascii()
+    )
+
+
 def is_loopback(url: str) -> bool:
     """Whether the server of `url` is on this machine, where no proxy reaches it."""
     host = ""

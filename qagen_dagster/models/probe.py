@@ -304,7 +304,9 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
     elif isinstance(error, TransientModelError):
         advice = "the server has an internal error: see its log"
     else:
-        advice = "correct temperature, options or model"
+        advice = (
+            "correct temperature, options or model" if status else "correct the environment or the settings"
+        )
     return Finding(what="server", good=False, detail=f"{place_of(spec)}: {text}: {advice}")
 
 

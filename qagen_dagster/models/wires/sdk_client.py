@@ -40,7 +40,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.models import json_reply, retry
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.settings import is_loopback, network_faults
+from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
 MAX_TEXT = 300
 # Users set placeholder keys like "none", "EMPTY" or "lm-studio", and answers may contain these words.
@@ -408,9 +408,9 @@ class SdkClient(Generic[C]):
                 text = "its certificate is not trusted (SSL_CERT_FILE names a file of further authorities)"
             failure = TransientModelError(self.scrub(f"{name}: {text}"))
         except UnicodeEncodeError:  # in a header: the SDKs make some from variables of the environment
-            failure = PermanentModelError(
-                f"{name}: a header has characters outside ASCII: see the variables of its SDK"
-            )
+            variables = outside_ascii(f"{self._errors.every.__module__.partition('.')[0].upper()}_")
+            told = "a header has characters outside ASCII: correct or unset"
+            failure = PermanentModelError(f"{name}: {told} {' and '.join(variables) or 'it'}")
         except self._errors.every as error:
             failure = PermanentModelError(self.scrub(f"{name}: {error}"))
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context

@@ -190,6 +190,15 @@ def test_words_of_a_failure_in_any_form_under_status_200_are_told(
         make_model(server, max_attempts=2).respond(ask())
 
 
+@pytest.mark.parametrize("wire", ["openai", "openai_compatible"])
+def test_a_variable_that_no_header_can_carry_is_named(
+    make_model: ModelMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x: \u043a\u043b\u044e\u0447")
+    with WireServer(then=OK) as server, pytest.raises(PermanentModelError, match="OPENAI_CUSTOM_HEADERS$"):
+        make_model(server).respond(ask())
+
+
 def test_an_unusable_body_may_use_up_the_budget(make_model: ModelMaker) -> None:
     with WireServer(then=EMPTY) as server, pytest.raises(BudgetExhaustedError):
         cast("LedgeredModel", make_model(server)).metered(CallMeter(3)).respond(ask())
