@@ -195,7 +195,7 @@ def test_a_variable_that_no_header_can_carry_is_named(
     make_model: ModelMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x: \u043a\u043b\u044e\u0447")
-    with WireServer(then=OK) as server, pytest.raises(PermanentModelError, match="OPENAI_CUSTOM_HEADERS$"):
+    with WireServer(then=OK) as server, pytest.raises(PermanentModelError, match="OPENAI_CUSTOM_HEADERS"):
         make_model(server).respond(ask())
 
 
