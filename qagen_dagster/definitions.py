@@ -9,7 +9,12 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
-from qagen_dagster.defs.automation import build_continuer, build_nightly_refresh, build_refresher
+from qagen_dagster.defs.automation import (
+    build_continuer,
+    build_nightly_refresh,
+    build_observer,
+    build_refresher,
+)
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
@@ -18,7 +23,8 @@ from qagen_dagster.defs.executor import build_executor, build_outputs
 from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
-from qagen_dagster.defs.observed_assets import build_observed, build_observer, build_reload_check
+from qagen_dagster.defs.observed_assets import build_observed, build_reload_check
+from qagen_dagster.defs.outdated import CHECKS, build_up_to_date_checks
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
 from qagen_dagster.defs.presentation import JOBS, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
@@ -26,6 +32,7 @@ from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.exports import build_exports
 from qagen_dagster.defs.questions.reviews import build_review_decisions
+from qagen_dagster.defs.refresh_job import build_refresh_job
 from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.loop.instance_home import open_home
@@ -67,13 +74,17 @@ def build_definitions(
         *build_problem_assets(sets),
         build_catalog(),
     ]
+    named = dg.AssetSelection.checks(*CHECKS)
     return dg.Definitions(
         assets=[*build_observed(known), *dg.map_asset_specs(presented, assets)],
         jobs=[
-            dg.define_asset_job(name, dg.AssetSelection.assets(*assets), description=description)  # pyright: ignore[reportUnknownMemberType]
-            for name, (assets, description) in JOBS.items()
+            build_refresh_job(open_graph),
+            *(
+                dg.define_asset_job(name, dg.AssetSelection.assets(*assets) - named, description=description)  # pyright: ignore[reportUnknownMemberType]
+                for name, (assets, description) in JOBS.items()
+            ),
         ],
-        asset_checks=[build_reload_check(known)],
+        asset_checks=[build_reload_check(known), *build_up_to_date_checks()],
         schedules=[build_nightly_refresh(known)],
         sensors=[build_observer(known), build_refresher(known), build_continuer(known)],
         resources={

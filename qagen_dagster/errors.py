@@ -89,6 +89,17 @@ class TransientModelError(ModelError):
         super().__init__(message)
 
 
+class UnreachableError(TransientModelError):
+    """No connection could be made to a server that has not answered this process yet. `since`: when that was first tried.
+
+    `since` is in `time.monotonic()` seconds.
+    """
+
+    def __init__(self, message: str, *, since: float) -> None:
+        self.since = since
+        super().__init__(message)
+
+
 class RateLimitedError(TransientModelError):
     """The server refused the request because of too many requests or overload (429, 529)."""
 

@@ -51,7 +51,7 @@ def item(example: Example) -> Item:
     sentences = pieces(example.text)
     found = measured(example.question, sentences)
     right = Counter(bare(example.answer))
-    f1 = [overlap(Counter(bare(found.text(row))), right) for row in range(len(found.table.candidates))]
+    f1 = [overlap(Counter(bare(found.span(row).text)), right) for row in range(len(found.table.candidates))]
     places = _places(example.text, sentences)
     here = [_touches(example, found, row, places) for row in range(len(f1))]
     worth = [value if near else ELSEWHERE * value for value, near in zip(f1, here, strict=True)]

@@ -56,8 +56,7 @@ def bm25_scores(corpus_json: PublishedSet, bm25_passages: list[dict[str, Any]]) 
 evaluate_new_versions = dg.AutomationConditionSensorDefinition(
     "evaluate_new_versions",
     target=dg.AssetSelection.groups("downstream"),
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Evaluate each new version of a published set.",
+    description="Evaluate each new version of a published set. It is off until you switch it on.",
 )
 
 defs = dg.Definitions.merge(

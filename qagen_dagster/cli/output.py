@@ -36,8 +36,8 @@ class Terminal(Console):
 
 
 def slashed(key: str) -> str:
-    """The key of a combination for a narrow column: broken after its slashes, so that each part can be read."""
-    return key.replace("/", "/\n")
+    """The key of a combination; for a narrow column broken after its slashes, so that each part can be read."""
+    return key.replace("/", "/\n") if Terminal().width < _WIDE else key
 
 
 def print_json(value: object) -> None:

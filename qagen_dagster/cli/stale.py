@@ -15,7 +15,6 @@ from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings
 
@@ -27,13 +26,15 @@ def stale(settings: Settings, as_json: bool) -> None:
     """Show what is out of date, and why.
 
     Lists what the sensors and the nightly schedule would run. `qagen run` runs the same, apart from exams and problem
-    sets. No model is called. The estimate covers the question sets whose documents were parsed before; it does not
-    know documents that are new or changed.
+    sets. No model is called. The estimate leaves out the question sets of corpora with files that are new, changed or
+    removed: what they take is known when the files are parsed, as `qagen estimate` does.
     """
     space = Workspace(settings)
     found = find_out_of_date(space, whole_project(space))
-    due = [Combination.from_key(task.partition) for task in found.of(Product.QUESTIONS)]
-    known = [combination for combination in due if space.store.exists(CorpusIndex.key(combination.corpus))]
+    due = [Combination.from_key(one.partition) for one in found.of(Product.QUESTIONS)]
+    unread = {one.partition for one in found.of(Product.DOCUMENTS)}
+    known = [one for one in due if one.corpus not in unread]
+    unknown = [one.key for one in due if one.corpus in unread]
     cost = estimate(space, known, RunOptions()) if known else None
     warn((*found.faults, *found.gone))
     if as_json:
@@ -43,14 +44,15 @@ def stale(settings: Settings, as_json: bool) -> None:
                 "tasks": tasks,
                 "faults": found.faults,
                 "gone": found.gone,
+                "not_estimated": unknown,
                 "estimate": None if cost is None else cost.model_dump(mode="json"),
             }
         )
         return
-    _print(found, cost, len(due) - len(known))
+    _print(found, cost, unknown)
 
 
-def _print(found: OutOfDate, cost: Estimate | None, unknown: int) -> None:
+def _print(found: OutOfDate, cost: Estimate | None, unknown: list[str]) -> None:
     console = Terminal()
     if not found.tasks:
         console.print("everything is up to date")
@@ -68,5 +70,8 @@ def _print(found: OutOfDate, cost: Estimate | None, unknown: int) -> None:
         console.print(f"Estimate for the question sets: {calls} model calls, cost {usd}.", highlight=False)
     if unknown:
         console.print(
-            f"Not estimated: {unknown} question sets whose documents were never parsed.", highlight=False
+            f"Not estimated: {', '.join(unknown)}. Their calls depend on files that are not parsed yet; `qagen estimate` "
+            "parses them, which is free.",
+            highlight=False,
+            soft_wrap=True,
         )

@@ -28,6 +28,18 @@ def check_specs(
     ]
 
 
+def check_event(asset: str, name: str, found: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+    """A result as an event that a sensor or a job records."""
+    values: Any = found.metadata
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(asset),
+        check_name=name,
+        passed=found.passed,
+        severity=found.severity,
+        metadata=values,
+    )
+
+
 def failing_result(
     name: str,
     failing: Sequence[str],

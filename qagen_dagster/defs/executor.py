@@ -20,6 +20,8 @@ from qagen_dagster.settings import CELERY_BACKEND, CELERY_BROKER, Settings, exec
 from qagen_dagster.store import Store
 
 TERMINATED = "this run was terminated; start it again to resume"
+INTERRUPTED = "this run was interrupted; start it again to resume"
+_INTERRUPTS = (dg.DagsterExecutionInterruptedError.__name__, KeyboardInterrupt.__name__)
 _MOST_RETRIES = "dagster/max_retries"
 _SEVERAL_MACHINES = ("celery", "k8s")
 
@@ -41,10 +43,13 @@ def build_executor() -> dg.ExecutorDefinition:
 def _execute(
     execute: Callable[..., Iterator[dg.DagsterEvent]], context: Any, plan: Any
 ) -> Iterator[dg.DagsterEvent]:
-    """Execute a run, and record it as failed if it is terminated.
+    """Execute a run, and record it as failed if it is terminated. Its events of interrupts have no stack traces.
 
     Dagster would record it as canceled. Then the UI would show the partition as before the run: green if it had a result.
     """
+    instance = context.instance
+    store: Any = dg.DagsterInstance.handle_new_event  # pyright: ignore[reportUnknownMemberType]
+    instance.handle_new_event = partial(_store_plainly, store, instance)
     try:
         yield from execute(context, plan)
     except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
@@ -54,6 +59,18 @@ def _execute(
             context.instance.add_run_tags(run.run_id, {_MOST_RETRIES: "0"})
             context.instance.report_run_failed(run, TERMINATED)
         raise
+
+
+def _store_plainly(store: Callable[..., None], instance: object, entry: Any, **more: Any) -> None:
+    """Store an event. An interrupt is told in words: its stack trace says where the run happened to be."""
+    event: Any = entry.dagster_event
+    data: Any = getattr(event, "event_specific_data", None)
+    error: Any = getattr(data, "error", None)
+    if error is not None and error.cls_name in _INTERRUPTS:
+        plain = {"error": error._replace(message=INTERRUPTED, stack=[], cause=None, context=None)}
+        plain |= {"first_step_failure_event": None} if event.is_run_failure else {}
+        entry = entry._replace(dagster_event=event._replace(event_specific_data=data._replace(**plain)))
+    store(instance, entry, **more)
 
 
 def _chosen() -> dg.ExecutorDefinition:

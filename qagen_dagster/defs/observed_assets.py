@@ -1,17 +1,16 @@
-"""The observed assets, one for each configuration of the table of products, their sensor, and the check for unknown partitions.
+"""The observed assets, one for each configuration of the table of products, and the check for unknown partitions.
 
-Observing costs nothing. When a configuration changes, exactly the partitions that depend on it become stale.
+Observing costs nothing. When a configuration changes, exactly the partitions that depend on it become stale. The sensor that
+observes is in `automation.py`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.observations import OBSERVED, changed_configurations
+from qagen_dagster.defs.config_versions import OBSERVED
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import QagenError
@@ -66,44 +65,3 @@ def reload_result(missing: list[str]) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": advice}
     )
-
-
-def reload_event(missing: list[str]) -> dg.AssetCheckEvaluation:
-    """The outcome of `reload_result` as an event, which a sensor can record."""
-    found: Any = reload_result(missing)
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(CORPUS_FILES),
-        check_name=RELOADED,
-        passed=found.passed,
-        severity=found.severity,
-        metadata=found.metadata,
-    )
-
-
-def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
-    """The sensor that records changed configurations."""
-
-    @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
-        name="observe_model_config",
-        minimum_interval_seconds=60,
-        description="Record a new version of each configuration and each folder of documents that changed. This costs "
-        "nothing and marks the partitions that depend on it as stale.",
-    )
-    def observe_model_config(
-        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
-    ) -> dg.SensorResult | dg.SkipReason:
-        space = workspace.open()
-        events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
-        for row, entry in OBSERVED:
-            keys = partitions[entry.partitions].get_partition_keys()
-            events += changed_configurations(row, entry, space, context.instance, keys, context.log)
-        missing = missing_partitions(space, partitions)
-        for one in missing:
-            context.log.warning(f"reload definitions to see {one}")
-        if context.cursor != json.dumps(missing):
-            events.append(reload_event(missing))
-        if not events:
-            return dg.SkipReason("no configuration and no document changed")
-        return dg.SensorResult(asset_events=events, cursor=json.dumps(missing))
-
-    return observe_model_config

@@ -7,7 +7,7 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.observations import observe_launch
+from qagen_dagster.defs.config_versions import observe_launch
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.questions.head_start import Work
@@ -27,7 +27,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 
     corpora: str = Field(description="Folder of corpora.")
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
-    profile: str = Field(description="Default profile.")
+    default_profile: str = Field(description="The profile of launches that name none.")
     profiles: str | None = Field(None, description="Folder searched for profiles before the shipped ones.")
     document_workers: int = Field(
         8, description="Model calls that the documents of one process have in flight."
@@ -49,7 +49,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         """The resource that rebuilds `settings`."""
         values: dict[str, Any] = dict(vars(settings))
         values |= {name: str(values[name]) for name in _PATHS if values[name]}
-        return cls(**values)
+        return cls(default_profile=values.pop("profile"), **values)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
@@ -68,7 +68,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         """A new workspace. It reads corpora and profiles again, so that edits need no reload of the definitions."""
         values = self.model_dump()
         values |= {name: Path(values[name]) for name in _PATHS if values[name]}
-        return Workspace(Settings(**values))
+        return Workspace(Settings(profile=values.pop("default_profile"), **values))
 
 
 def build_work(begun: Work | None) -> dg.ResourceDefinition:

@@ -3,7 +3,7 @@
 A deadline holds however slowly a server sends. The timeouts of the SDKs do not: they are for one read of a socket, so
 a server that sends a byte now and then could keep a call open for ever. What belongs here: when the call and the
 attempt of this thread end, network streams that stop then, when to repeat, how long to back off, and when to give up.
-What does not: reading errors (`wires/sdk_client.py`), storing (`ledger.py`), and anything that a model could correct.
+What does not: reading errors (`wires/server_errors.py`), storing (`ledger.py`), and anything that a model could correct.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from tenacity import (
     stop_before_delay,
     wait_random_exponential,
 )
+from tenacity.stop import stop_base
 
-from qagen_dagster.errors import MalformedResponseError, TransientModelError
+from qagen_dagster.errors import MalformedResponseError, TransientModelError, UnreachableError
 
 _SHORTEST = 0.001  # seconds of an attempt whose call has no time left
 _PIECE = 65_536  # bytes to write between two checks of the clock
+_CONNECT = 5.0  # seconds in which a connection must be made
+_UNREACHABLE = 4.0  # seconds for which a server is tried that has not answered yet
 _call_ends: ContextVar[float] = ContextVar("call_ends", default=math.inf)
 _attempt_ends: ContextVar[float] = ContextVar("attempt_ends", default=math.inf)
 
@@ -99,7 +102,8 @@ class _Backend:
     def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, *more: object, **named: object
     ) -> _Stream:
-        return _Stream(self._backend.connect_tcp(host, port, _left(timeout), *more, **named))
+        allowed = min(_left(timeout), _CONNECT)
+        return _Stream(self._backend.connect_tcp(host, port, allowed, *more, **named))
 
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, *more: object, **named: object
@@ -152,11 +156,12 @@ def call_with_retry(
 
     Only TransientModelError and MalformedResponseError are retried, with at most `max_attempts` attempts in all. No
     attempt begins or lasts beyond `deadline_seconds`. If the server asks for a pause that ends before the deadline, it is
-    waited for in full; otherwise the call fails at once. Raises the last of these errors, or any other error at once.
+    waited for in full; otherwise the call fails at once. A server that has never answered is tried for a few seconds by all
+    calls together. Raises the last of these errors, or any other error at once.
     """
     retrying = Retrying(
         retry=retry_if_exception_type((TransientModelError, MalformedResponseError)),
-        stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds),
+        stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds) | _IsDead(),
         wait=_wait,
         sleep=sleep,
         retry_error_callback=_give_up,
@@ -173,10 +178,21 @@ def _wait(state: RetryCallState) -> float:
     return _BACKOFF(state)
 
 
+class _IsDead(stop_base):
+    """Stops when a server that never answered has been tried for long enough."""
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        error = retry_state.outcome.exception() if retry_state.outcome else None
+        next_attempt = time.monotonic() + retry_state.upcoming_sleep
+        return isinstance(error, UnreachableError) and next_attempt > error.since + _UNREACHABLE
+
+
 def _give_up(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
     message = f"{error} (gave up after {tried})"
+    if isinstance(error, UnreachableError):
+        raise error
     if isinstance(error, TransientModelError):
         raise type(error)(message, retry_after=error.retry_after)
     raise MalformedResponseError(message)

@@ -48,6 +48,45 @@ def test_what_cannot_be_answered_is_one_line(qagen: Command, tmp_path: Path) -> 
         assert len(ended.errors) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "candidate"),
+    [
+        ("The farm has two dogs and a barn.", "How many cows does the farm have?", "two"),
+        ("The station has four valves.", "How many pumps does the station have?", "four"),
+        ("The hall has 60 seats and 4 doors.", "How many windows does the hall have?", ""),
+        ("Martha Kellogg sang in the choir.", "When was the harbour dredged?", ""),
+    ],
+)
+def test_that_there_is_no_answer_comes_first(
+    qagen: Command, tmp_path: Path, text: str, question: str, candidate: str
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text(f"# Notes\n\n{text}\n")
+    shown = qagen("answer", str(note), question, "--profile", "embedded")
+    assert shown.code == 0
+    first, second = shown.out.splitlines()[:2]
+    assert first == "No answer: the document does not answer the question."
+    assert second.startswith("What the model said is not an answer: ")
+    assert candidate in second
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        ("The farm has two dogs and nine cows.", "How many cows does the farm have?", "nine"),
+        ("Two of the cows on the farm are black.", "How many cows on the farm are black?", "Two"),
+        ("The number of cows on the farm is 12.", "How many cows are on the farm?", "12"),
+        ("The village has 1,200 inhabitants.", "How many people live in the village?", "1,200"),
+    ],
+)
+def test_a_number_that_counts_what_was_asked_is_an_answer(
+    qagen: Command, tmp_path: Path, text: str, question: str, answer: str
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text(f"# Notes\n\n{text}\n")
+    assert answer in qagen("answer", str(note), question, "--profile", "embedded").out.splitlines()[0]
+
+
 def test_rows_of_a_file_are_named(qagen: Command, tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text(

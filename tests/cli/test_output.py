@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.output import Terminal, fail, print_json, warn
+from qagen_dagster.cli.output import Terminal, fail, print_json, slashed, warn
 from qagen_dagster.cli.progress import Progress
 from tests.support.source_tree import dotted, package
 
@@ -65,3 +65,15 @@ def test_commands_print_in_one_place() -> None:
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and dotted(node.func) in printers
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"), [("", "water/facts/textual"), ("80", "water/\nfacts/\ntextual")]
+)
+def test_keys_stay_whole_in_a_file_or_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, columns: str, expected: str
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert slashed("water/facts/textual") == expected

@@ -13,7 +13,13 @@ from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run_iterator
 
 from qagen_dagster.definitions import build_definitions
-from qagen_dagster.defs.executor import TERMINATED, StoredOutputs, build_celery_app, build_executor
+from qagen_dagster.defs.executor import (
+    INTERRUPTED,
+    TERMINATED,
+    StoredOutputs,
+    build_celery_app,
+    build_executor,
+)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import EXECUTORS, Settings
 from qagen_dagster.store import Store
@@ -102,6 +108,13 @@ def test_a_terminated_run_counts_as_failed_and_is_not_retried(terminated: bool) 
         assert (stored.tags.get("dagster/max_retries") == "0") is terminated
         told = [entry.message for entry in instance.all_logs(run.run_id)]
         assert any(TERMINATED in line for line in told) is terminated
+        data = (
+            entry.dagster_event.event_specific_data
+            for entry in instance.all_logs(run.run_id)
+            if entry.dagster_event
+        )
+        errors = [error for one in data if (error := getattr(one, "error", None)) is not None]
+        assert {(one.message, len(one.stack)) for one in errors} == {(INTERRUPTED, 0)}
 
 
 def test_an_executor_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.records.exams.bank import BankStats, ExamItem, SlotResult
+from qagen_dagster.records.exams.bank import BankStats, ExamItem, ProofStatus, SlotResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.exams.mini import YAML, write_exam
 from tests.support.exams.play import PASS, idea, solved, styled
@@ -108,6 +108,8 @@ def test_status_and_export(esat: Project, tmp_path: Path) -> None:
     assert sum(part["slots"] for part in exam["parts"]) == 4
     table = esat.qagen("exam", "status")
     assert "M1 Hidden Proportionality" in table.out
+    proven = sum(item.proof.status is ProofStatus.PROVEN for item in items_of(esat, "esat"))
+    assert f"keys: {proven} of {len(items_of(esat, 'esat'))} proven by computation" in table.out
     out = tmp_path / "bank"
     exported = esat.qagen("exam", "export", "--exam", "esat", "--output", str(out), "--json")
     assert exported.code == 0, exported.err

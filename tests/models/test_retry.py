@@ -4,7 +4,12 @@ import time
 
 import pytest
 
-from qagen_dagster.errors import MalformedResponseError, PermanentModelError, TransientModelError
+from qagen_dagster.errors import (
+    MalformedResponseError,
+    PermanentModelError,
+    TransientModelError,
+    UnreachableError,
+)
 from qagen_dagster.models import retry
 from qagen_dagster.models.retry import call_with_retry
 from tests.models.conftest import ModelMaker, ask
@@ -105,3 +110,16 @@ def test_one_attempt_means_one() -> None:
     with pytest.raises(TransientModelError, match=r"busy \(gave up after 1 attempt\)") as caught:
         call_with_retry(flaky, max_attempts=1, deadline_seconds=9, sleep=lambda _: None)
     assert (flaky.calls, caught.value.retry_after) == (1, 1.0)
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0, 4), (60, 1)], ids=["at first", "after a while"])
+def test_a_server_that_never_answered_is_tried_for_seconds_by_all_calls_together(
+    seconds: float, calls: int
+) -> None:
+    flaky = Flaky(*[UnreachableError("http://gone: connection failed", since=time.monotonic() - seconds)] * 3)
+    if calls == 1:
+        with pytest.raises(UnreachableError, match="http://gone: connection failed"):
+            call_with_retry(flaky, max_attempts=9, deadline_seconds=900, sleep=lambda _: None)
+    else:
+        assert call_with_retry(flaky, max_attempts=9, deadline_seconds=900, sleep=lambda _: None)[1] == 3
+    assert flaky.calls == calls

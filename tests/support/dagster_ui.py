@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import time
@@ -39,8 +41,8 @@ class Installed:
         shutil.copytree(
             PROJECT_ROOT / "qagen_dagster", copy.package, ignore=shutil.ignore_patterns("__pycache__")
         )
-        sensors = copy.package / "defs" / "sensors.py"
-        sensors.write_text(sensors.read_text().replace("interval_seconds=60", "interval_seconds=5"))
+        sensors = copy.package / "defs" / "automation.py"
+        sensors.write_text(re.sub(r"interval_seconds=\d+", "interval_seconds=5", sensors.read_text()))
         (copy.package.parent / "workspace.yaml").write_text(_WORKSPACE)
         return copy
 
@@ -51,7 +53,9 @@ class Installed:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            "PYTHONPATH": str(self.package.parent),
+            "PYTHONPATH": os.pathsep.join(
+                [str(self.package.parent), str(PROJECT_ROOT)]
+            ),  # the scripts of the tests, too
             "QAGEN_PROFILE": self.profile,
             "DAGSTER_GRPC_TIMEOUT_SECONDS": "600",  # on a busy machine
         }

@@ -35,7 +35,7 @@ class GraphRun:
         self.settings = project.settings(**settings)
         self.definitions = build_definitions(self.settings)
         self.instance = project.instance()
-        self._check: list[dg.AssetCheckEvaluation] = []
+        self.checked: dict[tuple[str, str], dg.AssetCheckEvaluation] = {}  # by asset and check
 
     def __enter__(self) -> GraphRun:
         return self
@@ -64,15 +64,16 @@ class GraphRun:
         sensor = self.definitions.resolve_sensor_def("observe_model_config")
         with dg.build_sensor_context(self.instance, resources=self.definitions.resources) as context:
             tick = sensor.evaluate_tick(context)
-        self._check = [event for event in tick.asset_events if isinstance(event, dg.AssetCheckEvaluation)]
         for event in tick.asset_events:
+            if isinstance(event, dg.AssetCheckEvaluation):
+                self.checked[_name(event), event.check_name] = event
             self.instance.report_runless_asset_event(event)
         return [event for event in tick.asset_events if isinstance(event, dg.AssetObservation)]
 
     def reload_check(self) -> str:
         """What the sensor reports about corpora that the definitions do not have."""
         self.seen()
-        (check,) = self._check
+        check = self.checked["corpus_files", "definitions_loaded"]
         assert check.passed == (check.metadata["definitions"].value == "all are loaded")
         return str(check.metadata["definitions"].value)
 
@@ -173,7 +174,7 @@ class Tick:
         return sorted(one.tags["qagen/task"] for one in self.requests)
 
 
-def _name(event: dg.AssetObservation) -> str:
+def _name(event: dg.AssetObservation | dg.AssetCheckEvaluation) -> str:
     return event.asset_key.to_user_string()
 
 

@@ -9,6 +9,7 @@ import pytest
 from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.review import decisions_of
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedVerdict
 from tests.support import waterworks
 from tests.support.chromium import Tab, chromium, needs_chromium
 from tests.support.exams.items import hard_item
@@ -22,6 +23,17 @@ from tests.support.wire_server import WireServer
 
 pytestmark = [*DAGSTER_WARNINGS]
 DECISIONS = 50
+CRITERIA = (
+    "answerable",
+    "supported",
+    "matches",
+    "premise_holds",
+    "unambiguous",
+    "self_contained",
+    "non_trivial",
+    "relevant",
+)
+UNJUDGED = ("supported", "premise-holds", "self-contained", "non-trivial", "relevant")
 AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="there is no axe-core: `make browser` installs it")
 
@@ -81,6 +93,35 @@ def test_decisions_by_keyboard_survive_a_restart(tmp_path: Path) -> None:
         one for some in decisions_of(space, KEY.key).values() for one in some if one.action.value == "reject"
     ]
     assert [one.reason for one in rejected] == ["ambiguous"]
+
+
+@needs_chromium
+def test_criteria_that_nobody_judged_are_shown_so(tmp_path: Path) -> None:
+    space = reviewed(tmp_path / "project", documents=1, questions=2)
+    given = {
+        "blind_answer": "10 bar",
+        "explanation": "embedded:reader compared",
+        **dict.fromkeys(CRITERIA, True),
+    }
+    verdict = PublishedVerdict.model_validate(given | {"unambiguous": False})
+    key = CorpusGenerationResult.key(KEY)
+    published = space.store.read(key, CorpusGenerationResult)
+    questions = tuple(one.model_copy(update={"verdict": verdict}) for one in published.questions)
+    space.store.write(key, published.model_copy(update={"questions": questions}))
+    file = tmp_path / "report.html"
+    file.write_text(report(space), encoding="utf-8")
+    with chromium(tmp_path / "browser") as tab, page(space) as address:
+        for opened in (address, file.as_uri()):
+            tab.open(opened)
+            tab.wait("document.querySelector('.criteria .chip')")
+            chips = tab.run(
+                "[...document.querySelectorAll('.criteria .chip')].map((one) => [one.className, one.textContent])"
+            )
+            assert {text: kind for kind, text in chips} == {
+                **dict.fromkeys(("✓ answerable", "✓ matches"), "chip yes"),
+                "✗ unambiguous": "chip no",
+                **dict.fromkeys((f"not judged: {name}" for name in UNJUDGED), "chip unjudged"),
+            }
 
 
 @needs_chromium

@@ -40,6 +40,7 @@ from qagen_dagster.loop.problems.bank import (
     export_of,
     items_of,
     keep_sources,
+    not_usable,
     open_bank,
     plan_problem_set,
     told_bank,
@@ -122,11 +123,13 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     if request.as_json:
         print_json(json_record(done.records, done.errors, done.warnings))
     else:
+        unusable = not_usable(bank)
         for record in done.records:
             made = record.detail
             if record.end is ProblemEnd.ACCEPTED:
                 made = ", ".join(item.made for item in items_of(record))
-            echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}")
+            but = f", but it {unusable[record.id]}" if record.id in unusable else ""
+            echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}{but}")
         echo(f"{request.output}: {told_bank(bank)}")
     return tell(done.warnings, done.errors)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections import Counter
+from collections.abc import Sequence
 
 import click
 from rich.markup import escape
@@ -14,7 +15,7 @@ from qagen_dagster.cli.options import OneOf, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome, Wanted, listed, rejected_question
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import RejectionReason
 from qagen_dagster.settings import Settings
 
@@ -26,7 +27,13 @@ from qagen_dagster.settings import Settings
 @click.option("--document", help="Only questions from the document with this id.")
 @click.option("--reason", type=OneOf(RejectionReason), help="Only questions rejected for this reason.")
 @click.option("--type", "question_type", help="Only accepted questions of this type.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Questions to list.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Questions to list: different ones, of as many documents as possible.",
+)
 @json_option
 @click.pass_obj
 def questions(
@@ -49,20 +56,32 @@ def questions(
     """
     space = Workspace(settings)
     wanted = Wanted(outcome, document, reason, question_type, text)
-    found = (
-        row
+    found = [
+        one
         for combination in space.corpora.combinations(corpus, scenario, mode)
-        for row in listed(space, combination, wanted)
-    )
-    shown = list(islice(found, limit))
+        for one in listed(space, combination, wanted)
+    ]
+    shown = spread(found, limit)
     if as_json:
         print_json([row.model_dump(mode="json") for row in shown])
         return
     console = Terminal()
-    for row in shown:
-        _print(console, row)
-    more = sum(1 for _ in found)
-    console.print(f"{len(shown) + more} questions" + (f", {more} not listed (--limit)" if more else ""))
+    for one in shown:
+        _print(console, one)
+    more = len(found) - len(shown)
+    console.print(f"{len(found)} questions" + (f", {more} not listed (--limit)" if more else ""))
+
+
+def spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
+    """At most `limit` questions in their order: the first of each document and with words of their own, then the second, ..."""
+    turns, words = Counter[str](), set[str]()
+    ranked: list[tuple[bool, int, int]] = []
+    for place, one in enumerate(found):
+        said = normalise(one.question)
+        ranked.append((said in words, turns[one.document_id], place))
+        turns[one.document_id] += said not in words
+        words.add(said)
+    return [found[place] for place in sorted(place for *_, place in sorted(ranked)[:limit])]
 
 
 def _print(console: Terminal, row: ListedQuestion) -> None:
@@ -84,7 +103,7 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     """Show one question with its evidence and lineage.
 
     QUESTION_ID may be shortened to its first characters. The lineage is: models, prompts, run and cost. A rejected question
-    is shown with its reason.
+    is shown with its reason, and a question of an older version of a set with that version.
     """
     space, console = Workspace(settings), Terminal()
     with current_catalog(space.store) as file:
@@ -92,6 +111,10 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
             found = queries.question(file, question_id)
         except queries.UnknownQuestionError:
             rejected = rejected_question(space, question_id)
+            former = queries.former_question(file, question_id) if rejected is None else None
+            if former is not None:
+                _print_former(console, former, as_json=as_json)
+                return
             if rejected is None:
                 raise
             if as_json:
@@ -113,6 +136,15 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
     console.print()
     console.print(_facts(found))
+
+
+def _print_former(console: Terminal, former: queries.FormerQuestion, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**former.model_dump(mode="json"), "outcome": "removed"})
+        return
+    console.print(f"[bold]{escape(former.question)}[/bold]\n{escape(former.answer)}\n")
+    where = f"version {former.version} of {former.combination} (run {former.run_id or '-'})"
+    console.print(f"removed: it is only in {where}, from {escape(former.source_document)}", highlight=False)
 
 
 def _facts(found: queries.QuestionLineage) -> Table:

@@ -101,12 +101,14 @@ class Scope:
         options: the options of the run.
         force: whether documents and questions count as out of date in any case.
         everything: whether exams and problem sets are examined, too. Then a product that cannot be examined does not end the search.
+        running: the partition of a run that asks when its work is done. It does not count as unfinished.
     """
 
     combinations: tuple[Combination, ...] = ()
     options: RunOptions = field(default_factory=RunOptions)
     force: bool = False
     everything: bool = False
+    running: str = ""
 
 
 @dataclass(frozen=True)

@@ -239,6 +239,9 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
         ends = facts.documents_by_outcome
         rows += [(f"documents {words}", ends[end]) for end, words in _ENDS.items() if end in ends]
     rows += [("published questions", len(eval_set.questions))]
+    verdicts = [one.verdict for one in eval_set.questions if one.verdict is not None]
+    unjudged = Counter(name for one in verdicts for name, value in one if value is None)
+    rows += [(f"of which nobody judged: {name}", count) for name, count in unjudged.items()]
     reasons = Counter(one.rejection_reason.value for one in eval_set.rejected)
     rows += [(f"candidates rejected: {reason}", count) for reason, count in sorted(reasons.items())]
     retired = Counter(one.reason.value for one in eval_set.retired)

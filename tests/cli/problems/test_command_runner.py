@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.latex.structure import split_items
-from qagen_dagster.loop.problems.properties import scan_breaches
+from qagen_dagster.loop.problems.code_checks import scan_breaches
 from tests.cli.conftest import Command, Play
 from tests.support.problems.board import PROFILE
 from tests.support.problems.files import pdf, picture, tex
@@ -191,6 +191,26 @@ def test_what_cannot_be_made_of_a_problem_is_no_error_of_the_whole(
     assert alone.code == 1
     assert f"qagen: error: {said}" in alone.errors
     assert not Path("out.tex").exists()
+
+
+@pytest.mark.parametrize("command", [r"\undefinedmacro{x}", r"\csname x\endcsname", r"\special{x}"])
+def test_an_accepted_problem_that_cannot_be_used_says_so(
+    qagen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("PATH", "")  # no TeX engine, wherever this runs
+    text = (
+        f"\\item A stone falls from a height of $20\\,\\mathrm{{m}}$ {command}. How long does it take?\n"
+        "\\begin{solution}$t = \\sqrt{2h/g} = 2\\,\\mathrm{s}$.\\end{solution}\n"
+    )
+    file = tmp_path / "stone.tex"
+    file.write_text(f"\\begin{{enumerate}}\n{text}\\end{{enumerate}}\n")
+    out = qagen(
+        "process", "-t", str(file), "-o", str(tmp_path / "out"), "--profile", "embedded"
+    ).out.splitlines()
+    assert out[0] == "stone-01: accepted (original), but it is left out of the TeX project"
+    assert out[1].endswith(
+        "0 of 1 problems accepted (1 not counted: stone-01 is left out of the TeX project)"
+    )
 
 
 def test_what_is_said_of_many_problems_is_said_once(qagen: Command, play: Play, many: Path) -> None:

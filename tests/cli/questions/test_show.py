@@ -5,6 +5,8 @@ import json
 import pytest
 
 from qagen_dagster.cli.questions.run import distinct_questions, report
+from qagen_dagster.cli.questions.show import spread
+from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import (
@@ -156,6 +158,13 @@ def test_commands_agree_after_a_run_without_the_catalog(stored: Command) -> None
     assert "there is no question" in stored("show", accepted).err
 
 
+def test_runs_are_listed(stored: Command) -> None:
+    (run,) = stored("runs", "--json").value
+    assert (run["run_id"], run["combination"], run["accepted"]) == ("r", WHERE.key, 1)
+    assert "per question" in stored("runs", "--corpus", "water").out
+    assert stored("runs", "--mode", "visual", "--json").value == []
+
+
 def test_a_catalog_that_cannot_be_made_anew_is_told(stored: Command) -> None:
     assert stored("stats").err == ""
     store = Workspace(stored.project.settings()).store
@@ -196,3 +205,28 @@ def test_a_question_of_two_sets_is_one_distinct_question(stored: Command) -> Non
     found = stored("status", "--json").value
     assert (found["questions"], found["distinct_questions"]) == (3, 1)
     assert "3 accepted questions, 1 of them distinct" in " ".join(stored("status").out.split())
+
+
+def test_few_questions_are_different_ones_of_many_documents() -> None:
+    def one(document: str, question: str) -> ListedQuestion:
+        return ListedQuestion(
+            id=f"q-{document}-{question}", combination=WHERE.key, document_id=document, outcome=Outcome.ACCEPTED,
+            question=question, answer="6:00",
+        )  # fmt: skip
+
+    listed = [
+        one("a", "Why?"),
+        one("a", "Who?"),
+        one("a", "When?"),
+        one("b", "why?"),
+        one("b", "How?"),
+        one("c", "Where?"),
+    ]
+    for limit, expected in (
+        (1, ["Why?"]),
+        (3, ["Why?", "How?", "Where?"]),
+        (4, ["Why?", "Who?", "How?", "Where?"]),
+        (5, ["Why?", "Who?", "When?", "How?", "Where?"]),
+        (9, ["Why?", "Who?", "When?", "why?", "How?", "Where?"]),
+    ):
+        assert [found.question for found in spread(listed, limit)] == expected

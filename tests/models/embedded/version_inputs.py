@@ -67,6 +67,7 @@ ASKED = (
     "how many windows does the tower have?", "why were the keepers moved to Selby in 1902?", "what does MSU stand for?",
     'what is the length in m for the ship "Petrel"?', "what is the height?", "who never lit the lamp?",
     "who painted the door in June 1904?", "which enzyme breaks down fructose?", "what is the default value of the option `--rate`?",
+    "how many keepers does the tower have?",
 )  # fmt: skip
 COMPARED = (
     ("Anneke Visser", "the engineer Anneke Visser"), ("six years", "6 years"), ("41 m", "41 metres"), ("1,240 kg", "1240"),

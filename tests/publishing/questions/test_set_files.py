@@ -29,6 +29,7 @@ from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
     PublishedGrade,
     PublishedQuestion,
+    PublishedVerdict,
 )
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason, RetiredQA
 
@@ -237,3 +238,36 @@ def test_order_does_not_matter_and_copies_are_less_varied() -> None:
 @pytest.mark.parametrize("texts", [[], ["Why?"]], ids=["none", "one word"])
 def test_too_little_to_measure(texts: list[str]) -> None:
     assert diversity(texts).ngram_diversity is None
+
+
+@pytest.mark.parametrize(
+    ("explanation", "unjudged"),
+    [
+        ("A model judged everything.", []),
+        ("code compared the two answers", ["non_trivial", "relevant"]),
+        (
+            "embedded:reader compared",
+            ["non_trivial", "relevant", "supported", "premise_holds", "self_contained"],
+        ),
+    ],
+)
+def test_the_card_names_criteria_that_nobody_judged(explanation: str, unjudged: list[str]) -> None:
+    criteria = (
+        "answerable",
+        "matches",
+        "non_trivial",
+        "unambiguous",
+        "relevant",
+        "supported",
+        "premise_holds",
+        "self_contained",
+    )
+    verdict = PublishedVerdict.model_validate(
+        {"blind_answer": "42", "explanation": explanation, **dict.fromkeys(criteria, True)}
+    )
+    judged = [pair(f"q-{number}").model_copy(update={"verdict": verdict}) for number in range(3)]
+    card = card_file(eval_set(*judged, pair("q-9")))[set_files.CARD_FILE].decode()
+    shown = [line.split("|")[1:3] for line in card.splitlines() if "nobody judged" in line]
+    assert {name.strip(): count.strip() for name, count in shown} == {
+        f"of which nobody judged: {name}": "3" for name in unjudged
+    }

@@ -22,8 +22,9 @@ from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field, model_validator
-from spacy.tokens import Token
+from spacy.tokens import Span, Token
 
+from qagen_dagster.english.amounts import unit_of
 from qagen_dagster.english.polarity import opposites_of
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.answering.features import (
@@ -227,6 +228,7 @@ def weights() -> Weights:
 LOOKED_AT = 5  # sentences whose spans become candidates
 LONGEST_LIST = 24  # sentences that are parsed: those most similar to the question
 AGREEING = 20  # best candidates that are compared with each other
+ALIKE = 0.6  # cosine of two nouns in context that may count the same things
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _SIGN_COLUMNS = tuple(NUMBERS.index(name) for name in ("s_share", "s_late", "s_cosine", "s_joint"))
@@ -261,9 +263,10 @@ class Measured:
     vectors: Vectors
     parsed: Mapping[int, Sentence]
 
-    def text(self, row: int) -> str:
-        candidate = self.table.candidates[row]
-        return self.sentences[candidate.sentence].spans.text(candidate.row)
+    def span(self, row: int) -> Span:
+        one = self.table.candidates[row]
+        spans = self.sentences[one.sentence].spans
+        return spans.doc[int(spans.start[one.row]) : int(spans.end[one.row])]
 
 
 def choose(question: str, sentences: Sequence[str], fitted: Weights | None = None) -> Short | None:
@@ -272,14 +275,50 @@ def choose(question: str, sentences: Sequence[str], fitted: Weights | None = Non
     found = measured(question, sentences)
     if not found.table.candidates:
         return None
-    row, agreed = agreeing(found, model.scores(found.table))
-    candidate = found.table.candidates[row]
-    spans = found.sentences[candidate.sentence].spans
-    span = spans.doc[int(spans.start[candidate.row]) : int(spans.end[candidate.row])]
-    return Short(
-        span.text, found.numbers[candidate.sentence], span.start_char, span.end_char, model.chance(signs(found, row, agreed)),
-        found.question.wants,
-    )  # fmt: skip
+    scores = model.scores(found.table)
+    row, agreed = agreeing(found, scores)
+    miscounts = _counts_asked(found, row) is False
+    if miscounts:
+        counting = [other for other in range(len(scores)) if _counts_asked(found, other)]
+        miscounts = not counting
+        left = np.full_like(scores, -np.inf)
+        left[counting] = scores[counting]
+        row, agreed = (row, agreed) if miscounts else agreeing(found, left)
+    span = found.span(row)
+    chance = 0.0 if miscounts else model.chance(signs(found, row, agreed))
+    place = found.numbers[found.table.candidates[row].sentence]
+    return Short(span.text, place, span.start_char, span.end_char, chance, found.question.wants)
+
+
+def _counts_asked(found: Measured, row: int) -> bool | None:
+    """Whether the number in a span counts what a question with "how many" asks for; None if the question or the span counts nothing.
+
+    Another noun counts the same if its meaning is close, as "inhabitants" and "people".
+    """
+    asked = found.question
+    focus = next((token for token in asked.doc if token.lemma_.lower() == asked.focus), None)
+    noun = _counted(found.span(row))
+    if asked.kind != "how many" or focus is None or noun is None:
+        return None
+    if noun.lemma_ == "time" or (unit_of(noun.lower_) and unit_of(focus.lower_)):
+        return True
+    sentence = found.sentences[found.table.candidates[row].sentence]
+    of = (inner for child in noun.children if child.lower_ == "of" for inner in child.children)
+    return any(
+        not set(keys(focus)).isdisjoint(keys(one))
+        or float(found.vectors[focus.i] @ sentence.vectors[one.i]) >= ALIKE
+        for one in (noun, *of)
+    )
+
+
+def _counted(span: Span) -> Token | None:
+    """The noun whose number the span has: "dogs" for "two dogs" and for "two" of the same phrase."""
+    token = next((one for one in span if one.like_num or one.pos_ == "NUM"), None)
+    while token is not None and token.dep_ in ("nummod", "compound", "quantmod", "advmod", "amod"):
+        token = token.head
+        if token.pos_ in ("NOUN", "PROPN"):
+            return token
+    return None
 
 
 def measured(question: str, sentences: Sequence[str]) -> Measured:
@@ -317,7 +356,7 @@ def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
     best = np.argsort(-scores, kind="stable")[:AGREEING].tolist()
     shares = np.exp(scores[best] - scores[best[0]])
     shares = shares / shares.sum()
-    bags = [Counter(bare(found.text(row))) for row in best]
+    bags = [Counter(bare(found.span(row).text)) for row in best]
     expected = [
         sum(float(share) * overlap(bag, other) for share, other in zip(shares, bags, strict=True))
         for bag in bags

@@ -299,7 +299,7 @@ def test_the_shipped_weights_fit_the_measurements() -> None:
 
 def test_the_span_that_others_agree_with_wins_over_the_first() -> None:
     found = measured("Who wrote the firmware?", HARBOUR[1:2])
-    texts = [found.text(row) for row in range(len(found.table.candidates))]
+    texts = [found.span(row).text for row in range(len(found.table.candidates))]
     scores = np.full(len(texts), -50.0, dtype=np.float32)
     scores[texts.index("Leeds")] = 1.0
     for alike in ("a clockmaker", "clockmaker", "a clockmaker from Leeds"):

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.problems.roles import prompts, scan_prompt
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,
@@ -314,6 +314,6 @@ def test_a_conversion_has_the_structure_of_its_format(a: int, t: int, target: Fo
 
 
 def test_a_conversion_keeps_the_answer() -> None:
-    (breach,) = conversion_breaches(item(2, 5), Format.MCQ_SC, mcq(3, 5))
+    *_, breach = conversion_breaches(item(2, 5), Format.MCQ_SC, mcq(3, 5))
     assert (breach.property, "the answer must stay" in breach.detail) == (11, True)
     assert conversion_breaches(mcq(2, 5), Format.SUBJECTIVE, item(2, 5)) == ()

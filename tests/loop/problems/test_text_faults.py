@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,
@@ -30,9 +30,8 @@ def solved(body: str) -> str:
 
 
 def told(breaches: tuple[Breach, ...]) -> list[tuple[int, str]]:
-    """The breaches, without those that follow: a wrong box makes an equality false, and short questions lose givens."""
-    follow = (" is false: ", " of the source is not there")
-    return [(one.property, one.detail) for one in breaches if not any(said in one.detail for said in follow)]
+    pairs = [(one.property, one.detail) for one in breaches]
+    return [pair for pair in pairs if " is false: " not in pair[1] and not pair[1].endswith("is not there")]
 
 
 def only(breaches: tuple[Breach, ...], number: int, words: str) -> bool:

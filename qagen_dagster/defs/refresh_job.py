@@ -1,0 +1,92 @@
+"""The job `refresh_stale`, which runs exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+
+from qagen_dagster.defs.in_process import Graph, Progress
+from qagen_dagster.defs.outdated import JOB, up_to_date_events
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.loop.questions.before_run import why_kept
+from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.loop.questions.plan import RunOptions
+from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.settings import Settings, apply
+
+OpenGraph = Callable[[Settings, Progress, Work], Graph]
+
+
+class _Silent:
+    """The progress of runs, which nobody watches: the job logs what it runs and why."""
+
+    def step(self, title: str) -> None:
+        pass
+
+    def say(self, note: str) -> None:
+        pass
+
+    def done(self) -> None:
+        pass
+
+
+def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
+    """The job that runs what is out of date: what is ready first, then what waited for it."""
+
+    @dg.op(description="Run each partition that is out of date. Each has a run of its own.")
+    def run_out_of_date(
+        context: dg.OpExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
+    ) -> None:
+        space = workspace.open()
+        limits = RunOptions(**config.model_dump(exclude_none=True))
+        with Work(space) as work:
+            work.spending_id = spending_id(context.run)
+            apply({"DAGSTER_HOME": str(Path(context.instance.root_directory))})
+            with open_graph(space.settings, _Silent(), work) as graph:
+                try:
+                    failures = _refresh(context, graph, limits)
+                except KeyboardInterrupt:
+                    raise dg.DagsterExecutionInterruptedError from None
+        for event in up_to_date_events(space):
+            context.instance.report_runless_asset_event(event)
+        if failures:
+            raise dg.Failure("; ".join(failures), allow_retries=False)
+
+    @dg.job(  # pyright: ignore[reportUnknownMemberType]
+        name=JOB,
+        description="Run exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists. Limits of the "
+        "launch hold for all of it together; without them those of the profile hold.",
+    )
+    def refresh_stale() -> None:
+        run_out_of_date()
+
+    return refresh_stale
+
+
+def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -> list[str]:
+    """Run what is out of date until nothing is that was not tried. Returns the errors."""
+    space, tried, failures = graph.work.space, set[str](), list[str]()
+    while True:
+        found = find_out_of_date(space, whole_project(space))
+        due = {one.name: one for one in found.due() if one.name not in tried}
+        ready = [one for one in due.values() if not due.keys() & set(one.after)]
+        if not ready:
+            return [*failures, *found.faults]
+        for task in ready:
+            tried.add(task.name)
+            context.log.info(f"{task.name}: {'; '.join(task.reasons)}")
+            kept = _kept(space, task)
+            fields = refresh_fields(task, limits)
+            failures += [kept] if kept else graph.make(task.product, partition=task.partition, fields=fields)
+
+
+def _kept(space: Workspace, task: Task) -> str:
+    """Why the run would refuse to replace what there is; empty if it would not."""
+    if task.product is not Product.QUESTIONS:
+        return ""
+    why = why_kept(space, Combination.from_key(task.partition), RunOptions())
+    return f"{task.partition}: {why}" if why else ""
