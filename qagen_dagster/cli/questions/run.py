@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 
 
-_REFUSAL = re.compile(r"failures? in a row, the last: (?:comparison: )?(?:refused|filtered): (.+)", re.DOTALL)
 _NAMED = 5  # files that cannot be used, of each corpus
 
 
@@ -119,7 +117,7 @@ def run(
     reports = [report(space, combination) for combination in combinations]
     _print(space, reports, failures, as_json)
     left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
-    warn((*space.corpora.faults, *left_out, *_unusable(space, combinations), *_refusals(reports)))
+    warn((*space.corpora.faults, *left_out, *_unusable(space, combinations)))
     return fail(failures)
 
 
@@ -244,15 +242,6 @@ def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator
             yield f"{corpus}: {len(bad) - _NAMED} more documents cannot be used; see: qagen documents --corpus {corpus}"
 
 
-def _refusals(reports: Sequence[CombinationReport]) -> Iterator[str]:
-    """A line for each combination with documents to which a model or its provider refused to answer. They are finished."""
-    for one in (report for report in reports if report.refusals):
-        told = (
-            f"a model or its provider refused to answer for {len(one.refusals)} documents, which are finished"
-        )
-        yield f"{one.combination}: {told}; the last said: {one.refusals[-1]}"
-
-
 class CombinationReport(Record):
     """The state of one combination, read from the store."""
 
@@ -266,7 +255,6 @@ class CombinationReport(Record):
     usd: float | None = 0.0  # None: the price of some calls is unknown
     at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in model_calls and usd
     published: str | None = None
-    refusals: tuple[str, ...] = ()  # what was said, of each document that only refusals ended
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
@@ -281,7 +269,6 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
     asked = asked_questions(space, combination) if validated else []
     rejected = Counter(question.rejection_reason.value for question in removed)
     outcomes: Counter[str] = Counter()
-    refusals: list[str] = []
 
     def read() -> Iterator[CallSummary]:
         for document in store.rows(made, CandidateSet, CandidateDocument):
@@ -289,8 +276,6 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
             if document.result_key is not None:
                 result = store.read(document.result_key, GenerationResult)
                 rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
-                said = _REFUSAL.search(result.end_detail)
-                refusals.extend([] if result.accepted or said is None else [said[1][:200]])
                 yield from result.calls
 
     prices = unique_prices(chain(read(), validated.calls if validated else ()))
@@ -308,7 +293,6 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         usd=known if prices or not at_least else None,
         at_least=at_least,
         published=space.store.path(key) if space.store.exists(key) else None,
-        refusals=tuple(refusals),
     )
 
 

@@ -44,18 +44,6 @@ def test_a_failed_document_is_named_and_the_rest_goes_on(qagen: Command) -> None
     assert (rail.combination, rail.accepted) == ("rail/facts/textual", 1)
 
 
-@pytest.mark.parametrize("stop", ["refusal", "filter"])
-def test_documents_that_refusals_ended_are_told(qagen: Command, stop: str) -> None:
-    project = qagen.project
-    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
-    with WireServer(then=Reply(text="I cannot help with valves.", stop=stop)) as server:
-        project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
-        found = qagen("run", "--profile", "remote")
-    assert found.code == 0
-    assert f"{KEY}: a model or its provider refused to answer for 1 documents" in found.err
-    assert "the last said: I cannot help with valves." in found.err
-
-
 def test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again(qagen: Command) -> None:
     project = qagen.project
     project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
