@@ -103,6 +103,7 @@ _PROXIES = tuple(
     name for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for name in (upper, upper.lower())
 )
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_KEY_LOG = "SSLKEYLOGFILE"  # where every TLS client writes its keys
 OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # of clients that reach stores in buckets
 
 
@@ -117,7 +118,8 @@ def network_faults(
     proxies = () if direct else _PROXIES
     certificates = () if direct and not url.startswith("https:") else (*_CERTIFICATES, *more)
     told = [(name, _proxy_fault(env[name].strip())) for name in proxies if env.get(name, "").strip()]
-    told += [(name, _certificates_fault(Path(env[name]))) for name in certificates if env.get(name)]
+    told += [(name, _certificates_fault(name, Path(env[name]))) for name in certificates if env.get(name)]
+    told += [(_KEY_LOG, _key_log_fault(Path(env[_KEY_LOG])))] if certificates and env.get(_KEY_LOG) else []
     return [(name, fault) for name, fault in told if fault is not None]
 
 
@@ -131,12 +133,20 @@ def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | 
     return next((name for name in names if env.get(name)), None)
 
 
+def outside_ascii(prefix: str) -> list[str]:
+    """The variables that begin with `prefix` and have values that no header can carry."""
+    return sorted(
+        name for name, value in os.environ.items() if name.startswith(prefix) and not value.isascii()
+    )
+
+
 def is_loopback(url: str) -> bool:
     """Whether the server of `url` is on this machine, where no proxy reaches it."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
+    host = ""
     try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
         address = ip_address(host)
-    except ValueError:
+    except ValueError:  # no address, or no number
         return host == "localhost" or host.endswith(".localhost")
     return address.is_loopback or address.is_unspecified
 
@@ -165,16 +175,22 @@ def _proxy_fault(value: str) -> str | None:
 
 
 @cache
-def _certificates_fault(path: Path) -> str | None:
-    if path.is_dir():
+def _certificates_fault(variable: str, path: Path) -> str | None:
+    if path.is_dir() and variable != "SSL_CERT_FILE":
         return None
     try:
-        ssl.create_default_context(cafile=str(path))
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=path)
     except FileNotFoundError:
         return f"there is no {path}; correct or unset it"
     except OSError as error:
         return f"{path} has no certificates that can be read ({error.strerror or error}); correct or unset it"
     return None
+
+
+def _key_log_fault(path: Path) -> str | None:
+    written = path if path.exists() else path.parent
+    usable = path.parent.is_dir() and not path.is_dir() and os.access(written, os.W_OK)
+    return None if usable else f"{path} cannot be written; correct or unset it"
 
 
 def document_password(variable: str) -> str:

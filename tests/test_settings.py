@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import certifi
 import pytest
 
 from qagen_dagster.errors import ConfigError
@@ -145,6 +146,9 @@ def test_values_can_be_put_into_this_process(monkeypatch: pytest.MonkeyPatch, tm
         ("SSL_CERT_FILE", "/nonexistent/ca.pem", "there is no /nonexistent/ca.pem"),
         ("SSL_CERT_DIR", "/nonexistent", "there is no /nonexistent"),
         ("SSL_CERT_FILE", __file__, "no certificates"),
+        ("SSL_CERT_FILE", "/tmp", "Is a directory"),
+        ("SSLKEYLOGFILE", "/nonexistent/keys", "cannot be written"),
+        ("SSLKEYLOGFILE", "/tmp", "cannot be written"),
         ("REQUESTS_CA_BUNDLE", "/nonexistent/ca.pem", "there is no"),
     ],
 )
@@ -165,6 +169,15 @@ def test_variables_that_no_client_can_use(variable: str, value: str, told: str) 
 def test_faults_of_variables_that_a_client_does_not_read_do_not_count(url: str, named: list[str]) -> None:
     env = {"ALL_PROXY": "socks://h:1", "SSL_CERT_FILE": "/nonexistent"}
     assert [name for name, _ in network_faults((), env, url=url)] == named
+
+
+def test_a_file_of_keys_is_not_taken_for_one_of_certificates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", "/nonexistent/keys")
+    env = {"SSLKEYLOGFILE": "/nonexistent/keys", "SSL_CERT_FILE": certifi.where()}
+    assert [name for name, _ in network_faults((), env)] == ["SSLKEYLOGFILE"]
+    assert network_faults((), {"SSLKEYLOGFILE": str(tmp_path / "keys")}) == []
 
 
 def test_variables_that_clients_can_use(tmp_path: Path) -> None:

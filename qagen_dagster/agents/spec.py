@@ -188,7 +188,7 @@ def decide(response: Response, state: RunState, limits: AgentLimits, terminals: 
     """The step that follows a response, before any tool is run."""
     if response.stop in (Stop.REFUSAL, Stop.FILTER):
         reason = GiveUpReason.REFUSED if response.stop is Stop.REFUSAL else GiveUpReason.FILTERED
-        return GiveUp(reason, response.message.text[:500] or "the model would not answer")
+        return GiveUp(reason, _line(response.message.text) or "the model would not answer")
     calls = response.message.tool_calls
     if calls:
         if state.tool_calls + len(calls) > limits.max_tool_calls:
@@ -196,9 +196,14 @@ def decide(response: Response, state: RunState, limits: AgentLimits, terminals: 
         return RunTools(calls)
     if state.nudges >= limits.max_nudges:
         said = response.message
-        return GiveUp(GiveUpReason.NO_TOOL_CALL, said.text[:500] or said.in_reasoning or "empty reply")
+        return GiveUp(GiveUpReason.NO_TOOL_CALL, _line(said.text) or said.in_reasoning or "empty reply")
     cut = response.stop is Stop.LENGTH
     return Nudge(NUDGE_CUT if cut else NUDGE_NO_CALL.format(terminals=terminals))
+
+
+def _line(text: str) -> str:
+    """The beginning of `text` in one line."""
+    return " ".join(text[:500].split())
 
 
 _CUT = "your reply was cut off at its limit of {most} tokens: give fewer or shorter items"

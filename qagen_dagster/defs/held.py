@@ -21,7 +21,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def wait_for_instance(home: Path, seconds: float | None = None) -> None:
-    """Wait until nobody holds the instance. Raises StoreError after `seconds`."""
+    """Wait until nobody holds the instance. Raises StoreError after `seconds`, and for a file that cannot be written."""
     begun, reported, most = time.monotonic(), False, SECONDS if seconds is None else seconds
     for file in (home / name for name in _FILES):
         while file.exists() and _is_held(file):
@@ -76,9 +76,15 @@ def _is_held(file: Path) -> bool:
         with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
-    except sqlite3.OperationalError as error:
-        return "locked" in str(error)
-    return False
+    except sqlite3.DatabaseError as error:
+        if "locked" in str(error):
+            return True
+        fault = f"{file} of the Dagster instance cannot be used ({error})"
+    else:
+        return False
+    raise StoreError(
+        f"{fault}: correct its permissions, or move it away; then Dagster has no history of runs, and all sets stay"
+    )
 
 
 def held_line(home: Path) -> str:

@@ -15,6 +15,7 @@ _SIZE = re.compile(r"\bhow\s+(?:long|old|far|tall|high|deep|wide|heavy|often|fas
 _OF_ONE_TYPE = re.compile(r"\b(?:who|whom|whose|when|where|how\s+(?:many|much|long|old|far|often))\b", re.I)
 _WH = re.compile(r"^\W*(?:\w+\s+)?(?:what|who|whom|whose|when|where|which|why|how)\b", re.I)
 _CAUSE = re.compile(r"^\W*(?:because|due to|owing to|thanks to|so that|in order to)\b", re.I)
+_ROMAN = re.compile(r"[IVXLCDM]+")
 _YES_NO = frozenset(("yes", "no", "true", "false"))
 _AMOUNTS = word_set(
     "no none nobody nothing zero nil single once twice thrice double triple half halves third quarter pair couple both dozen all every "
@@ -38,9 +39,8 @@ def wrong_type(question: str, reference: str, given: str) -> str:
     """
     wanted, found = facts(reference), facts(given)
     said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
-    if not said or any(
-        char > "\u024f" and char.isalpha() for char in given
-    ):  # no words, or of another script
+    other_script = any(char > "\u024f" and char.isalpha() for char in given)
+    if not said or other_script or _ROMAN.fullmatch(given.strip()):
         return ""
     return (
         _not_a_number(question, wanted, found, said)
@@ -100,7 +100,7 @@ def _rest(text: str, found: Facts) -> list[str]:
 
 
 def _is_roman(text: str) -> bool:
-    return bool(re.search(r"\b[IVXLCDM]+\b", text))
+    return bool(re.search(rf"\b{_ROMAN.pattern}\b", text))
 
 
 def _other_form(question: str, reference: str, given: str) -> str:

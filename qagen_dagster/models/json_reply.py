@@ -37,12 +37,12 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply, with any text around it.
+    """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too.
 
     Raises ValueError with a text for the model: there is no object, it is cut off, or where its syntax
     is wrong.
     """
-    fault = "there is no JSON object in the reply"
+    fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
         if not closed:
             fault = "the JSON object is cut off before its last }"
@@ -51,9 +51,14 @@ def read_object(text: str) -> dict[str, Any]:
             value = loads(_without_trailing_commas(piece))
         except ValueError as error:
             fault = f"the JSON object cannot be read: {error}"
-            continue
+            value = _literal(piece)
         if isinstance(value, dict):
-            return cast("dict[str, Any]", value)
+            found = cast("dict[str, Any]", value)
+            if found:
+                return found
+            empty = found
+    if empty is not None:
+        return empty
     raise ValueError(fault)
 
 
@@ -159,11 +164,17 @@ def _in_text(value: Any) -> Any:
             return _whole(_DECODER.raw_decode(text, opened.start())[0])
         except (ValueError, RecursionError):
             continue
-    try:  # single quotes
+    found = _literal(text)
+    return value if found is None else found
+
+
+def _literal(text: str) -> Any:
+    """The array or object in a text with single quotes; None if there is none, or if JSON has no such values."""
+    try:
         found = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return value
-    return cast("Any", found) if isinstance(found, (dict, list)) else value
+        return loads(json.dumps(found)) if isinstance(found, (dict, list)) else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def _decoded(text: str) -> Any:

@@ -325,7 +325,9 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
     elif isinstance(error, TransientModelError):
         advice = "the server has an internal error: see its log"
     else:
-        advice = "correct temperature, options or model"
+        advice = (
+            "correct temperature, options or model" if status else "correct the environment or the settings"
+        )
     place = "" if text.startswith("http") else f"{place_of(spec)}: "
     return Finding(what="server", good=False, detail=f"{place}{text}: {advice}")
 

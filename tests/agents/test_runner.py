@@ -105,7 +105,7 @@ def test_a_programming_error_propagates(agent: AgentSpec, tools: dict[str, Tool]
 
 
 def test_text_instead_of_a_call_is_nudged_then_given_up(agent: AgentSpec, tools: dict[str, Tool]) -> None:
-    found, model = run(agent, tools, say("I think..."), say("Well..."), say("A cat, I am sure."))
+    found, model = run(agent, tools, say("I think..."), say("Well..."), say("A cat,\n\nI am sure.\n"))
     assert gave_up(found) == (GiveUpReason.NO_TOOL_CALL, "A cat, I am sure.")
     nudge = model.requests[1].messages[-1]
     assert isinstance(nudge, UserMessage)

@@ -71,6 +71,19 @@ def test_a_held_instance_is_one_line_without_sql(
     assert "waiting up to" in caplog.text
 
 
+@pytest.mark.parametrize("kind", ["text", "folder"])
+def test_a_file_that_is_no_database_is_named_in_one_line(project: Project, kind: str) -> None:
+    file = project.home / "history/runs.db"
+    file.unlink()
+    file.write_text("no database " * 20) if kind == "text" else file.mkdir()
+    with pytest.raises(StoreError) as failed:
+        open_graph(project.settings(), Told())
+    assert str(failed.value).startswith(f"{file} of the Dagster instance cannot be used (")
+    file.rename(file.with_suffix(".away"))
+    with open_graph(project.settings(), Told()) as graph:
+        assert graph.documents("water") == []
+
+
 def test_an_instance_that_is_taken_during_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_graph(project.settings(), Told()) as graph:
         monkeypatch.setattr(held, "SECONDS", 0.5)

@@ -37,6 +37,7 @@ def test_an_answer_of_another_type_is_named(question: str, reference: str, given
         ("When was the bridge opened?", "12 May 1879", "1879"),
         ("When was the bridge opened?", "12 May 1879", "the 12th"),
         ("When was the bridge opened?", "1879", "'79"),
+        ("When was the bridge opened?", "1879", "MDCCCLXXIX"),
         ("When was the bridge opened?", "1879", "after the war"),
         ("When was the bridge opened?", "1879", "on a Tuesday"),
         ("When was the bridge opened?", "when the king came", "42"),

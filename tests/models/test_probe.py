@@ -333,7 +333,9 @@ def test_a_refused_forced_call_is_told_beforehand(run: Run) -> None:
     found = run(READY, CHOICE, LOOK, SEEN, refusal)["forced tool"]
     assert (found.good, found.detail.endswith("runs ask without forcing it")) == (None, True)
     assert "does not support" in found.detail
-    failed = run(READY, CHOICE, LOOK, SEEN, Fault(400, {"error": {"message": "no such thing"}}))
+    other = Fault(400, {"error": {"message": "failed to parse grammar"}})
+    assert run(READY, CHOICE, LOOK, SEEN, other)["forced tool"].good is None
+    failed = run(READY, CHOICE, LOOK, SEEN, Fault(403, {"error": {"message": "no such thing"}}))
     assert bad(failed) == ["forced tool"]
     assert run(READY, CHOICE, LOOK, SEEN, Reply(text="No."))["forced tool"].good is None
 

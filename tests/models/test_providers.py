@@ -64,7 +64,9 @@ def test_an_unknown_script_is_refused() -> None:
         build_provider(ModelSpec(provider="scripted", model="nothing"), lambda _: KEY)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://host", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000/v1", "ftp://host", "http://", "", "http://[::1/v1", "http://host:99999/v1"]
+)
 @pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
 def test_an_address_that_is_none_is_refused(provider: str, url: str) -> None:
     with pytest.raises(ConfigError, match="is not an http"):

@@ -11,7 +11,7 @@ import re
 import threading
 from typing import Any
 
-from qagen_dagster.errors import ContextOverflowError, ModelError, RateLimitedError
+from qagen_dagster.errors import ContextOverflowError, ModelError, RateLimitedError, RequestRefusedError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.messages import Request, Response, ToolChoice
 
@@ -24,9 +24,13 @@ _refusing: set[tuple[str, str | None]] = (
 
 
 def refuses_forcing(error: ModelError) -> bool:
-    """Whether the server may have refused the request because it forces a tool call, judged by the words of the error."""
+    """Whether the server may have refused the request because it forces a tool call.
+
+    Servers have many words for it ("failed to parse grammar"), so any refusal of a request may be one. Other errors are judged by their words.
+    """
     has_other_cause = isinstance(error, (ContextOverflowError, RateLimitedError))
-    return not has_other_cause and _ABOUT.search(str(error)) is not None
+    refused = isinstance(error, RequestRefusedError) or _ABOUT.search(str(error)) is not None
+    return refused and not has_other_cause
 
 
 def as_accepted(spec: ModelSpec, request: Request) -> Request:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
+from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
@@ -33,6 +34,9 @@ from qagen_dagster.records.ids import digest
 
 _WIRE = "openai_compatible"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
+_USUAL = frozenset(
+    {"", "stop", "length", "content_filter", "tool_calls", "function_call", "eos", "eos_token"}
+)
 # Not in quotes: an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
 _FORMED = re.compile(
@@ -103,7 +107,10 @@ class OpenAICompatibleProvider(OpenAIClient):
         text = message.refusal or text
         parts: list[AssistantPart] = [*_thinking(message, reasoning, calls)]
         parts += [Text(text=text)] if text else []
-        stop = Stop.REFUSAL if message.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
+        ended = choice.finish_reason or ""
+        if not parts and not calls and ended not in _USUAL:
+            raise MalformedResponseError(f"the reply is empty, and its finish_reason is {ended[:60]!r}")
+        stop = Stop.REFUSAL if message.refusal else _STOPS.get(ended, Stop.END)
         usage = usage_of(body, "prompt", "completion")
         return capabilities.response((*parts, *calls), stop, usage, reply.model)
 

@@ -9,6 +9,7 @@ bodies without encoding, accept one layer of gzip or deflate at most, and decode
 
 from __future__ import annotations
 
+import json
 import re
 import ssl
 import sys
@@ -18,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -33,7 +35,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.models import json_reply, retry
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.wires.server_errors import failure_in, from_error_body, from_status, scrub
-from qagen_dagster.settings import is_loopback, network_faults
+from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
 _SHORTEST_IN_BODY = 16
 _MOST_TOKENS = 100_000_000  # no model reads or writes as many in one call
@@ -46,12 +48,11 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
     """
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
-    try:
-        body = json_reply.loads(
-            text, nan_is_null=True
-        )  # a NaN in a field that we do not need is no reason to fail
+    try:  # a NaN in a field that we do not need is no reason to fail
+        body = json_reply.loads(text, nan_is_null=True)
     except ValueError:
-        raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
+        said = f"not JSON: {text[:120]!r}" if text.strip() else "the body is empty"
+        raise TransientModelError(scrub(f"{name}: {said}", secret)) from None
     if not isinstance(body, dict):
         raise TransientModelError(scrub(f"{name}: not a JSON object: {text[:120]!r}", secret))
     return cast("dict[str, Any]", body)
@@ -88,7 +89,11 @@ def count(body: object, *path: str) -> int:
 
 def check_url(url: str) -> str:
     """`url`, if a client can use it. Raises ConfigError."""
-    if not re.match(r"https?://[^\s/]", url):
+    try:
+        whole = re.match(r"https?://[^\s/]", url) and urlsplit(url).port != 0
+    except ValueError:  # half of an IPv6 address, or a port above 65,535
+        whole = False
+    if not whole:
         raise ConfigError(f"{url!r} is not an http:// or https:// address", key="base_url")
     return url
 
@@ -264,9 +269,9 @@ class SdkClient(Generic[C]):
         except (self._errors.connection, TimeoutError) as error:
             failure = self._unanswered(error, seconds)
         except UnicodeEncodeError:  # of a header: the SDKs make some from variables of the environment
-            failure = PermanentModelError(
-                f"{name}: a header has characters outside ASCII: see the variables of its SDK"
-            )
+            variables = outside_ascii(f"{self._errors.every.__module__.partition('.')[0].upper()}_")
+            told = "a header has characters outside ASCII: correct or unset"
+            failure = PermanentModelError(f"{name}: {told} {' and '.join(variables) or 'it'}")
         except self._errors.every as error:
             failure = PermanentModelError(self.scrub(f"{name}: {error}"))
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context
@@ -303,11 +308,19 @@ class SdkClient(Generic[C]):
         return body
 
     def checked(self, shape: type[S], body: dict[str, Any]) -> S:
-        """As `shaped`. Older versions stored bodies that report a failure; for these it raises MalformedResponseError, too."""
+        """As `shaped`, but the error quotes the body: servers report failures in forms of their own.
+
+        Older versions stored bodies that report a failure; for these it raises MalformedResponseError, too.
+        """
         failure = failure_in(self._spec.name, body, self._key)
         if failure is not None:
             raise MalformedResponseError(str(failure))
-        return shaped(shape, body)
+        try:
+            return shaped(shape, body)
+        except MalformedResponseError as error:
+            said = {key: value for key, value in body.items() if value and key != "usage"}
+            fault = f"{error}; the server sent {json.dumps(said, ensure_ascii=False)}"
+        raise MalformedResponseError(self.scrub(fault))
 
     def scrub(self, text: str) -> str:
         """`text` as the function `scrub` returns it, without the key of this client."""

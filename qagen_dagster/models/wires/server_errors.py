@@ -31,9 +31,10 @@ _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
     r"|available context size|exceed context limit|prompt is too long|input is too long|too many input tokens"
-    r"|exceeds the maximum number of tokens",
+    r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
+_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429 for one above the limit of a minute
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
 # Why a reply ended, where that means that the server failed: error, failed, aborted, cancelled, network_error, ...
 _BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)
@@ -58,7 +59,8 @@ def from_status(
     """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
     message = _message(body)
     text = scrub(f"{name}: HTTP {status}: {message}" if message else f"{name}: HTTP {status}", secret)
-    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {message[:2000]}")):
+    too_long = _ABOVE_RATE if status == 429 else _OVERFLOW
+    if status == 413 or too_long.search(f"{_codes(body)} {message[:2000]}"):
         return ContextOverflowError(text)
     out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
     if (status in _TRANSIENT or status >= 500) and not out_of_money:

@@ -27,6 +27,10 @@ REFUSALS: list[tuple[int, Any]] = [
     (422, {"detail": [{"loc": ["body", "tool_choice"], "msg": "unexpected value"}]}),
     (404, {"error": {"message": "No endpoints found that support the provided 'tool_choice' value."}}),
     (400, {"message": "'required' is not one of ['auto', 'none']"}),
+    (400, {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}}),
+    (400, {"error": {"message": "\u53c2\u6570\u9519\u8bef", "code": "1210"}}),
+    (400, "Bad Request"),
+    (422, ""),
 ]
 
 
@@ -68,7 +72,7 @@ def test_another_failure_remains_and_nothing_is_remembered(
     with WireServer(then=Fault(400, {"error": {"message": "temperature is too high"}})) as server:
         with pytest.raises(PermanentModelError, match="temperature"):
             forced(make_provider, server).send(FORCED)
-        assert len(server.requests) == 1
+        assert len(server.requests) == 2
     assert not caplog.records
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -128,6 +128,9 @@ def test_an_empty_purse_is_lasting_though_it_says_429(make_model: ModelMaker) ->
         (400, "the request exceeds the available context size", "exceed_context_size_error"),
         (500, "the request exceeds the available context size, try increasing it", None),
         (413, "Request exceeds the maximum size", "request_too_large"),
+        (429, "Request too large for model `m` (TPM): Limit 6000, Requested 9000.", "rate_limit_exceeded"),
+        (500, "input is too large to process. increase the physical batch size", None),
+        (404, "No endpoints found that can handle the requested context of 9000 tokens", None),
     ],
 )
 def test_an_overflow_is_recognised(
@@ -165,6 +168,36 @@ def test_an_unusable_body_is_stored_asked_for_again_and_overwritten(
         assert (paid.message.text, paid.retries, paid.replayed) == ("ok", 1, False)
         assert make_model(server).respond(ask()).replayed
     assert (len(server.requests), len(blobs.data)) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"object": "error", "message": "the engine is dead", "code": 50001}, "the engine is dead"),
+        ({"code": 1113, "msg": "\u6b20\u8d39", "success": False}, "\u6b20\u8d39"),
+        ({"detail": "no free worker"}, "no free worker"),
+        ({"errors": [{"message": "capacity exceeded"}], "result": None}, "capacity exceeded"),
+        (
+            {"id": "x", "choices": None, "base_resp": {"status_msg": "insufficient balance"}},
+            "insufficient balance",
+        ),
+        ("  \n", "the body is empty"),
+    ],
+)
+def test_words_of_a_failure_in_any_form_under_status_200_are_told(
+    make_model: ModelMaker, body: dict[str, Any] | str, words: str
+) -> None:
+    with WireServer(then=Fault(200, body)) as server, pytest.raises(ModelError, match=words):
+        make_model(server, max_attempts=2).respond(ask())
+
+
+@pytest.mark.parametrize("wire", ["openai", "openai_compatible"])
+def test_a_variable_that_no_header_can_carry_is_named(
+    make_model: ModelMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x: \u043a\u043b\u044e\u0447")
+    with WireServer(then=OK) as server, pytest.raises(PermanentModelError, match="OPENAI_CUSTOM_HEADERS"):
+        make_model(server).respond(ask())
 
 
 def test_an_unusable_body_may_use_up_the_budget(make_model: ModelMaker) -> None:

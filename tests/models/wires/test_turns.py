@@ -328,3 +328,16 @@ def test_the_clients_try_once(make_provider: ProviderMaker) -> None:
             provider.send(ask())
     assert len(server.requests) == 1
     assert server.requests[0].headers.get("x-stainless-retry-count", "0") == "0"
+
+
+@pytest.mark.parametrize(
+    "reason", ["engine_overloaded", "function_call_filter: MALFORMED_FUNCTION_CALL", "other"]
+)
+def test_an_empty_reply_that_ended_in_an_unusual_way_says_how(reason: str) -> None:
+    spec = ModelSpec(provider="openai_compatible", model="m", base_url="http://127.0.0.1:1/v1")
+    provider = openai_compatible.OpenAICompatibleProvider(spec, None)
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": ""}}
+    with pytest.raises(MalformedResponseError, match=reason):
+        provider.read({"choices": [choice]})
+    choice["message"] = {"role": "assistant", "content": "Three."}
+    assert provider.read({"choices": [choice]}).message.text == "Three."
