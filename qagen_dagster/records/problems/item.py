@@ -109,7 +109,7 @@ class ProblemInput(StrEnum):
 class Breach(Record):
     """A correctness property that an output lacks. The model is shown `detail`."""
 
-    property: Annotated[int, Field(ge=1, le=15)]
+    property: Annotated[int, Field(ge=1, le=16)]
     detail: str
 
     def __str__(self) -> str:
