@@ -28,6 +28,7 @@ from qagen_dagster.agents.spec import (
     RunTools,
     Step,
     Terminal,
+    after_cut,
     decide,
 )
 from qagen_dagster.configuration.files import read_text
@@ -353,6 +354,7 @@ def _turn(
     step = decide(response, state, spec.limits, names)
     if spec.reads_text:
         step = from_text(step, response, spec.terminals)
+    step = after_cut(step, response, state, spec, model.spec.max_output_tokens)
     if isinstance(step, RunTools):
         fault = fault_of(request, response)
         state.refusal = fault or ""

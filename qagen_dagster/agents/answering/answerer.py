@@ -10,7 +10,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking
@@ -21,6 +21,7 @@ from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
 ROLE = "answerer"
 LONGEST_ROW = 4_000
+_MOST_SAMPLES = 1_000  # failed runs whose stored replies are passed over
 
 
 class SubmittedAnswer(Record):
@@ -74,8 +75,12 @@ def answer_from_excerpts(
     document_id: str,
     role: str = ROLE,
     attempt: int = 1,
+    afresh: bool = False,
 ) -> AnswerRun:
-    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError."""
+    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError.
+
+    `afresh`: if the stored replies of an earlier run gave no answer, the model is asked anew.
+    """
     spec = AgentSpec(
         name="document answerer",
         role=role,
@@ -86,7 +91,7 @@ def answer_from_excerpts(
                 "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
             ),
         ),
-        limits=Limits(max_turns=4),
+        limits=AgentLimits(max_turns=4),
     )
     values = {
         "question": one_line(question, 4_000),
@@ -95,6 +100,12 @@ def answer_from_excerpts(
     }
     run = run_agent(spec, model, {}, values)
     calls = call_summaries(run, role, model.spec, document_id, attempt)
+    for sample in range(1, _MOST_SAMPLES):
+        stored = all(response.replayed for response in run.responses)
+        if not afresh or not run.responses or not stored or isinstance(run.end, Finish):
+            break
+        run = run_agent(spec, model, {}, values, sample=sample)
+        calls += call_summaries(run, role, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
         return AnswerRun(None, str(run.end)[:500], _thinking(run), calls)
     submitted = SubmittedAnswer.model_validate(run.end.result)

@@ -1,4 +1,7 @@
-"""Families of M1, hidden proportionality and scaling."""
+"""The item families of the exam schema M1: hidden proportionality and scaling.
+
+A function that takes `context` makes one draft of an item. `context` is the number of the variant, from 0.
+"""
 
 from __future__ import annotations
 
@@ -71,10 +74,7 @@ def _law(draw: Draw, context: int) -> Draft:
     )
 
 
-_SMALLER, _LARGER = (
-    range(3, 10),
-    (11, 12, 13, 14, 15, 20),
-)  # tenths of the length: the change of volume stays below 1000 %
+_SMALLER, _LARGER = range(3, 10), (11, 12, 13, 14, 15, 20)  # the new length in tenths of the old length
 _EITHER = (*_SMALLER, *_LARGER)
 _BODIES = (  # the first four ask for the volume, the others for the area
     ("The surface area of a spherical balloon", "its volume", _EITHER),
@@ -122,7 +122,7 @@ def _percent(value: Fraction) -> str:
 
 
 def _shown(value: Fraction, growing: bool) -> bool:
-    """Whether a percentage is a short decimal and possible: nothing shrinks by more than 100 %."""
+    """Whether a percentage can be an option: it is a short decimal, and nothing shrinks by 100 % or more."""
     digits = str(value.numerator * 100 // value.denominator).strip("0")
     return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
 

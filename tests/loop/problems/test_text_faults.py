@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,
