@@ -95,14 +95,8 @@ def _area_and_volume(draw: Draw, context: int) -> Draft:
     length = Fraction(tenths, 10)
     change, by_length = abs(length**given - 1) * 100, abs(length - 1) * 100
     word = "increase" if tenths > 10 else "decrease"
-    wrong = (
-        change * Fraction(asked, given),
-        change,
-        asked * by_length,
-        by_length,
-        abs(length**4 - 1) * 100,
-        length**asked * 100,
-    )
+    wrong = (change * Fraction(asked, given), change, asked * by_length, by_length)
+    wrong = (*wrong, abs(length**4 - 1) * 100, length**asked * 100)
     names = {2: "areas", 3: "volumes"}
     return Draft(
         stem=f"{start} {word}s by ${decimal(change)}\\%$. By what percentage does {end} {word}?",

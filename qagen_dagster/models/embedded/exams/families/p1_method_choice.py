@@ -55,9 +55,7 @@ def _crash(draw: Draw, context: int) -> Draft | None:
     return Draft(
         stem=f"{setting.format(m=m, n=n, v=v)}. How much kinetic energy is lost in {event}?",
         key=united(number(lost), "J"),
-        wrong=tuple(
-            united(number(one), "J") for one in (end, start - start * left**2, start * left**2, start)
-        ),
+        wrong=tuple(united(number(start * one), "J") for one in (left, 1 - left**2, left**2, Fraction(1))),
         reasoning=f"The common speed is $\\frac{{{m}\\times{v}}}{{{m + n}}}$, so ${number(end)}$ J of ${number(start)}$ J are left.",
         insight="Momentum is conserved in the collision and energy is not, so the speed afterwards comes first.",
         expression="m*v**2/2-(m*v)**2/(2*(m+n))",

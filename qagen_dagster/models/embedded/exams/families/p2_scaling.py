@@ -23,19 +23,14 @@ def _power(draw: Draw, context: int) -> Draft | None:
     if new > 40:
         return None
     mover, engine = _MOVERS[context]
+    powers = (base * factor**exponent for exponent in (1, 2, 4))
     return Draft(
         stem=f"{mover} moves at a constant speed of ${speed}$ m s$^{{-1}}$, for which its {engine} delivers ${base}$ kW. The resistive force is proportional "
         f"to the square of the speed. What power is needed for a constant speed of ${number(new)}$ m s$^{{-1}}$?",
         key=united(number(base * factor**3), "kW"),
         wrong=tuple(
             united(number(one), "kW") if one > 0 else None
-            for one in (
-                base * factor,
-                base * factor**2,
-                base * factor**4,
-                base * (3 * factor - 2),
-                base + new - speed,
-            )
+            for one in (*powers, base * (3 * factor - 2), base + new - speed)
         ),
         reasoning=f"Power is force times speed and goes with the cube of the speed: ${base}\\times\\left({number(factor)}\\right)^3={number(base * factor**3)}$.",
         insight="One power of the speed comes from the force law twice and once more from the distance covered.",
@@ -60,18 +55,12 @@ def _orbit(draw: Draw, context: int) -> Draft:
     setting, one = _ORBITS[context]
     unit = ("h", "year", "day", "year")[context]
     shown = {"h": "hours", "year": "years", "day": "days"}[unit]
-    wrong = (
-        period * times_,
-        period * base,
-        period * times_**2,
-        period * times_**3,
-        period * times_ * Fraction(3, 2),
-    )
+    factors = (times_, base, times_**2, times_**3, times_ * Fraction(3, 2))
     return Draft(
         stem=f"{setting}. The square of the period is proportional to the cube of the radius of the orbit. The radius of the outer {one}'s orbit is "
         f"${times_}$ times that of the inner one, whose period is ${period}$ {shown}. What is the period of the outer {one}, in {shown}?",
         key=plain(str(period * base**3)),
-        wrong=tuple(plain(decimal(value)) if value < 10_000 else None for value in wrong),
+        wrong=tuple(plain(decimal(period * one)) if period * one < 10_000 else None for one in factors),
         reasoning=f"The factor is ${times_}^{{3/2}}={base**3}$, so the period is ${period * base**3}$ {shown}.",
         insight="Squares and cubes of factors: take the root first, then the cube.",
         expression="T*k**Rational(3,2)",
@@ -79,28 +68,13 @@ def _orbit(draw: Draw, context: int) -> Draft:
     )
 
 
-_WIRES = (
-    (
-        "is drawn out uniformly, without loss of material, until its diameter is $\\frac{{1}}{{{k}}}$ of what it was",
-        4,
-        (2, 3, -4, 0),
-    ),
-    (
-        "is drawn out uniformly, without loss of material, until it is ${k}$ times as long",
-        2,
-        (1, None, -2, 0, 3),
-    ),
-    (
-        "is replaced by a wire of the same material that is ${k}$ times as long and has ${k}$ times the diameter",
-        -1,
-        (-2, 0, 1, None, -3),
-    ),
-    (
-        "is melted down and the same metal is made into a wire of ${k}$ times the diameter",
-        -4,
-        (-2, -3, 4, 0),
-    ),
-)
+_DRAWN = "is drawn out uniformly, without loss of material, until"
+_WIRES = (  # what is done, the exponent of the factor of the resistance, and those of the mistakes
+    (f"{_DRAWN} its diameter is $\\frac{{{{1}}}}{{{{{{k}}}}}}$ of what it was", 4, (2, 3, -4, 0)),
+    (f"{_DRAWN} it is ${{k}}$ times as long", 2, (1, None, -2, 0, 3)),
+    ("is replaced by a wire of the same material that is ${k}$ times as long and has ${k}$ times the diameter", -1, (-2, 0, 1, None, -3)),
+    ("is melted down and the same metal is made into a wire of ${k}$ times the diameter", -4, (-2, -3, 4, 0)),
+)  # fmt: skip
 
 
 def _wire(draw: Draw, context: int) -> Draft:

@@ -8,26 +8,10 @@ from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
 
 _JOURNEYS = (  # with plausible speeds
-    (
-        "The speed of a tram between two stops is shown on a graph against time",
-        "the two stops",
-        (8, 10, 12, 14),
-    ),
-    (
-        "The speed of a lift between two floors of a tower is shown on a graph against time",
-        "the two floors",
-        (4, 6),
-    ),
-    (
-        "The speed of a train between two stations is shown on a graph against time",
-        "the two stations",
-        (14, 16, 18, 20),
-    ),
-    (
-        "The speed of a cable car between two platforms is shown on a graph against time",
-        "the two platforms",
-        (4, 6, 8),
-    ),
+    ("a tram between two stops", "the two stops", (8, 10, 12, 14)),
+    ("a lift between two floors of a tower", "the two floors", (4, 6)),
+    ("a train between two stations", "the two stations", (14, 16, 18, 20)),
+    ("a cable car between two platforms", "the two platforms", (4, 6, 8)),
 )
 
 
@@ -44,7 +28,7 @@ def _trapezium(draw: Draw, context: int) -> Draft | None:
         speed * level + speed * rise // 2,
     )
     return Draft(
-        stem=f"{setting}. The line rises straight from zero to ${speed}$ m s$^{{-1}}$ in ${rise}$ s, is level for ${level}$ s, and falls straight to zero in "
+        stem=f"The speed of {setting} is shown on a graph against time. The line rises straight from zero to ${speed}$ m s$^{{-1}}$ in ${rise}$ s, is level for ${level}$ s, and falls straight to zero in "
         f"${fall}$ s. How far apart are {between}?",
         key=united(number(value), "m"),
         wrong=tuple(united(number(one), "m") for one in wrong),

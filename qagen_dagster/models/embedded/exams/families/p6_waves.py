@@ -17,17 +17,7 @@ _SPEAKERS = (
 
 def _lowest(draw: Draw, context: int) -> Draft | None:
     setting, speed, what = _SPEAKERS[context]
-    gap = draw.choice(
-        (
-            Fraction(1, 2),
-            Fraction(1),
-            Fraction(5, 2),
-            Fraction(2),
-            Fraction(5, 4),
-            Fraction(3, 4),
-            Fraction(3, 2),
-        )
-    )
+    gap = Fraction(draw.choice((2, 4, 10, 8, 5, 3, 6)), 4)
     near = Fraction(draw.whole(4, 16), 2)
     value = Fraction(speed) / (2 * gap)
     if value.denominator > 2:
