@@ -1,4 +1,4 @@
-"""Physics problems, and what the seven roles submit about them. `mended_latex` repairs submitted LaTeX.
+"""Physics problems, and what the roles submit about them. `mended_latex` repairs submitted LaTeX.
 
 The classes `...Result` and `Unable` are what models submit. Their docstrings and the descriptions of their
 fields are part of the prompt, so models read them.
