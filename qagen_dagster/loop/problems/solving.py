@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from qagen_dagster.agents.exams import shown_options
-from qagen_dagster.latex.comparison import boxed_answers, named_options, same_answer
+from qagen_dagster.latex.comparison import bare_answer, boxed_answers, named_options, same_answer
 from qagen_dagster.latex.keyed import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
 from qagen_dagster.loop.exams.state_machine import of_blind
+from qagen_dagster.mathematics.values import close, value_of
 from qagen_dagster.records.exams.submissions import LETTERS, BlindSolution
 from qagen_dagster.records.problems.item import ANSWER_MARK, DIAGRAM_MARK
 
+_ABOUT = 0.021  # relative difference of rounded answers, and of those with g = 9.8 and g = 10
 _OTHER = (
     "The key is {key}, but an examiner who did not know it reached {value}. Find out which of the two is mistaken, and put it "
     "right. The examiner's steps: {steps}"
@@ -55,10 +57,19 @@ def _same_values(item: str, value: str) -> bool | None:
         return False
     boxes = boxed_answers(solution_of(item))
     if len(boxes) < 2:
-        return same_answer(stated_answer(item) or "", _stated(item, value))
+        return _same(stated_answer(item) or "", _stated(item, value))
     parts = value.split(";")
-    found = [same_answer(box, part.strip()) for box, part in zip(boxes, parts, strict=False)]
+    found = [_same(box, part) for box, part in zip(boxes, parts, strict=False)]
     return False if False in found else None if None in found or len(parts) != len(boxes) else True
+
+
+def _same(key: str, value: str) -> bool | None:
+    """Whether two answers are the same, also if one is rounded or computed with a less exact constant."""
+    plain = value.replace(r"\,", " ").strip()
+    same = same_answer(key, plain)
+    return (
+        same if same is not False else close(value_of(bare_answer(key)), value_of(bare_answer(plain)), _ABOUT)
+    )
 
 
 def _stated(item: str, value: str) -> str:
