@@ -30,10 +30,10 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
     settings = model_settings(specs) | {
         f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
     }
-    solved = Role.SOLVER in specs
-    if solved:
+    outside = {"name", "profile", "sources", "solve"}
+    if Role.SOLVER in specs:
         settings["prompt problem_solve"] = role_prompt(Role.SOLVER).hash
-    outside = {"name", "profile", "sources"} | (set() if solved else {"solve"})
+        outside.remove("solve")
     told = problem_set.config.model_dump(mode="json", exclude=outside)
     settings |= {field: str(value) for field, value in told.items()}
     settings["seed"] = str(problem_set.config.seed if made is None or made.seed is None else made.seed)

@@ -21,7 +21,7 @@ _OTHER = (
 def asked(item: str) -> tuple[str, str]:
     """The question and the options as a solver is shown them, without comments and marks."""
     question = code_of(question_of(item)).replace(ANSWER_MARK, "").strip()
-    texts = dict(zip(LETTERS, (code_of(one.text).strip() for one in options_of(item)), strict=False))
+    texts = zip(LETTERS, (code_of(one.text).strip() for one in options_of(item)), strict=False)
     return question, shown_options(texts)
 
 
