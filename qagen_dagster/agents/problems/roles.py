@@ -44,6 +44,7 @@ def prompts() -> tuple[Prompt, ...]:
         *(role_prompt(role) for role in (Role.TIKZ, Role.IDEA, Role.ALTERNATE)),
         *(variant_prompt(kind) for kind in VariantKind),
         role_prompt(Role.CONVERTER),
+        role_prompt(Role.SOLVER),
     )
 
 

@@ -27,13 +27,11 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
     made = published_bank(space, key)
     name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
     specs = problem_specs(space.profile(name), name)
-    settings = model_settings(specs) | {
-        f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
-    }
-    outside = {"name", "profile", "sources", "solve"}
-    if Role.SOLVER in specs:
-        settings["prompt problem_solve"] = role_prompt(Role.SOLVER).hash
-        outside.remove("solve")
+    prompts, outside = problem_prompt_hashes(), {"name", "profile", "sources"}
+    if Role.SOLVER not in specs:
+        del prompts[role_prompt(Role.SOLVER).name]
+        outside.add("solve")
+    settings = model_settings(specs) | {f"prompt {prompt}": value for prompt, value in prompts.items()}
     told = problem_set.config.model_dump(mode="json", exclude=outside)
     settings |= {field: str(value) for field, value in told.items()}
     settings["seed"] = str(problem_set.config.seed if made is None or made.seed is None else made.seed)
