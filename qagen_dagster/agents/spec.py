@@ -138,13 +138,15 @@ class Nudge:
     text: str
 
 
-# What the server did, or a model that cannot use the wire: nothing is known of the task then. A refusal or a reached limit is a result.
+# No reply could be used, so nothing is known of the task. A reached limit is a result.
 _UNUSABLE = (
     GiveUpReason.OUTPUT_LIMIT,
     GiveUpReason.NO_TOOL_CALL,
     GiveUpReason.MALFORMED,
     GiveUpReason.CONTEXT_OVERFLOW,
     GiveUpReason.FAULTY_CALLS,
+    GiveUpReason.REFUSED,
+    GiveUpReason.FILTERED,
 )
 
 

@@ -340,7 +340,6 @@ def _answer(
         texts.document.metadata.title,
         [Excerpt(one.chunk_no, one.start_line, one.text) for one in context],
         document_id=asked.document_id,
-        afresh=True,
     )
     return _answered(blank.model_copy(update={"source": source}), run, context)
 

@@ -21,7 +21,6 @@ from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
 ROLE = "answerer"
 LONGEST_ROW = 4_000
-_MOST_SAMPLES = 1_000  # failed runs whose stored replies are passed over
 
 
 class SubmittedAnswer(Record):
@@ -75,12 +74,8 @@ def answer_from_excerpts(
     document_id: str,
     role: str = ROLE,
     attempt: int = 1,
-    afresh: bool = False,
 ) -> AnswerRun:
-    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError.
-
-    `afresh`: if the stored replies of an earlier run gave no answer, the model is asked anew.
-    """
+    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError."""
     spec = AgentSpec(
         name="document answerer",
         role=role,
@@ -100,12 +95,6 @@ def answer_from_excerpts(
     }
     run = run_agent(spec, model, {}, values)
     calls = call_summaries(run, role, model.spec, document_id, attempt)
-    for sample in range(1, _MOST_SAMPLES):
-        stored = all(response.replayed for response in run.responses)
-        if not afresh or not run.responses or not stored or isinstance(run.end, Finish):
-            break
-        run = run_agent(spec, model, {}, values, sample=sample)
-        calls += call_summaries(run, role, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
         return AnswerRun(None, str(run.end)[:500], _thinking(run), calls)
     submitted = SubmittedAnswer.model_validate(run.end.result)
