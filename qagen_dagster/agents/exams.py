@@ -9,7 +9,7 @@ scores. No agent controls retries or decides on acceptance: code does.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
@@ -23,7 +23,6 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Difficulty, Record
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.submissions import (
-    LETTERS,
     BlindSolution,
     ExamQuestion,
     ExamSchema,
@@ -219,7 +218,7 @@ def _shown_package(package: QuestionPackage) -> str:
     question = package.question
     rows = [
         question.stem,
-        shown_options(question),
+        shown_options(question.options.items()),
         f"correct_option: {question.correct_option}",
         f"solution: {package.solution.reasoning}",
         *(f"path to {letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
@@ -332,15 +331,11 @@ def shown_plan(plan: IdeaPlan) -> str:
     return block(rows)
 
 
-def shown_options(question: ExamQuestion) -> str:
+def shown_options(options: Iterable[tuple[str, str]]) -> str:
     """`A: ...`, one line each, in order."""
-    return block(
-        f"{letter}: {' '.join(question.options[letter].split())}"
-        for letter in LETTERS
-        if letter in question.options
-    )
+    return block(f"{letter}: {' '.join(text.split())}" for letter, text in sorted(options))
 
 
 def shown_question(question: ExamQuestion) -> dict[str, str]:
     """Only the stem and the options."""
-    return {"stem": question.stem, "options": shown_options(question)}
+    return {"stem": question.stem, "options": shown_options(question.options.items())}

@@ -43,6 +43,7 @@ class Role(StrEnum):
     ALTERNATE = "alternate"
     VARIANT = "variant"
     CONVERTER = "converter"
+    SOLVER = "solver"
 
 
 QUESTION_ROLES = (Role.GENERATOR, Role.VALIDATOR, Role.DEDUPLICATOR)  # required in every profile
@@ -72,7 +73,7 @@ class Profile(Record):
     Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes
     search indexes; the default runs in this process. Roles for exams that are not bound fall back: designer and
     implementer to the generator, verifier to the validator, style judge to the judge. Roles for physics problems fall back
-    to the generator.
+    to the generator, but for the solver: without one, nothing is solved again.
     """
 
     description: str = ""
@@ -126,6 +127,12 @@ def bound_specs(profile: Profile, roles: Iterable[Role], name: str) -> dict[Role
     return {role: spec for role, spec in found.items() if spec is not None}
 
 
+def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
+    """The model for each of PROBLEM_ROLES, and for the solver if one is bound. Raises ConfigError as `bound_specs` does."""
+    solver = profile.roles.get(Role.SOLVER)
+    return bound_specs(profile, PROBLEM_ROLES, name) | ({} if solver is None else {Role.SOLVER: solver})
+
+
 def check_judge(profile: Profile, mode: Mode) -> None:
     """Raise ValueError when the judge would judge its own answers."""
     judge = profile.find(Role.JUDGE, mode)
@@ -139,12 +146,16 @@ def check_judge(profile: Profile, mode: Mode) -> None:
 
 
 def check_examiners(profile: Profile) -> None:
-    """Raise ValueError when the verifier would verify its own questions."""
-    implementer, verifier = (profile.spec_or_fallback(role) for role in (Role.IMPLEMENTER, Role.VERIFIER))
-    if implementer is not None and verifier is not None and _same(implementer, verifier):
-        raise ValueError(
-            f"implementer and verifier are the same model ({verifier.model}); a model must not verify its own questions"
-        )
+    """Raise ValueError when the verifier would verify its own questions, or the solver solve its own problems."""
+    verifier, solver = profile.spec_or_fallback(Role.VERIFIER), profile.roles.get(Role.SOLVER)
+    solved = (Role.SCANNER, Role.VARIANT, Role.CONVERTER)
+    pairs = ((Role.IMPLEMENTER, "verifier", verifier), *((role, "solver", solver) for role in solved))
+    for role, name, other in pairs:
+        maker = profile.spec_or_fallback(role)
+        if maker is not None and other is not None and _same(maker, other):
+            raise ValueError(
+                f"{role.value} and {name} are the same model ({other.model}); a model must not verify its own questions"
+            )
 
 
 def _same(one: ModelSpec, other: ModelSpec) -> bool:

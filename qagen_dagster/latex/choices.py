@@ -56,12 +56,7 @@ def option_faults(question: str, options: Mapping[str, str], right: frozenset[st
 
 def equal_options(options: Mapping[str, str]) -> Iterator[str]:
     """Faults: two options are the same value in other forms or units. Options of the same text are not compared."""
-    values: dict[str, Quantity] = {}
-    for letter, text in options.items():
-        try:
-            values[letter] = value_of(text)
-        except ValueError:
-            continue
+    values = {letter: value for letter, text in options.items() if (value := _value(text)) is not None}
     for one, other in combinations(values, 2):
         if options[one] != options[other] and equal(values[one], values[other]):
             yield f"options {one} and {other} are the same value: {options[one]} and {options[other]}"

@@ -79,13 +79,18 @@ class Value:
     def lone(self) -> bool:
         return self.digits > 0
 
+    @property
+    def size(self) -> float:
+        """The number in base units."""
+        return self.plain * self.factor
+
 
 def false_equalities(text: str) -> Iterator[str]:
     """Faults: numeric equalities that do not hold. Lists of values, formulas with symbols, and tables are passed over."""
     for sides in _chains(text):
         for (one, _), (other, about) in pairwise(sides):
-            if not _agree(one, other, about=about):
-                yield f"{one.text} = {other.text} is false: the left side is {_shown(one)}"
+            if not same_value(one, other, about=about):
+                yield f"{one.text} = {other.text} is false: the left side is {one.plain:.6g}"
 
 
 def reached(text: str) -> list[Value]:
@@ -115,11 +120,10 @@ def ends_at(text: str) -> Value | None:
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
     """Whether two values are equal, or roundings of one value. Without a unit on both sides only the numbers are compared."""
-    return _agree(one, other, about=about)
-
-
-def _shown(one: Value) -> str:
-    return f"{one.plain:.6g}"
+    if one.unit is not None and other.unit is not None:
+        return not one.unit.comparable(other.unit) or _near(one, other, one.size, other.size, about=about)
+    pairs = ((one.plain, other.plain), (one.size, other.size))
+    return any(_near(one, other, left, right, about=about) for left, right in pairs)
 
 
 def assigned(text: str) -> Iterator[tuple[str, Value]]:
@@ -294,20 +298,6 @@ def _parts(number: str) -> tuple[str, int]:
     digits, _, tail = number.partition("\\")
     power = re.search(r"\^\s*\{?\s*([-+]?)\s*(\d{1,3})", tail)
     return digits.strip(), int(power.group(1) + power.group(2)) if power else 0
-
-
-def _agree(one: Value, other: Value, *, about: bool) -> bool:
-    if one.unit is not None and other.unit is not None:
-        return not one.unit.comparable(other.unit) or _near(one, other, _size(one), _size(other), about=about)
-    return any(
-        _near(one, other, left, right, about=about)
-        for left, right in ((one.plain, other.plain), (_size(one), _size(other)))
-    )
-
-
-def _size(one: Value) -> float:
-    """The value in base units without the dimensions."""
-    return one.plain * one.factor
 
 
 def _near(one: Value, other: Value, left: float, right: float, *, about: bool) -> bool:

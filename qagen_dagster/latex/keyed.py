@@ -46,7 +46,8 @@ def stated_answer(item: str) -> str | None:
     options, solution = options_of(item), solution_of(item)
     letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]
     if len(letters) == 1:
-        return next(one.text for one in options if one.right)
+        text = next(one.text for one in options if one.right)
+        return re.sub(r"^\$([^$]*)\$$", r"\1", text)  # as in a box
     if letters:
         return ", ".join(f"({one})" for one in letters)
     named, boxes = named_options(solution), boxed_answers(solution)

@@ -203,7 +203,7 @@ def _triangles(plain: str) -> Iterator[str]:
 
 def _symbol_faults(head: str, value: Value) -> Iterator[str]:
     for pattern, name, low, high in _HEADS:
-        number = value.plain * value.factor
+        number = value.size
         shown = pattern.fullmatch(head) and (not value.united or value.text.endswith("%"))
         if shown and not low - 1e-6 <= number <= high + 0.005:
             yield f"{head} = {value.text} is impossible for {name}"

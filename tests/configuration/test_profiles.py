@@ -16,6 +16,7 @@ from qagen_dagster.configuration.profiles import (
     Role,
     is_free,
     load_profile,
+    problem_specs,
 )
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
@@ -292,6 +293,24 @@ def test_a_specialised_model_stands_in_for_nobody() -> None:
 def test_a_verifier_may_not_be_its_implementer(more: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="implementer and verifier are the same model"):
         exam_profile(**more)
+
+
+@pytest.mark.parametrize(
+    ("more", "maker"),
+    [
+        ({"solver": "A"}, "scanner"),
+        ({"solver": "v", "variant": "v"}, "variant"),
+        ({"solver": "c", "converter": "c"}, "converter"),
+    ],
+)
+def test_a_solver_may_not_be_the_maker_of_an_item(more: dict[str, str], maker: str) -> None:
+    with pytest.raises(ValueError, match=f"{maker} and solver are the same model"):
+        exam_profile(**more)
+
+
+def test_a_solver_has_no_stand_in() -> None:
+    assert Role.SOLVER not in problem_specs(exam_profile(), "mine")
+    assert problem_specs(exam_profile(solver="s"), "mine")[Role.SOLVER].model == "s"
 
 
 @pytest.mark.parametrize(

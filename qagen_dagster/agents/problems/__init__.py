@@ -1,1 +1,1 @@
-"""Agents that work on physics problems: one task, and the seven roles."""
+"""Agents that work on physics problems: one task, and the roles."""

@@ -1,4 +1,4 @@
-"""The seven roles that work on physics problems, as agents. Their callers check what they submit (`task.py`)."""
+"""The roles that work on physics problems, as agents. Their callers check what they submit (`task.py`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from qagen_dagster.agents.problems.task import Asking, Reply, ask
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.records.exams.submissions import BlindSolution
 from qagen_dagster.records.problems.item import (
     AlternateResult,
     ClassificationResult,
@@ -31,6 +32,7 @@ _PROMPTS = {
     Role.IDEA: "idea",
     Role.ALTERNATE: "alternate",
     Role.CONVERTER: "convert",
+    Role.SOLVER: "solve",
 }  # the scanner and the variant writer have a prompt for each kind
 
 
@@ -42,6 +44,7 @@ def prompts() -> tuple[Prompt, ...]:
         *(role_prompt(role) for role in (Role.TIKZ, Role.IDEA, Role.ALTERNATE)),
         *(variant_prompt(kind) for kind in VariantKind),
         role_prompt(Role.CONVERTER),
+        role_prompt(Role.SOLVER),
     )
 
 
@@ -163,6 +166,12 @@ def convert(
     return ask(
         Role.CONVERTER, role_prompt(Role.CONVERTER), "submit_conversion", ConversionResult, asking, values
     )
+
+
+def solve_blind(asking: Asking[BlindSolution], question: str, options: str) -> Reply[BlindSolution]:
+    """Solve a problem from its question and options alone. Raises ModelError."""
+    values = {"question": shown(question), "options": shown(options)}
+    return ask(Role.SOLVER, role_prompt(Role.SOLVER), "submit_solution", BlindSolution, asking, values)
 
 
 def shown(text: str) -> str:

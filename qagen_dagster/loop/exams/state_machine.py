@@ -16,7 +16,6 @@ from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stag
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import (
     BlindSolution,
-    ExamQuestion,
     IdeaPlan,
     QuestionPackage,
     Severity,
@@ -95,7 +94,7 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
     if attempt.examination is not None:
         found = _of_code_checks(attempt.examination)
     if found is None and attempt.blind is not None and attempt.package is not None:
-        found = _of_blind(attempt.blind, attempt.package.question)
+        found = of_blind(attempt.blind, (attempt.package.question.correct_option,))
     if found is None and attempt.report is not None:
         found = _of_report(attempt.report)
     if found is None and attempt.style is not None:
@@ -115,13 +114,12 @@ def _of_code_checks(examination: Examination) -> Finding | None:
     )
 
 
-def _of_blind(blind: BlindSolution, question: ExamQuestion) -> Finding | None:
-    """The finding if the verifier's own answer is not exactly the key; None if it is."""
-    key = question.correct_option
-    right = blind.right
-    if right == (key,):
+def of_blind(blind: BlindSolution, keys: tuple[str, ...]) -> Finding | None:
+    """The finding if the options that a blind solution calls right are not exactly the keys; None if they are."""
+    right, key = blind.right, ", ".join(keys)
+    if right == keys:
         return None
-    if len(right) > 1:
+    if len(right) > len(keys):
         name, said = SEVERAL_RIGHT, f"found {', '.join(right)} all right"
     elif not right:
         name, said = NONE_RIGHT, "found no option right"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
-from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
+from qagen_dagster.configuration.profiles import problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.image import trimmed
@@ -44,6 +44,7 @@ from qagen_dagster.publishing.problems.tex_check import own_of, refused
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions, left_out
 from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import (
+    NOT_SOLVED,
     ORIGINAL,
     BankExport,
     BankItem,
@@ -53,6 +54,7 @@ from qagen_dagster.records.problems.result import (
     ProblemRecord,
     ProblemSources,
     Stage,
+    Task,
 )
 from qagen_dagster.records.review import problem_set_key
 
@@ -196,7 +198,9 @@ def plan_problem_set(
         references=references,
     )
     given = (wished.profile, wished.seed)
-    plan = replace(plan, former=former, replace=wished.replace, refresh=wished.refresh, given=given)
+    plan = replace(
+        plan, former=former, replace=wished.replace, refresh=wished.refresh, given=given, solve=config.solve
+    )
     more = _combined(space, plan, problem_set)
     added = more.problems if wished.replace else _as_published(more.problems, former)
     return replace(plan, problems=(*plan.problems, *added), missing=more.missing)
@@ -209,7 +213,7 @@ def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) 
         return wished
     profile = wished.profile or made.profile
     name = profile or problem_set.config.profile or space.settings.profile
-    wanted = model_names(bound_specs(space.profile(name), PROBLEM_ROLES, name)).values()
+    wanted = model_names(problem_specs(space.profile(name), name)).values()
     models = (task.model for one in made.problems for task in one.tasks if task.model)
     return replace(wished, profile=profile, seed=made.seed, replace=not is_free_for_paid(models, wanted))
 
@@ -393,10 +397,15 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
         options=options,
         solution=solution,
         answer=stated_answer(latex),
+        solved=next((one.solved for one in record.tasks if _makes(one.task, made)), NOT_SOLVED),
         source_path=record.problem.source_path,
         classification=record.classification,
         ideas=record.ideas,
     )
+
+
+def _makes(task: Task, made: str) -> bool:
+    return task.made == made or (task.stage is Stage.SCAN and made == ORIGINAL)
 
 
 def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Combined:

@@ -23,7 +23,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.messages import Image
-from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.ids import digest, fingerprint
 from qagen_dagster.records.problems.item import (
     DIAGRAM_MARK,
     Format,
@@ -54,6 +54,7 @@ _ASKS_INTEGER = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
+_SOLVED = (Stage.SCAN, Stage.VARIANT, Stage.CONVERT)  # the stages that make an item
 PROBLEM_VERSION = "4"  # increase if the same responses would give another result
 
 
@@ -91,6 +92,12 @@ class ProblemWork:
     seed: int = 0
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
+    solve: float = 1
+
+    def solver(self, task: Task) -> Model | None:
+        """The model that solves the item of `task`; None if there is none, or the item is not in the sample of share `solve`."""
+        drawn = int(digest(f"{self.seed}/{self.problem.id}/{task.key}")[:8], 16) / 16**8
+        return self.models.get(Role.SOLVER) if task.stage in _SOLVED and drawn < self.solve else None
 
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work with models whose calls `meter` checks and records."""
@@ -199,6 +206,9 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
         if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
         and one.result is not None
     ]
+    solver = work.solver(task)
+    if solver is not None:
+        results += [json.dumps(solver.spec.identity(), sort_keys=True), role_prompt(Role.SOLVER).hash]
     results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [

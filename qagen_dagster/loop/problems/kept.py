@@ -21,7 +21,7 @@ from qagen_dagster.latex.comparison import (
     without_pictures,
     words_of,
 )
-from qagen_dagster.latex.equalities import Value, false_equalities, sides_of
+from qagen_dagster.latex.equalities import false_equalities, sides_of
 from qagen_dagster.latex.possible import impossible_answer, impossible_values
 from qagen_dagster.latex.structure import (
     has_environment,
@@ -85,13 +85,11 @@ def _value_faults(item: str) -> Iterator[str]:
 def _misread(item: str) -> Iterator[str]:
     """Faults: the solution computes with a number that has nearly the digits of a given that it does not use, such as 8.0 for 80."""
     solution = solution_of(item)
-    sides, stated = sides_of(solution), list(amounts(question_of(item)))
-    results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
-    used = _operands(sides)
+    stated, (used, results) = list(amounts(question_of(item))), _computed(solution)
     known = (
-        {value for one in stated for value in (one.value, one.base)}
-        | results
-        | set(numbers_of(statement_of(item)))
+        results
+        | {value for one in stated for value in (one.value, one.base)}
+        | {*numbers_of(statement_of(item))}
     )
     for one in stated:
         plain = one.unit is not None and one.base == one.value and one.value not in numbers_of(solution)
@@ -101,10 +99,12 @@ def _misread(item: str) -> Iterator[str]:
             return
 
 
-def _operands(sides: Sequence[Value]) -> set[Fraction]:
-    """The numbers of the sides that compute something, as they are written; no exponents, and no powers of ten."""
+def _computed(solution: str) -> tuple[set[Fraction], set[Fraction]]:
+    """The numbers with which a solution computes, without exponents and powers of ten; and the numbers that stand alone on a side."""
+    sides = sides_of(solution)
     texts = (_POWER.sub(" ", side.text) for side in sides if not side.lone)
-    return {Fraction(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
+    used = {Fraction(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
+    return used, {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
 
 
 def _alike(one: Fraction, other: Fraction) -> bool:
@@ -172,9 +172,7 @@ def _is_given(one: Amount) -> bool:
 
 def stale_givens(source: str, result: str) -> Iterator[str]:
     """Faults: the solution computes with a given of the source that the statement no longer has."""
-    stated, sides = set(numbers_of(statement_of(result))), sides_of(solution_of(result))
-    results = {number for side in sides if side.lone for number in numbers_of(f"${side.text}$")}
-    used = _operands(sides)
+    stated, (used, results) = set(numbers_of(statement_of(result))), _computed(solution_of(result))
     before = Counter(numbers_of(solution_of(source)))
     asked = Counter(numbers_of(question_of(source)))
     there = list(amounts(statement_of(result)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from qagen_dagster.agents.problems.roles import role_prompt
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
-from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
+from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.problems.bank import plan_problem_set, published_bank, read_sources, reviewed
 from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
@@ -25,11 +26,13 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
     problem_set = find_problem_set(space.settings.corpora, key)
     made = published_bank(space, key)
     name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
-    specs = bound_specs(space.profile(name), PROBLEM_ROLES, name)
-    settings = model_settings(specs) | {
-        f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
-    }
-    told = problem_set.config.model_dump(mode="json", exclude={"name", "profile", "sources"})
+    specs = problem_specs(space.profile(name), name)
+    prompts, outside = problem_prompt_hashes(), {"name", "profile", "sources"}
+    if Role.SOLVER not in specs:
+        del prompts[role_prompt(Role.SOLVER).name]
+        outside.add("solve")
+    settings = model_settings(specs) | {f"prompt {prompt}": value for prompt, value in prompts.items()}
+    told = problem_set.config.model_dump(mode="json", exclude=outside)
     settings |= {field: str(value) for field, value in told.items()}
     settings["seed"] = str(problem_set.config.seed if made is None or made.seed is None else made.seed)
     settings["references"] = find_references(space, problem_set.references)[0].version

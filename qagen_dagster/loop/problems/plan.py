@@ -9,7 +9,7 @@ from functools import cached_property
 
 from qagen_dagster.agents.problems.roles import prompts
 from qagen_dagster.configuration.problems import ProblemSet
-from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role, bound_specs
+from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.inputs import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
 from qagen_dagster.loop.problems.run_problem import BLIND, TaskResults
@@ -51,6 +51,7 @@ class SetPlan:
         former: the published bank. Its problems and their results stay, unless `replace`. With `refresh`, too, those that are no longer
             wanted stay.
         given: the profile and the seed that the launch set.
+        solve: the share of items that the solver solves.
     """
 
     name: str
@@ -67,6 +68,7 @@ class SetPlan:
     replace: bool = False
     refresh: bool = False
     given: tuple[str | None, int | None] = (None, None)
+    solve: float = 1
 
     @cached_property
     def _by_id(self) -> dict[str, Problem]:
@@ -98,6 +100,7 @@ class SetPlan:
             seed=self.seed,
             compiler=self.compiler,
             references=self.references,
+            solve=self.solve,
         )
 
     def results(self, problem: Problem, store: Store) -> TaskResults:
@@ -160,7 +163,7 @@ def plan_set(
         problems=tuple(problems),
         wishes=wishes,
         profile_name=profile_name,
-        specs=bound_specs(profile, PROBLEM_ROLES, profile_name),
+        specs=problem_specs(profile, profile_name),
         budget=effective_budget(profile, chosen.run_budget),
         seed=chosen.seed or 0,
         compiler=compiler,

@@ -38,6 +38,7 @@ from qagen_dagster.loop.problems.inputs import (
     task_fingerprint,
     with_figure_of,
 )
+from qagen_dagster.loop.problems.solving import asked, compared, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Absent,
     Ended,
@@ -47,8 +48,10 @@ from qagen_dagster.loop.problems.state_machine import (
     next_step,
     transition,
 )
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.exams.submissions import BlindSolution
 from qagen_dagster.records.problems.item import (
     DIAGRAM_MARK,
     AlternateResult,
@@ -65,6 +68,7 @@ from qagen_dagster.records.problems.item import (
     VariantResult,
 )
 from qagen_dagster.records.problems.result import (
+    NOT_SOLVED,
     Compiled,
     CompileOutcome,
     ProblemEnd,
@@ -73,6 +77,7 @@ from qagen_dagster.records.problems.result import (
     TaskEnd,
     TaskResult,
 )
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
 ResultT = TypeVar("ResultT", bound=Record)
@@ -86,6 +91,7 @@ _SHAPES = {
     Stage.VARIANT: 9,
     Stage.CONVERT: 11,
 }
+_SOLVED = 16
 _FIELDS = {
     Stage.CLASSIFY: "classification",
     Stage.SCAN: "scan",
@@ -110,6 +116,9 @@ class _TaskRun:
     task: Task
     work: ProblemWork
     state: ProblemState
+    solutions: list[tuple[str, tuple[CallSummary, ...]]] = field(
+        default_factory=list[tuple[str, tuple[CallSummary, ...]]]
+    )  # what came of each item that was solved, and the calls for it
 
     def do(self) -> TaskResult:
         match self.task.stage:
@@ -254,6 +263,13 @@ class _TaskRun:
         settle: Callable[[ResultT], ResultT] = lambda result: result,
     ) -> Asking[ResultT]:
         stage, work = self.task.stage, self.work
+        solver = work.solver(self.task)
+
+        def judged(result: ResultT) -> tuple[Breach, ...]:
+            found = judge(result)
+            return (
+                found if found or solver is None or latex is None else self._solve(solver, latex(result)[0])
+            )
 
         def compiled(result: ResultT) -> Compiled | None:
             if latex is None:
@@ -265,7 +281,7 @@ class _TaskRun:
             model=work.models[ROLE_OF[stage]],
             account=work.problem.id,
             shape=_SHAPES[stage],
-            judge=judge,
+            judge=judged,
             compile=compiled,
             must_compile=stage is Stage.DIAGRAM,
             settle=settle,
@@ -285,15 +301,38 @@ class _TaskRun:
             prompt=said.prompt,
             model=self.work.models[ROLE_OF[self.task.stage]].spec.name,
             raw=said.raw,
-            calls=said.calls,
+            calls=(*said.calls, *(call for _, calls in self.solutions for call in calls)),
+            solved=self.solutions[-1][0] if self.solutions else NOT_SOLVED,
         ).model_copy(update={_FIELDS[self.task.stage]: said.result})
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
         """The task's result if code provides it without a model. LaTeX is compiled."""
-        preamble = self.work.problem.preamble
+        preamble, solver = self.work.problem.preamble, self.work.solver(self.task)
         compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
+        broken = self._solve(solver, latex) if latex and solver is not None else ()
         taken = TaskResult(task=self.task, end=TaskEnd.GIVEN, compiled=compiled)
+        if self.solutions:
+            taken = taken.model_copy(update=dict(zip(("solved", "calls"), self.solutions[-1], strict=True)))
+        if broken:
+            rejected = {"end": TaskEnd.REJECTED, "breaches": broken, "detail": str(broken[0])}
+            return taken.model_copy(update=rejected)
         return taken.model_copy(update={_FIELDS[self.task.stage]: result})
+
+    def _solve(self, solver: Model, item: str) -> tuple[Breach, ...]:
+        """Property 16: a solver that sees only the question and the options reaches the key. What code cannot compare is no breach."""
+        why = unsolvable(item)
+        if why:
+            self.solutions.append((f"{NOT_SOLVED}: {why}", ()))
+            return ()
+        asking = Asking[BlindSolution](
+            solver, self.work.problem.id, _SOLVED, lambda _: (), sample=self.work.seed
+        )
+        said = roles.solve_blind(asking, *asked(item))
+        told, fault = (f"{NOT_SOLVED}: {said.detail}", "")
+        if said.result is not None and said.end is TaskEnd.DONE:
+            told, fault = compared(item, said.result)
+        self.solutions.append((f"{told} ({solver.spec.name})", said.calls))
+        return (Breach(property=_SOLVED, detail=fault),) if fault else ()
 
     def _pictures(self) -> tuple[Image, ...]:
         """The pictures for the role; empty if the role reads no pictures or its model does not accept them."""

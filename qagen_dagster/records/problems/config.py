@@ -63,6 +63,7 @@ class ProblemSetConfig(Record):
         combine: groups of problem ids. Each group becomes one new problem.
         target_style: the style of these new problems, in words.
         references: folders with TikZ references, relative to the folder of the set.
+        solve: the share of the items that the solver solves, if the profile binds one.
         seed: the random seed; another seed gives other responses of the models.
     """
 
@@ -77,6 +78,7 @@ class ProblemSetConfig(Record):
     combine: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=8)], ...] = ()
     target_style: str = ""
     references: tuple[Inside, ...] = ()
+    solve: float = Field(default=1, ge=0, le=1)
     seed: int = Field(default=0, ge=0, le=1_000_000)
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Physics problems, and what the seven roles submit about them. `mended_latex` repairs submitted LaTeX.
+"""Physics problems, and what the roles submit about them. `mended_latex` repairs submitted LaTeX.
 
 The classes `...Result` and `Unable` are what models submit. Their docstrings and the descriptions of their
 fields are part of the prompt, so models read them.
@@ -120,7 +120,7 @@ class Breach(Record):
     If a model made the output, the model is shown this.
     """
 
-    property: Annotated[int, Field(ge=1, le=15)]
+    property: Annotated[int, Field(ge=1, le=16)]
     detail: str
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ from qagen_dagster.records.problems.item import (
 )
 from qagen_dagster.records.run import CallSummary
 
+NOT_SOLVED = "not solved"
 ORIGINAL = "original"  # the name of the problem itself among its variants and conversions
 AnyResult = (
     ClassificationResult
@@ -134,6 +135,7 @@ class TaskResult(Record):
         prompt: the name of the prompt; empty if no model was asked.
         raw: what the model wrote, word for word.
         warnings: warnings for people, one line each.
+        solved: what a solver that saw only the question made of the item.
     """
 
     task: Task
@@ -142,6 +144,7 @@ class TaskResult(Record):
     breaches: tuple[Breach, ...] = ()
     repaired: tuple[Breach, ...] = ()
     warnings: tuple[str, ...] = ()
+    solved: str = NOT_SOLVED
     classification: ClassificationResult | None = None
     scan: ScanResult | None = None
     tikz: TikzResult | None = None
@@ -288,6 +291,7 @@ class BankItem(Record):
         statement, options, solution: its parts, as LaTeX.
         answer: the final answer of the solution; None if code finds none.
         alternates: other solutions, each a solution environment.
+        solved: as in its task result.
     """
 
     id: Name
@@ -299,6 +303,7 @@ class BankItem(Record):
     solution: str = ""
     answer: str | None = None
     alternates: tuple[str, ...] = ()
+    solved: str = NOT_SOLVED
     source_path: str = ""
     classification: ClassificationResult | None = None
     ideas: IdeaResult | None = None

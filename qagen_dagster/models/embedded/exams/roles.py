@@ -29,8 +29,7 @@ from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)
 SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
-MOST_OPTIONS = 6
-_LEAST_WRONG = 3
+OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
 _LOOKED_BACK = 100  # slots; beyond these no family has new numbers
@@ -42,7 +41,7 @@ def family_of(schema: str, difficulty: str) -> Family | None:
 
 
 def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Draft, list[tuple[str, str]]]:
-    """The question of a slot (from 1), and its wrong options with their paths; all values differ.
+    """The question of a slot (from 1), and its four wrong options with their paths; all values differ.
 
     The setting follows from seed and slot, so that neighbouring slots differ in more than numbers. Another attempt
     draws other numbers in the same setting. A computation of an earlier slot is avoided as long as this setting or
@@ -59,8 +58,8 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
         if made is None or (tried < _TRIES - _TRIES_OF_A_SETTING and _computation(made) in taken):
             continue
         wrong = _distinct(made, family.paths)
-        if len(wrong) >= _LEAST_WRONG:
-            return made, wrong[: MOST_OPTIONS - 1]
+        if len(wrong) >= len(OPTIONS) - 1:
+            return made, wrong[: len(OPTIONS) - 1]
     raise ValueError(f"no numbers fit {family.schema} {family.difficulty}")
 
 
@@ -81,13 +80,15 @@ def _computation(made: Draft) -> tuple[str, ...]:
 
 
 def _distinct(made: Draft, paths: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The wrong options whose value differs from all other options."""
-    taken: list[Quantity] = [value_of(made.key)]
+    """The wrong options whose value differs from all other options; none if a path leads to the key."""
+    key, taken = value_of(made.key), list[Quantity]()
     kept: list[tuple[str, str]] = []
     for text, path in zip(made.wrong, paths, strict=False):
         if text is None:
             continue
         value = value_of(text)
+        if equal(value, key):
+            return []
         if not any(equal(value, other) for other in taken):
             taken.append(value)
             kept.append((text, path))
@@ -127,7 +128,7 @@ def implement(conversation: Conversation) -> list[Action]:
         return []
     seed, slot, attempt = read_sample(conversation.sample)
     made, wrong = question_of(family, seed, slot, attempt)
-    return [Action("submit_question", _package(made, wrong, Draw(f"order/{seed}/{slot}/{attempt}")))]
+    return [Action("submit_question", _package(made, wrong, _letter(family, seed, slot)))]
 
 
 def verify(conversation: Conversation) -> list[Action]:
@@ -156,16 +157,21 @@ def _family(conversation: Conversation) -> Family | None:
     return family_of(schema.group(1), difficulty.group(1))
 
 
-def _package(made: Draft, wrong: list[tuple[str, str]], draw: Draw) -> dict[str, Any]:
-    """Options in the order of their values, as exam papers print them; values with symbols in random order."""
-    options = [(made.key, ""), *wrong]
-    values = {text: value_of(text) for text, _ in options}
-    if any("g" in value.exact for value in values.values()):
-        draw.shuffle(options)
-    else:
-        options.sort(key=lambda one: float(values[one[0]].numbers[0] or 0))
-    lettered = dict(zip(LETTERS, options, strict=False))
-    key = next(letter for letter, (text, _) in lettered.items() if text == made.key)
+def _letter(family: Family, seed: int, slot: int) -> str:
+    """The letter of the key. Five neighbouring slots of a cell have all five letters, and so have the first slots of five cells."""
+    cells, letters = list(FAMILIES), list(OPTIONS)
+    Draw(f"cells/{seed}").shuffle(cells)
+    turn, place = divmod(slot - 1, len(OPTIONS))
+    Draw(f"letters/{family.schema}/{family.difficulty}/{seed}/{turn}").shuffle(letters)
+    first = letters.index(OPTIONS[(cells.index(family) + turn) % len(OPTIONS)])
+    return letters[(first + place) % len(OPTIONS)]
+
+
+def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, Any]:
+    """The question with its right option at the letter `key`, and the others in an order that does not show it."""
+    Draw(f"order/{made.stem}").shuffle(wrong)
+    wrong.insert(OPTIONS.index(key), (made.key, ""))
+    lettered = dict(zip(OPTIONS, wrong, strict=True))
     return {
         "question": {
             "stem": made.stem,

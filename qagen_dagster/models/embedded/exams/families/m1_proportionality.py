@@ -74,27 +74,29 @@ def _law(draw: Draw, context: int) -> Draft:
     )
 
 
+_SMALLER, _LARGER = range(3, 10), (11, 12, 13, 14, 15, 20)  # the new length in tenths of the old length
+_EITHER = (*_SMALLER, *_LARGER)
 _BODIES = (  # the first four ask for the volume, the others for the area
-    ("The surface area of a spherical balloon", "its volume"),
-    ("The surface area of a cube of ice", "its volume"),
-    ("A tank is replaced by a mathematically similar one. The surface area", "its volume"),
-    ("The surface area of a spherical soap bubble", "the volume inside it"),
-    ("The volume of a spherical balloon", "its surface area"),
-    ("The volume of a cube of ice", "its surface area"),
-    ("A tank is replaced by a mathematically similar one. The volume", "its surface area"),
-    ("The volume inside a spherical soap bubble", "its surface area"),
+    ("The surface area of a spherical balloon", "its volume", _EITHER),
+    ("The surface area of a melting cube of ice", "its volume", _SMALLER),
+    ("A tank is replaced by a mathematically similar one. The surface area", "its volume", _EITHER),
+    ("The surface area of a spherical soap bubble", "the volume inside it", _LARGER),
+    ("The volume of a spherical balloon", "its surface area", _EITHER),
+    ("The volume of a melting cube of ice", "its surface area", _SMALLER),
+    ("A tank is replaced by a mathematically similar one. The volume", "its surface area", _EITHER),
+    ("The volume inside a spherical soap bubble", "its surface area", _LARGER),
 )
-_SCALES = (*range(1, 10), *range(11, 21), 30, 40)  # the new length in tenths of the old length
 
 
 def _area_and_volume(draw: Draw, context: int) -> Draft:
-    start, end = _BODIES[context]
+    start, end, scales = _BODIES[context]
     given, asked = (2, 3) if context < 4 else (3, 2)
-    tenths = draw.choice(_SCALES)
+    tenths = draw.choice(scales)
     length = Fraction(tenths, 10)
     change, by_length = abs(length**given - 1) * 100, abs(length - 1) * 100
     word = "increase" if tenths > 10 else "decrease"
-    wrong = (change * Fraction(asked, given), change, asked * by_length, by_length, abs(length**4 - 1) * 100)
+    wrong = (change * Fraction(asked, given), change, asked * by_length, by_length)
+    wrong = (*wrong, abs(length**4 - 1) * 100, length**asked * 100)
     names = {2: "areas", 3: "volumes"}
     return Draft(
         stem=f"{start} {word}s by ${decimal(change)}\\%$. By what percentage does {end} {word}?",
@@ -166,6 +168,7 @@ FAMILIES = (
             "Takes the percentage by which the length changes as many times as there are dimensions.",
             "Stops at the percentage by which the length changes.",
             "Goes one dimension too far and ends at the fourth power of the length.",
+            "Gives the new size in place of the change.",
         ),
         contexts=8, make=_area_and_volume,
     ),

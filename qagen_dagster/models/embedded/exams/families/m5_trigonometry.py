@@ -44,7 +44,8 @@ _WAVES = (
 
 
 def _sum_of_waves(draw: Draw, context: int) -> Draft:
-    a, b, size = draw.choice(_TRIPLES)
+    fives = [one for one in _TRIPLES if one[2] == 5]  # plausible for depths and temperatures
+    a, b, size = draw.choice(fives if context < 2 else _TRIPLES)
     c = draw.whole(20, 40)
     setting, extreme, _, asked = _WAVES[context]
     sign = 1 if extreme == "greatest" else -1

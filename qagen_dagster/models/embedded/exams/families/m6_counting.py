@@ -74,7 +74,7 @@ _TOGGLES = (
 
 
 def _toggles(draw: Draw, context: int) -> Draft | None:
-    p, q = draw.choice(((4, 6), (6, 9), (6, 10), (8, 12), (4, 10), (6, 15), (9, 12), (10, 15)))
+    p, q = draw.choice(((6, 8), (6, 10), (6, 14), (8, 10), (9, 12), (9, 15), (12, 15), (12, 16)))
     both = p * q // gcd(p, q)
     n = both * draw.whole(3, 8)
     if n > 600:
@@ -84,14 +84,14 @@ def _toggles(draw: Draw, context: int) -> Draft | None:
     wrong = (
         n // p + n // q - n // both,
         n // p + n // q,
-        Fraction(n, p) + Fraction(n, q) - 2 * Fraction(n, p * q),
+        n // p,
         n // both,
     )
     return Draft(
         stem=f"{setting.format(n=n)}. One person {does} every {one} whose number is a multiple of ${p}$; then a second person {does} "
         f"every {one} whose number is a multiple of ${q}$. How many {asked}?",
         key=plain(str(value)),
-        wrong=tuple(plain(number(one)) if Fraction(one).denominator == 1 else None for one in wrong),
+        wrong=tuple(plain(str(one)) for one in wrong),
         reasoning=f"There are ${n // p}$ multiples of ${p}$ and ${n // q}$ of ${q}$; the ${n // both}$ multiples of ${both}$ are counted in both and "
         f"are changed back, so ${n // p}+{n // q}-2\\times{n // both}={value}$.",
         insight="What is changed twice is as it was, and being a multiple of both means being one of the least common multiple.",
@@ -142,7 +142,7 @@ FAMILIES = (
         paths=(
             "Takes the overlap away once, as if either change were enough.",
             "Forgets that some objects are changed twice.",
-            "Uses the product of the two numbers for the overlap.",
+            "Leaves out what the second person changes.",
             "Counts the overlap itself.",
         ),
         contexts=4, make=_toggles,

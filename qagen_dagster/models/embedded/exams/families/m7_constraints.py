@@ -8,19 +8,16 @@ from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
 
 _FENCES = (
-    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall"),
-    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area", "rope", "beach"),
-    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage", "railing", "wall"),
-    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed", "edging", "house"),
+    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall", 25),
+    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area", "rope", "beach", 25),
+    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage", "railing", "wall", 4),
+    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed", "edging", "house", 4),
 )  # fmt: skip
 
 
 def _fence(draw: Draw, context: int) -> Draft | None:
-    parts = draw.choice((1, 1, 2, 3))
-    length = (
-        draw.whole(2, 25) * 12 if parts < 3 else draw.choice((3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25)) * 8
-    )
-    setting, what, material, free = _FENCES[context]
+    setting, what, material, free, most = _FENCES[context]
+    parts, length = draw.choice((1, 1, 2, 3)), 12 * draw.whole(1, most)
     divided = (
         f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
         if parts > 1
@@ -34,12 +31,13 @@ def _fence(draw: Draw, context: int) -> Draft | None:
         Fraction(length, out + 2) ** 2,
         Fraction(length, out + 1) ** 2,
         Fraction(length**2, 4),
-        Fraction(length**2, 8),
+        Fraction(length**2, 8) if parts > 1 else None,
+        value * 2 - Fraction(length, 2 * out) ** 2,
     )
     return Draft(
         stem=f"{setting.format(l=length)}.{divided} What is the greatest possible area of the {what}?",
         key=united(number(value), "m^2"),
-        wrong=tuple(united(number(one), "m^2") if _clean(one) else None for one in wrong),
+        wrong=tuple(united(number(one), "m^2") if one and _clean(one) else None for one in wrong),
         reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is ${number(value)}$.",
         insight="The long side is free, so half of the length goes into what stands out from it.",
         expression="L**2/(4*n)",
@@ -132,6 +130,7 @@ FAMILIES = (
             "Makes all pieces equal in length.",
             "Counts only one of the pieces that stand out from the free side.",
             "Leaves out what divides the rectangle.",
+            "Takes only one of the pieces that stand out off the length when the depth is known.",
         ),
         contexts=4, make=_fence,
     ),

@@ -46,19 +46,16 @@ _CRASHES = (
 
 def _crash(draw: Draw, context: int) -> Draft | None:
     m, n, v = draw.whole(1, 6), draw.whole(1, 8), 2 * draw.whole(1, 6)
-    start = Fraction(m * v * v, 2)
-    end = Fraction(m * m * v * v, 2 * (m + n))
+    start, left = Fraction(m * v * v, 2), Fraction(m, m + n)
+    end = start * left
     lost = start - end
-    if lost.denominator != 1 or end.denominator != 1 or m == n:
+    if lost.denominator != 1 or end.denominator != 1 or (start * left**2).denominator > 5 or m == n:
         return None
     setting, event = _CRASHES[context]
     return Draft(
         stem=f"{setting.format(m=m, n=n, v=v)}. How much kinetic energy is lost in {event}?",
         key=united(number(lost), "J"),
-        wrong=tuple(
-            united(number(one), "J")
-            for one in (end, Fraction(n * v * v, 2), start * Fraction(m, m + n) ** 2, start)
-        ),
+        wrong=tuple(united(number(start * one), "J") for one in (left, 1 - left**2, left**2, Fraction(1))),
         reasoning=f"The common speed is $\\frac{{{m}\\times{v}}}{{{m + n}}}$, so ${number(end)}$ J of ${number(start)}$ J are left.",
         insight="Momentum is conserved in the collision and energy is not, so the speed afterwards comes first.",
         expression="m*v**2/2-(m*v)**2/(2*(m+n))",
@@ -125,7 +122,7 @@ FAMILIES = (
         rationale="Two laws are at hand and only one holds; the order in which they are used matters.",
         paths=(
             "Gives the kinetic energy that is left.",
-            "Takes the second body to have the speed of the first and its energy to be the loss.",
+            "Leaves the mass of the second body out of the energy that remains.",
             "Gives the first body its share of the energy by the speed alone, and calls that the loss.",
             "Takes all kinetic energy to be lost because the bodies stick.",
         ),

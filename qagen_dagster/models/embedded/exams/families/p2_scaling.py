@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, plain, united
 
 _MOVERS = (
     ("A car", "engine"),
@@ -15,19 +15,22 @@ _MOVERS = (
 )
 
 
-def _power(draw: Draw, context: int) -> Draft:
+def _power(draw: Draw, context: int) -> Draft | None:
     factor = draw.choice((Fraction(2), Fraction(3), Fraction(3, 2), Fraction(1, 2)))
-    base = 8 * draw.whole(2, 6)
-    speed = draw.choice((10, 12, 16, 20))
+    base = 8 * draw.whole(1, 3)
+    speed = draw.choice((10, 12, 14, 16, 18, 20))
     new = speed * factor
+    if new > 40:
+        return None
     mover, engine = _MOVERS[context]
+    powers = (base * factor**exponent for exponent in (1, 2, 4))
     return Draft(
         stem=f"{mover} moves at a constant speed of ${speed}$ m s$^{{-1}}$, for which its {engine} delivers ${base}$ kW. The resistive force is proportional "
         f"to the square of the speed. What power is needed for a constant speed of ${number(new)}$ m s$^{{-1}}$?",
         key=united(number(base * factor**3), "kW"),
         wrong=tuple(
             united(number(one), "kW") if one > 0 else None
-            for one in (base * factor, base * factor**2, base * factor**4, base * (3 * factor - 2))
+            for one in (*powers, base * (3 * factor - 2), base + new - speed)
         ),
         reasoning=f"Power is force times speed and goes with the cube of the speed: ${base}\\times\\left({number(factor)}\\right)^3={number(base * factor**3)}$.",
         insight="One power of the speed comes from the force law twice and once more from the distance covered.",
@@ -52,12 +55,12 @@ def _orbit(draw: Draw, context: int) -> Draft:
     setting, one = _ORBITS[context]
     unit = ("h", "year", "day", "year")[context]
     shown = {"h": "hours", "year": "years", "day": "days"}[unit]
-    wrong = (period * times_, period * base, period * times_**2, period * times_**3)
+    factors = (times_, base, times_**2, times_**3, times_ * Fraction(3, 2))
     return Draft(
         stem=f"{setting}. The square of the period is proportional to the cube of the radius of the orbit. The radius of the outer {one}'s orbit is "
         f"${times_}$ times that of the inner one, whose period is ${period}$ {shown}. What is the period of the outer {one}, in {shown}?",
         key=plain(str(period * base**3)),
-        wrong=tuple(plain(str(value)) if value < 10_000 else None for value in wrong),
+        wrong=tuple(plain(decimal(period * one)) if period * one < 10_000 else None for one in factors),
         reasoning=f"The factor is ${times_}^{{3/2}}={base**3}$, so the period is ${period * base**3}$ {shown}.",
         insight="Squares and cubes of factors: take the root first, then the cube.",
         expression="T*k**Rational(3,2)",
@@ -65,28 +68,13 @@ def _orbit(draw: Draw, context: int) -> Draft:
     )
 
 
-_WIRES = (
-    (
-        "is drawn out uniformly, without loss of material, until its diameter is $\\frac{{1}}{{{k}}}$ of what it was",
-        4,
-        (2, 3, -4, None),
-    ),
-    (
-        "is drawn out uniformly, without loss of material, until it is ${k}$ times as long",
-        2,
-        (1, None, -2, 0),
-    ),
-    (
-        "is replaced by a wire of the same material that is ${k}$ times as long and has ${k}$ times the diameter",
-        -1,
-        (-2, 0, 1, None),
-    ),
-    (
-        "is melted down and the same metal is made into a wire of ${k}$ times the diameter",
-        -4,
-        (-2, -3, 4, None),
-    ),
-)
+_DRAWN = "is drawn out uniformly, without loss of material, until"
+_WIRES = (  # what is done, the exponent of the factor of the resistance, and those of the mistakes
+    (f"{_DRAWN} its diameter is $\\frac{{{{1}}}}{{{{{{k}}}}}}$ of what it was", 4, (2, 3, -4, 0)),
+    (f"{_DRAWN} it is ${{k}}$ times as long", 2, (1, None, -2, 0, 3)),
+    ("is replaced by a wire of the same material that is ${k}$ times as long and has ${k}$ times the diameter", -1, (-2, 0, 1, None, -3)),
+    ("is melted down and the same metal is made into a wire of ${k}$ times the diameter", -4, (-2, -3, 4, 0)),
+)  # fmt: skip
 
 
 def _wire(draw: Draw, context: int) -> Draft:
@@ -121,6 +109,7 @@ FAMILIES = (
             "Lets the power grow like the force.",
             "Takes the speed into account once too often.",
             "Replaces the cube of the factor by three times the relative change.",
+            "Adds the difference of the speeds.",
         ),
         contexts=4, make=_power,
     ),
@@ -136,6 +125,7 @@ FAMILIES = (
             "Takes only the root of the factor.",
             "Takes the period to grow with the square of the radius.",
             "Takes the cube of the factor without the root.",
+            "Multiplies the factor by the exponent.",
         ),
         contexts=4, make=_orbit,
     ),
@@ -151,6 +141,7 @@ FAMILIES = (
             "Lets the area follow the diameter instead of its square.",
             "Takes the dependence in the opposite direction.",
             "Takes the changes of length and thickness to cancel.",
+            "Counts one of the two changes twice.",
         ),
         contexts=4, make=_wire,
     ),

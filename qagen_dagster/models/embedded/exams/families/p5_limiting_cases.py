@@ -92,13 +92,13 @@ def _sensor(draw: Draw, context: int) -> Draft:
 _BOUNCES = (
     ("A table-tennis ball flies at ${u}$ m s$^{{-1}}$ towards a heavy bat that moves at ${w}$ m s$^{{-1}}$ to meet it", "ball", "bat"),
     ("A small rubber ball flies at ${u}$ m s$^{{-1}}$ towards the front of a lorry that comes towards it at ${w}$ m s$^{{-1}}$", "ball", "lorry"),
-    ("A gas molecule moves at ${u}$ m s$^{{-1}}$ straight towards a piston that advances at ${w}$ m s$^{{-1}}$ to meet it", "molecule", "piston"),
+    ("A marble rolls at ${u}$ m s$^{{-1}}$ on a level track towards a heavy truck that comes to meet it at ${w}$ m s$^{{-1}}$", "marble", "truck"),
     ("A light puck slides at ${u}$ m s$^{{-1}}$ on smooth ice towards a very massive block that comes to meet it at ${w}$ m s$^{{-1}}$", "puck", "block"),
 )  # fmt: skip
 
 
 def _bounce(draw: Draw, context: int) -> Draft:
-    u, w = draw.whole(2, 9), draw.whole(1, 6)
+    u, w = draw.whole(2, 12), draw.whole(1, 6)
     setting, light, heavy = _BOUNCES[context]
     factor = Fraction(u + 2 * w, u) ** 2
     wrong = (

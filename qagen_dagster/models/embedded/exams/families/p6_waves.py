@@ -17,27 +17,17 @@ _SPEAKERS = (
 
 def _lowest(draw: Draw, context: int) -> Draft | None:
     setting, speed, what = _SPEAKERS[context]
-    gap = draw.choice(
-        (
-            Fraction(1, 2),
-            Fraction(1),
-            Fraction(5, 2),
-            Fraction(2),
-            Fraction(5, 4),
-            Fraction(3, 4),
-            Fraction(3, 2),
-        )
-    )
+    gap = Fraction(draw.choice((2, 4, 10, 8, 5, 3, 6)), 4)
     near = Fraction(draw.whole(4, 16), 2)
     value = Fraction(speed) / (2 * gap)
     if value.denominator > 2:
         return None
-    wrong = (2 * value, value / 2, speed / near / 2, speed / (2 * near + gap) / 2)
+    wrong = (2 * value, value / 2, speed / near / 2, speed / (2 * near + gap) / 2, speed / (near + gap) / 2)
     return Draft(
         stem=f"{setting.format(a=decimal(near), b=decimal(near + gap))}. The waves travel at ${speed}$ m s$^{{-1}}$. What is the lowest frequency for which {what} is "
         "a minimum?",
-        key=united(number(value), "Hz"),
-        wrong=tuple(united(number(one), "Hz") if one.denominator <= 3 else None for one in wrong),
+        key=united(decimal(value), "Hz"),
+        wrong=tuple(united(decimal(one), "Hz") if (one * 20).denominator == 1 else None for one in wrong),
         reasoning=f"The path difference of ${decimal(gap)}$ m must be half a wavelength, so the wavelength is ${decimal(2 * gap)}$ m and the frequency ${number(value)}$ Hz.",
         insight="Only the difference of the paths matters, and the first minimum needs half a wavelength of it.",
         expression="c/(2*(b-a))",
@@ -102,14 +92,15 @@ def _count(draw: Draw, context: int) -> Draft | None:
     wrong = (
         2 * other if ring else other,
         across if ring else 2 * across,
-        whole,
-        2 * across + 2 if ring else across + 2,
+        half if anti else whole,
+        2 * across + 4 if ring else across + 2,
     )
+    twice = f", and each half of the circle passes all of them: together ${value}$" if ring else ""
     return Draft(
         stem=f"{setting.format(d=decimal(apart), w=wave)}. {asked}?",
         key=plain(str(value)),
         wrong=tuple(plain(str(one)) for one in wrong),
-        reasoning=f"The path difference runs from $-{decimal(ratio)}$ to ${decimal(ratio)}$ wavelengths, which holds ${across}$ maxima on one side, together ${value}$.",
+        reasoning=f"The path difference runs from $-{decimal(ratio)}$ to ${decimal(ratio)}$ wavelengths, which holds ${across}$ maxima{twice}.",
         insight="Count the whole or half numbers of wavelengths that the path difference can reach, on both sides of zero.",
         expression=(("2*(2*floor(d/w)+1)", "2*floor(d/w)+1"), ("4*floor(d/w+1/2)", "2*floor(d/w+1/2)"))[anti][
             0 if ring else 1
@@ -131,6 +122,7 @@ FAMILIES = (
             "Makes the path difference a quarter of a wavelength.",
             "Uses the distance to one source in place of the difference.",
             "Uses the sum of the two distances in place of their difference.",
+            "Uses the distance to the other source in place of the difference.",
         ),
         contexts=4, make=_lowest,
     ),

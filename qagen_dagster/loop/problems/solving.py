@@ -1,0 +1,80 @@
+"""Compares what a solver reaches, who sees only the question and the options, with the key of an item."""
+
+from __future__ import annotations
+
+from qagen_dagster.agents.exams import shown_options
+from qagen_dagster.latex.comparison import bare_answer, boxed_answers, named_options, same_answer
+from qagen_dagster.latex.keyed import lettered_options, stated_answer
+from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
+from qagen_dagster.loop.exams.state_machine import of_blind
+from qagen_dagster.mathematics.values import close, value_of
+from qagen_dagster.records.exams.submissions import LETTERS, BlindSolution
+from qagen_dagster.records.problems.item import ANSWER_MARK, DIAGRAM_MARK
+
+_ABOUT = 0.021  # relative difference of rounded answers, and of those with g = 9.8 and g = 10
+_OTHER = (
+    "The key is {key}, but an examiner who did not know it reached {value}. Find out which of the two is mistaken, and put it "
+    "right. The examiner's steps: {steps}"
+)
+
+
+def asked(item: str) -> tuple[str, str]:
+    """The question and the options as a solver is shown them, without comments and marks."""
+    question = code_of(question_of(item)).replace(ANSWER_MARK, "").strip()
+    texts = zip(LETTERS, (code_of(one.text).strip() for one in options_of(item)), strict=False)
+    return question, shown_options(texts)
+
+
+def unsolvable(item: str) -> str:
+    """Why a solver cannot solve the item; empty if it can."""
+    if any(line.strip().lower() == DIAGRAM_MARK for line in item.split("\n")):
+        return "its figure is not drawn yet"
+    return "" if keys_of(item) or stated_answer(item) else "the item has no answer that code finds"
+
+
+def keys_of(item: str) -> tuple[str, ...]:
+    """The letters of the right options, in order; empty for an item without options, or without a key."""
+    marked = [LETTERS[place] for place, one in enumerate(options_of(item)[: len(LETTERS)]) if one.right]
+    named = named_options(solution_of(item)) if options_of(item) or lettered_options(item) else ()
+    return tuple(marked or (sorted(one.upper() for one in named[-1]) if named else ()))
+
+
+def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
+    """What came of the comparison, in words, and the fault if the solver reached something else than the key."""
+    keys = keys_of(item)
+    if keys:
+        finding = of_blind(blind, keys)
+        return "key reached", finding.instructions if finding is not None else ""
+    key, same = stated_answer(item) or "", _same_values(item, blind.value)
+    if same is None:
+        return f"undecided: code cannot compare {blind.value} with {key}", ""
+    return "key reached", "" if same else _OTHER.format(key=key, value=blind.value, steps=blind.reasoning)
+
+
+def _same_values(item: str, value: str) -> bool | None:
+    """Whether the solver reached the answer of each part; None: undecidable."""
+    if value.strip(" $.").lower() in ("none", ""):
+        return False
+    boxes = boxed_answers(solution_of(item))
+    if len(boxes) < 2:
+        return _same(stated_answer(item) or "", _stated(item, value))
+    parts = value.split(";")
+    found = [_same(box, part) for box, part in zip(boxes, parts, strict=False)]
+    return False if False in found else None if None in found or len(parts) != len(boxes) else True
+
+
+def _same(key: str, value: str) -> bool | None:
+    """Whether two answers are the same, also if one is rounded or computed with a less exact constant."""
+    plain = value.replace(r"\,", " ").strip()
+    same = same_answer(key, plain)
+    return (
+        same if same is not False else close(value_of(bare_answer(key)), value_of(bare_answer(plain)), _ABOUT)
+    )
+
+
+def _stated(item: str, value: str) -> str:
+    """The value as the item would state it: without a unit where a number is asked for."""
+    solved = (
+        f"\\item {statement_of(item)}\n\\begin{{solution}}\\boxed{{{value.strip(' $')}}}\\end{{solution}}"
+    )
+    return stated_answer(solved) or value

@@ -1,0 +1,201 @@
+"""A solver that sees only the question: it keeps what is right, and refuses what is consistent and wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.problems.inputs import ProblemWork, task_fingerprint
+from qagen_dagster.loop.problems.run_problem import Worked, work_problem
+from qagen_dagster.loop.problems.solving import asked, compared, unsolvable
+from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
+from qagen_dagster.models.messages import Request
+from qagen_dagster.records.exams.submissions import BlindSolution
+from qagen_dagster.records.problems.item import Format, Problem, VariantKind
+from qagen_dagster.records.problems.result import NOT_SOLVED, ProblemEnd, Stage, TaskEnd
+from tests.support.models import FakeModel, Turn, call, told
+from tests.support.problems.play import ProblemPlay, integer, item, mcq, task_results, typed
+
+WRONG = "The speed is $v = a + t$ in these units, which is $\\boxed{{{v}\\,\\mathrm{{m\\,s^{{-1}}}}}}$ at the end, as the law of motion says."
+NUMBER = re.compile(r"\$(\d+)\\,")
+
+
+def honest(request: Request) -> Turn:
+    """Multiplies the acceleration by the time, as the question states them."""
+    text = told(request)
+    assert "boxed" not in text
+    assert "\\ans" not in text
+    a, t = (int(found) for found in NUMBER.findall(text.split("<question>")[1])[:2])
+    options = dict(re.findall(r"^([A-H]): \$(\d+)", text, re.MULTILINE))
+    right = [letter for letter, value in options.items() if int(value) == a * t]
+    value = f"{a * t} m/s" if not options else str(a * t)
+    chosen = right[0] if len(right) == 1 else None
+    return call(
+        "submit_solution",
+        reasoning=f"v = a t = {a * t}",
+        value=value,
+        right_options=right,
+        chosen_option=chosen,
+    )
+
+
+def run(
+    root: Path, problem: Problem, wishes: Wishes, play: ProblemPlay | None = None, **fields: Any
+) -> tuple[Worked, FakeModel]:
+    solver = FakeModel(honest, "solver")
+    work = solved_work(play or ProblemPlay(), problem, wishes, solver, **fields)
+    return work_problem(work, task_results(root, problem), tuple(Stage)), solver
+
+
+def solved_work(
+    play: ProblemPlay, problem: Problem, wishes: Wishes, solver: FakeModel, **fields: Any
+) -> ProblemWork:
+    work = play.work(problem, wishes)
+    fields |= {"models": {**work.models, Role.SOLVER: solver}}
+    return ProblemWork(**{**vars(work), **fields})
+
+
+SCAN = Wishes(stages=(Stage.SCAN,))
+
+
+@pytest.mark.parametrize("tex", [item(3, 4), mcq(3, 4), integer(2, 9)])
+def test_a_right_original_is_kept_and_says_who_solved_it(tmp_path: Path, tex: str) -> None:
+    worked, solver = run(tmp_path, typed(tex), SCAN)
+    (scan,) = worked.state.results
+    assert (scan.end, worked.ended.end) == (TaskEnd.GIVEN, ProblemEnd.ACCEPTED)
+    assert scan.solved == f"key reached ({solver.spec.name})"
+    assert [one.role for one in scan.calls] == ["solver"]
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        item(3, 4).replace("3 \\cdot 4 = \\boxed{12", "\\boxed{7"),
+        mcq(3, 4).replace("13\\,\\mathrm{m\\,s^{-1}}$", "13\\,\\mathrm{m\\,s^{-1}}$ \\ans").replace("$12\\,\\mathrm{m\\,s^{-1}}$ \\ans", "$12\\,\\mathrm{m\\,s^{-1}}$").replace("3 \\cdot 4 = \\boxed{12", "\\boxed{13"),
+        integer(2, 9).replace("2 \\cdot 9 = \\boxed{18", "\\boxed{11"),
+    ],
+)  # fmt: skip
+def test_a_consistent_original_with_a_wrong_key_is_rejected(tmp_path: Path, tex: str) -> None:
+    unsolved = work_problem(
+        ProblemPlay().work(typed(tex), SCAN), task_results(tmp_path / "a", typed(tex)), tuple(Stage)
+    )
+    assert unsolved.ended.end is ProblemEnd.ACCEPTED
+    assert unsolved.state.results[0].solved == NOT_SOLVED
+    worked, _ = run(tmp_path, typed(tex), SCAN)
+    (scan,) = worked.state.results
+    assert (worked.ended.end, [one.property for one in scan.breaches]) == (ProblemEnd.REJECTED, [16])
+
+
+def test_a_wrong_variant_and_conversion_are_made_again_with_the_steps_of_the_solver(tmp_path: Path) -> None:
+    wishes = Wishes(
+        stages=(Stage.SCAN, Stage.VARIANT, Stage.CONVERT),
+        variants=(VariantKind.NUMERICAL,),
+        conversions=(Format.MCQ_SC,),
+    )
+    wrong = item(3, 7, steps=WRONG).replace("{21\\", "{10\\").replace("boxed{21", "boxed{10")
+    play = ProblemPlay({Role.VARIANT: [{"latex": wrong}, {"latex": item(3, 7)}]})
+    worked, _ = run(tmp_path, typed(item()), wishes, play)
+    by_key = {one.task.key: one for one in worked.state.results}
+    variant = by_key["variant-numerical-1"]
+    assert (variant.end, [one.property for one in variant.repaired]) == (TaskEnd.DONE, [16])
+    assert "v = a t = 21" in variant.repaired[0].detail
+    assert variant.variant is not None
+    assert "boxed{21" in variant.variant.latex
+    assert by_key["convert-mcq_sc"].solved.startswith("key reached")
+    assert sum(one.role == "solver" for one in variant.calls) == 2
+    stubborn = ProblemPlay({Role.VARIANT: [{"latex": wrong}]})
+    worked, _ = run(tmp_path / "again", typed(item()), wishes, stubborn)
+    assert worked.state.results[1].end is TaskEnd.REJECTED
+
+
+def test_a_share_of_the_items_is_solved(tmp_path: Path) -> None:
+    asked_for = 0
+    for number in range(40):
+        problem = typed(item(2, 3 + number), id=f"p{number}")
+        _, solver = run(tmp_path, problem, SCAN, solve=0.5)
+        asked_for += len(solver.requests)
+    assert 10 <= asked_for <= 30
+    _, solver = run(tmp_path / "none", typed(item()), SCAN, solve=0)
+    assert solver.requests == []
+
+
+def test_a_fingerprint_changes_only_with_a_solver() -> None:
+    play, problem = ProblemPlay(), typed(item())
+    plain, (task,) = play.work(problem, SCAN), play.work(problem, SCAN).tasks
+    with_solver = solved_work(play, problem, SCAN, FakeModel(honest, "solver"))
+    off = solved_work(play, problem, SCAN, FakeModel(honest, "solver"), solve=0)
+    state = ProblemState()
+    assert task_fingerprint(task, plain, state) == task_fingerprint(task, off, state)
+    assert task_fingerprint(task, plain, state) != task_fingerprint(task, with_solver, state)
+
+
+def said(value: str, *right: str) -> BlindSolution:
+    return BlindSolution(
+        reasoning="r",
+        value=value,
+        right_options=right,  # pyright: ignore[reportArgumentType]
+        chosen_option=right[0] if len(right) == 1 else None,  # pyright: ignore[reportArgumentType]
+    )
+
+
+def solved(statement: str, solution: str) -> str:
+    return f"\\item {statement}\n\\begin{{solution}}\n{solution}\n\\end{{solution}}"
+
+
+PARTS = solved(
+    "A body falls from $20\\,\\mathrm{m}$. (a) How long? (b) How fast?",
+    "$\\boxed{2\\,\\mathrm{s}}$ and $\\boxed{20\\,\\mathrm{m/s}}$",
+)
+LISTED = solved(
+    "A: ice floats. R: ice is light.\\begin{enumerate}\\item Both true.\\item A true, R false.\\end{enumerate}",
+    "The correct option is (B).",
+)
+
+
+@pytest.mark.parametrize(
+    ("tex", "blind", "same"),
+    [
+        (item(3, 4), said("$12\\,\\mathrm{m\\,s^{-1}}$"), True),
+        (item(3, 4), said("1200 cm/s"), True),
+        (item(3, 4), said("12 m"), False),
+        (item(3, 4), said("none"), False),
+        (item(3, 4), said("12.6 m/s"), False),
+        (item(5, 2), said("9.8 m/s"), True),
+        (item(5, 2), said(r"\frac{99}{10} \, \text{m/s}"), True),
+        (item(5, 2), said("9.5 m/s"), False),
+        (integer(3, 4), said("12"), True),
+        (integer(3, 4), said("12 m/s"), True),
+        (mcq(3, 4), said("12", "A"), True),
+        (mcq(3, 4), said("12", "B"), False),
+        (mcq(3, 4), said("12", "A", "B"), False),
+        (mcq(3, 4, right=2), said("12", "A", "B"), True),
+        (mcq(3, 4, right=2), said("12", "A"), False),
+        (PARTS, said("2 s; 20 m/s"), True),
+        (PARTS, said("2 s; 10 m/s"), False),
+        (LISTED, said("B", "B"), True),
+        (LISTED, said("A", "A"), False),
+    ],
+)
+def test_what_the_solver_reaches_is_compared_with_the_key(tex: str, blind: BlindSolution, same: bool) -> None:
+    verdict, fault = compared(tex, blind)
+    assert (fault == "") is same
+    assert not same or verdict == "key reached"
+
+
+def test_what_code_cannot_compare_is_said_and_kept() -> None:
+    words = solved("Why does ice float?", "The answer is \\boxed{because it is less dense}")
+    verdict, fault = compared(words, said("its density is lower"))
+    assert (verdict.split(":")[0], fault) == ("undecided", "")
+    assert unsolvable(solved("Why does ice float?", "It is light.")) != ""
+    assert "drawn" in unsolvable(solved("See it.\n% DIAGRAM\nHow far?", "$\\boxed{3}$"))
+
+
+def test_the_solver_sees_no_comment_and_no_mark() -> None:
+    question, options = asked("\\item What? % it is B\n" + mcq(3, 4).removeprefix("\\item "))
+    assert "it is B" not in question
+    assert "ans" not in options
+    assert options.startswith("A: $12")
