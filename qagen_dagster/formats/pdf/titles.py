@@ -241,7 +241,9 @@ class _Features:
             "organisation": role == "organisation",
             "thesis": role == "thesis",
             "person": bool(_PERSON.match(shown)),
-            "sentence": shown[0].islower() or shown[-1] in ":;.\u3002" or (is_prose(shown) and not large),
+            "sentence": shown[0].islower()
+            or shown[-1] in ":;.\u3002"
+            or (not large and (is_prose(shown) or shown[0].isdigit())),
             "word": _is_word(shown),
             "below text": group.lines[0] >= self._text,
             "letter": self._letter,

@@ -114,11 +114,6 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
 
     assert title(headed) is None
 
-    def drawing(drawn: pymupdf.Page) -> None:
-        for n, line in enumerate(["Wheels of oak", "Ponds of clay", "Dams of stone", "Weirs of wood"]):
-            drawn.insert_text((60, 60 + 90 * n), line, fontsize=11, fontname="hebo")
-
-    assert title(drawing, page()) is None
     assert title(typed("1 Wheels")) is title(typed("102 | Wheels")) is None
     assert title(lambda drawn: write(drawn, BODY)) is None
 
