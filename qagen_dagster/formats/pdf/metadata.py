@@ -55,6 +55,7 @@ _GOES_ON = re.compile(
     r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
 )  # or ends with a mark
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
+_LED = re.compile(r"(?i)(?:by|von|par|por|di|authors?:) ")
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # number of lines below the title in which its authors stand
 
@@ -85,7 +86,7 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in the property `stated`. A single word is often an account name, so it counts only if the first pages show it."""
+    """The names in the property `stated` that the first pages show. Others often name an account, a maker of PDFs or an institution."""
     if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []
@@ -98,12 +99,13 @@ def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
         for name in names
         if 0 < len(name.split()) <= _WORDS_OF_A_NAME
         and not _NO_NAME.search(name)
-        and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
+        and not (_NO_PERSON.search(name) or name[0].islower())
+        and any(name.split()[-1] in line for line in lines)
     )
 
 
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
-    """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
+    """The names directly below the title on the first page, if "by", an affiliation or an e-mail address shows that they are persons.
 
     Returns no names if more names stand further below, between affiliations, since the list would be incomplete. Returns none,
     either, if the line below may be an institute.
@@ -130,7 +132,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
         return ()
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
-    return found if mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
+    said = any(map(_LED.match, front[: len(first)]))
+    return found if said or mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
 
 
 def _names(line: str) -> list[str]:
