@@ -36,7 +36,7 @@ _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
 _NO_PERSON = re.compile(
     r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
     r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
-    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
+    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?(?!\.)|for|abstract|contents|conference|"
     r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\b"
 )
