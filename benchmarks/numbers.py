@@ -18,7 +18,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import pymupdf
 
@@ -70,16 +70,14 @@ def _compared(file: Path, program: str | None) -> Iterator[tuple[Difference, int
     try:
         (entry,) = PdfFormat().parse(Source(file.name, file.read_bytes()), ParseOptions(ocr=False))
     except DocumentError as error:
-        print(
-            f"{file.name}: {error.outcome.value if hasattr(error.outcome, 'value') else error.outcome}: {error.detail}"
-        )
+        print(f"{file.name}: {error.outcome}: {error.detail}")
         return
     assert isinstance(entry, ParsedText)
     lines = entry.text.split("\n")
     with pymupdf.open(file) as document:
         for span in entry.pages:
             ours = "\n".join(lines[span.start_line - 1 : span.end_line])
-            plain = cast("str", document[span.page - 1].get_text())
+            plain = cast("str", cast("Any", document[span.page - 1]).get_text())
             readers = [_numbers(plain), *([_numbers(_poppler(program, file, span.page))] if program else [])]
             split, glued = _numbers(_MARKS.sub(" ", ours)), _numbers(_MARKS.sub("", ours))
             lost = (readers[0] if len(readers) == 1 else readers[0] & readers[1]) - (split | glued)

@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.questions.downstream import upstream
-    from qagen_dagster.public import PublishedSet, combinations, published, score, score_markdown
+    from qagen_dagster.public import (
+        PublishedSet,
+        answer_from_document,
+        combinations,
+        get_document_text_status,
+        published,
+        score,
+        score_markdown,
+        semantic_search_document,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
     "PublishedSet",
     "__version__",
+    "answer_from_document",
     "combinations",
+    "get_document_text_status",
     "published",
     "score",
     "score_markdown",
+    "semantic_search_document",
     "upstream",
 ]
 

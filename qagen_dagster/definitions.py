@@ -9,7 +9,12 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
-from qagen_dagster.defs.automation import build_continuer, build_nightly_refresh, build_refresher
+from qagen_dagster.defs.automation import (
+    build_continuer,
+    build_nightly_refresh,
+    build_observer,
+    build_refresher,
+)
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
@@ -18,7 +23,7 @@ from qagen_dagster.defs.executor import build_executor, build_outputs
 from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
-from qagen_dagster.defs.observed_assets import build_observed, build_observer, build_reload_check
+from qagen_dagster.defs.observed_assets import build_observed, build_reload_check
 from qagen_dagster.defs.outdated import CHECKS, build_up_to_date_checks
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
 from qagen_dagster.defs.presentation import JOBS, presented

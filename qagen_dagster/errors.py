@@ -9,7 +9,8 @@ QagenError
 ├── ResumeError             a journal that belongs to other work
 └── ModelError              a model call that gave no usable response
     ├── TransientModelError     a retry may succeed (rate limit, timeout, 5xx, connection)
-    │   └── RateLimitedError        too many requests; all processes should back off
+    │   ├── RateLimitedError        too many requests; all processes should back off
+    │   └── UnreachableError        the server has not answered yet in this process
     ├── PermanentModelError     a retry would fail as well (bad key, bad request)
     │   └── RequestRefusedError     the server refuses the form of the request, or its length
     │       └── ContextOverflowError    the request does not fit the context window

@@ -1,4 +1,4 @@
-"""What other programs import from `qagen_dagster`: published sets and scores. What Dagster needs is in
+"""What other programs import from `qagen_dagster`: published sets, scores, and answers from one document. What Dagster needs is in
 `defs/questions/downstream.py`.
 """
 
@@ -7,18 +7,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from qagen_dagster.answering import answer_from_document as answering
+from qagen_dagster.answering.full_text import ProxyCallback
 from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.answering.setup import UnknownDocumentError, in_corpus
 from qagen_dagster.loop.evaluation.score import Judge, given_output, profile_judge, read_output, score_systems
 from qagen_dagster.loop.questions.publication.published_set import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown
+from qagen_dagster.records.answer import (
+    ChunkContext,
+    DocumentTextStatus,
+    QAError,
+    SemanticSearchAnswer,
+)
 from qagen_dagster.records.evaluation import ScoreReport, SystemOutput
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import load_settings
 from qagen_dagster.store import Store
 
-__all__ = ["PublishedSet", "combinations", "published", "score", "score_markdown"]
+__all__ = [
+    "PublishedSet",
+    "answer_from_document",
+    "combinations",
+    "get_document_text_status",
+    "published",
+    "score",
+    "score_markdown",
+    "semantic_search_document",
+]
 Answers = Path | str | Iterable[Mapping[str, object]]
 
 
@@ -74,3 +93,82 @@ def _output(name: str, rows: Answers, known: Sequence[str]) -> SystemOutput:
     if isinstance(rows, (str, Path)):
         return read_output(Path(rows), known)
     return given_output(name, rows, known)
+
+
+def answer_from_document(
+    document_id: str,
+    question: str,
+    *,
+    corpus: str | None = None,
+    profile: str | None = None,
+    model: str | None = None,
+    use_fulltext: bool | None = None,
+    download_missing: bool | None = None,
+    always_allow_proxy: bool | None = None,
+    proxy_callback: ProxyCallback | None = None,
+    max_chunks: int | None = None,
+    similarity_threshold: float | None = None,
+    temperature: float | None = None,
+) -> SemanticSearchAnswer:
+    """Answer a question from one document of a corpus. Failures are values of the answer, not exceptions.
+
+    `document_id` is an id, or a path under documents/. Without `corpus`, all corpora are searched. Other arguments that are None are
+    those of corpus.yaml and of the default profile.
+    """
+    blank = SemanticSearchAnswer(answer="", document_id=document_id, question=question.strip())
+    try:
+        asked = in_corpus(Workspace(load_settings()), document_id, corpus, profile)
+    except UnknownDocumentError as error:
+        return blank.model_copy(update={"error": QAError.DOCUMENT_NOT_FOUND, "error_message": str(error)})
+    except (ConfigError, StoreError) as error:
+        kind = QAError.CONFIGURATION_ERROR if isinstance(error, ConfigError) else QAError.DATABASE_ERROR
+        return blank.model_copy(update={"error": kind, "error_message": str(error)})
+    return answering.answer_from_document(
+        asked.document_id,
+        question,
+        place=asked.place,
+        model=model,
+        use_fulltext=use_fulltext,
+        download_missing=download_missing,
+        always_allow_proxy=always_allow_proxy,
+        proxy_callback=proxy_callback,
+        max_chunks=max_chunks,
+        similarity_threshold=similarity_threshold,
+        temperature=temperature,
+    )
+
+
+def semantic_search_document(
+    document_id: str,
+    query: str,
+    *,
+    threshold: float = 0.3,
+    limit: int = 5,
+    corpus: str | None = None,
+    profile: str | None = None,
+) -> tuple[ChunkContext, ...]:
+    """The passages of one document that are closest to a query in meaning, the best first: chunks of its full text, or the sentences of
+    its abstract if it has no full text.
+
+    `threshold` is the least cosine. Raises ConfigError, ModelError and StoreError.
+    """
+    texts, place = _texts(document_id, corpus, profile)
+    return answering.search_texts(texts, place.chunks, query, threshold, limit)
+
+
+def get_document_text_status(
+    document_id: str, *, corpus: str | None = None, profile: str | None = None
+) -> DocumentTextStatus:
+    """Which texts a document has, and which are in the search index of its corpus. Raises ConfigError and StoreError."""
+    texts, place = _texts(document_id, corpus, profile)
+    return texts.status(place.chunks)
+
+
+def _texts(
+    document_id: str, corpus: str | None, profile: str | None
+) -> tuple[answering.DocumentTexts, answering.Place]:
+    asked = in_corpus(Workspace(load_settings()), document_id, corpus, profile)
+    texts = answering.load_texts(asked.place.store, asked.place.corpus, asked.document_id)
+    if texts is None:
+        raise UnknownDocumentError(f"there is no document {document_id!r}")
+    return texts, asked.place

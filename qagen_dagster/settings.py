@@ -141,6 +141,15 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+def is_local(url: str) -> bool:
+    """Whether a URL names this machine, a private address, or a host of this network such as a container: a name without a dot."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return is_loopback(url) or ip_address(host).is_private
+    except ValueError:
+        return bool(host) and "." not in host
+
+
 def _proxy_fault(value: str) -> str | None:
     url = value if "://" in value else f"http://{value}"
     scheme = url.partition("://")[0].lower()

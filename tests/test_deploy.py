@@ -27,9 +27,9 @@ from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 
 DEPLOY = PROJECT_ROOT / "deploy"
-COMPOSE, VALUES, INSTANCE, WORKSPACE = (
+COMPOSE, MODELS, VALUES, INSTANCE, WORKSPACE = (
     yaml.safe_load((DEPLOY / name).read_text())
-    for name in ("compose.yaml", "values.yaml", "dagster.yaml", "workspace.yaml")
+    for name in ("compose.yaml", "models.yaml", "values.yaml", "dagster.yaml", "workspace.yaml")
 )
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 CONTRACTS = (PROJECT_ROOT / "docs" / "contracts.md").read_text()
@@ -51,6 +51,9 @@ def test_every_variable_that_they_set_is_one_that_is_read() -> None:
     documented = {
         name for row in markdown.table(CONTRACTS, "| variable ") for name in re.findall(r"`(\w+)`", row[0])
     }
+    compose = set(re.findall(r"\$\{(QAGEN_[A-Z_]+)", (DEPLOY / "models.yaml").read_text()))
+    scaling = (PROJECT_ROOT / "docs" / "scaling.md").read_text()
+    documented |= {name for name in compose if f"`{name}`" in scaling or f"export {name}=" in scaling}
     set_here = set(
         re.findall(r"\b(QAGEN_[A-Z_]+)", "".join(path.read_text() for path in DEPLOY.glob("[!r]*")))
     )
@@ -99,10 +102,11 @@ def test_the_lock_of_the_image_has_the_versions_of_the_project() -> None:
 
 
 def test_services_name_what_exists() -> None:
-    for name, service in SERVICES.items():
-        assert set(service.get("depends_on", {})) <= set(SERVICES), name
-        named = {one.split(":")[0] for one in service.get("volumes", ()) if one[0] not in "./$"}
-        assert named <= set(COMPOSE["volumes"]), name
+    for file in (COMPOSE, MODELS):
+        for name, service in file["services"].items():
+            assert set(service.get("depends_on", {})) <= set(file["services"]), name
+            named = {one.split(":")[0] for one in service.get("volumes", ()) if one[0] not in "./$"}
+            assert named <= set(file["volumes"]), name
     (location,) = (one["grpc_server"] for one in WORKSPACE["load_from"])
     assert location["host"] in SERVICES
     assert str(location["port"]) in SERVICES[location["host"]]["command"]
@@ -119,11 +123,13 @@ def test_each_model_server_has_a_gpu_and_the_model_that_the_profile_asks() -> No
     served: set[tuple[str, int]] = set()
     gpus: list[str] = []
     for name, port in ADDRESSES.items():
-        words = SERVICES[name]["command"]
+        server = MODELS["services"][name]
+        words = server["command"]
         served.add((words[words.index("--model") + 1], int(words[words.index("--port") + 1])))
         assert int(words[words.index("--port") + 1]) == port
-        assert SERVICES[name]["profiles"] == ["models"]
-        (device,) = SERVICES[name]["deploy"]["resources"]["reservations"]["devices"]
+        assert server["ports"] == [f"127.0.0.1:{port}:{port}"]
+        assert str(port) in server["healthcheck"]["test"][-1]
+        (device,) = server["deploy"]["resources"]["reservations"]["devices"]
         gpus += device["device_ids"]
     assert served == asked
     assert gpus == ["0", "1"]
@@ -131,6 +137,18 @@ def test_each_model_server_has_a_gpu_and_the_model_that_the_profile_asks() -> No
     assert set(re.findall(r"s/localhost:\d+/([\w-]+):(\d+)/", rewrite)) == {
         (n, str(p)) for n, p in ADDRESSES.items()
     }
+
+
+def test_the_model_servers_need_no_password_and_no_network() -> None:
+    """Interpolation fails for a whole file: no service of this one names a variable that must be set."""
+    text = (DEPLOY / "models.yaml").read_text()
+    assert ":?" not in text
+    for name in ADDRESSES:
+        server = MODELS["services"][name]
+        assert server["environment"]["HF_HUB_OFFLINE"] == "${HF_HUB_OFFLINE:-0}"
+        assert server["volumes"] == ["${QAGEN_MODELS:-weights}:/root/.cache/huggingface"]
+    assert "${QAGEN_OUTPUT:-../assets}:/output" in MODELS["services"]["qagen"]["volumes"]
+    assert (DEPLOY / ".env").read_text().endswith("COMPOSE_PROJECT_NAME=qagen\n")
 
 
 def test_the_instance_is_one_that_dagster_reads() -> None:
@@ -142,9 +160,9 @@ def test_the_instance_is_one_that_dagster_reads() -> None:
 
 @pytest.mark.distributed
 def test_the_compose_file_follows_the_schema_of_docker_compose() -> None:
-    known = {name: value for name, value in COMPOSE.items() if name != "name"}  # came after this version
     schema = json.loads((Path(sys.prefix) / COMPOSE_SCHEMA).read_text())
-    jsonschema.Draft7Validator(schema).validate(known)
+    for file in (COMPOSE, MODELS):
+        jsonschema.Draft7Validator(schema).validate(file)
 
 
 @pytest.mark.distributed

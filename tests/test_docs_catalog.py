@@ -10,6 +10,7 @@ import pytest
 
 from qagen_dagster.catalog.comments import dictionary
 from qagen_dagster.catalog.database import snapshot
+from qagen_dagster.catalog.stats import former_question, runs
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS
@@ -92,3 +93,22 @@ def test_contracts_name_every_view(past: History) -> None:
         views = {name for name, one in dictionary(connection).items() if one.kind == "view"}
     missing = {view for view in views if f"`{view}`" not in contracts}
     assert missing == {"attempt_calls", "document_calls"}  # parts of others
+
+
+def test_runs_and_former_questions_are_found(past: History) -> None:
+    """What `qagen runs` and `qagen show` read."""
+    found = runs(past.catalog)
+    assert [one.started for one in found] == sorted((one.started for one in found), reverse=True)
+    assert all(one.added <= one.accepted for one in found)
+    assert any(one.added for one in found)
+    with snapshot(past.catalog) as connection:
+        removed = connection.execute(
+            "SELECT question_id, version FROM set_changes WHERE change = 'removed'"
+        ).fetchall()
+        held = {row[0] for row in connection.execute("SELECT question_id FROM set_questions").fetchall()}
+    for name in held:
+        former = former_question(past.catalog, name)
+        assert former is not None
+        assert former.question_id == name
+    assert {name for name, _ in removed} <= held
+    assert former_question(past.catalog, "q-none") is None

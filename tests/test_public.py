@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,11 @@ from pathlib import Path
 import pytest
 
 import qagen_dagster
-from qagen_dagster.errors import StoreError
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.answer import QAError
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown, waterworks
 from tests.support.project import Project
@@ -57,3 +62,60 @@ def test_rows_in_memory_are_scored_and_compared(tmp_path: Path) -> None:
     assert [one.overall.counts["right"] for one in report.systems] == [4, 0]
     assert report.comparisons[0].only_first == ("q-1", "q-2", "q-3", "q-4")
     assert qagen_dagster.score_markdown(report).startswith("# Scores: answers and against\n")
+
+
+@pytest.fixture
+def bells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    project = Project.make(tmp_path / "project")
+    rows = [
+        {
+            "id": "a",
+            "title": "The Bell",
+            "abstract": "A bell was cast in Oslo in 1811. It cracked in the frost of 1871.",
+        },
+        {
+            "id": "b",
+            "title": "The Mast",
+            "content": "The mast of the lightship is nine metres high. It is of larch. " * 20,
+        },
+        {"id": "c", "title": "Nothing", "content": " "},
+    ]
+    project.corpus("bells", waterworks.corpus(), {"rows.jsonl": "\n".join(map(json.dumps, rows))})
+    for name, folder in {"QAGEN_CORPORA": project.corpora, "QAGEN_ASSETS": project.assets}.items():
+        monkeypatch.setenv(name, str(folder))
+    space = Workspace(project.settings(profile="embedded"))
+    parse_corpus(space.corpus("bells"), space.store, space.parsers(), space.settings)
+    return space
+
+
+def test_one_document_is_asked_searched_and_described(bells: Workspace) -> None:
+    found = qagen_dagster.answer_from_document("rows.jsonl--b", "How high is the mast of the lightship?")
+    assert (found.answer, found.success, found.used_fulltext) == ("nine metres high", True, True)
+    (best, *_) = qagen_dagster.semantic_search_document(
+        "rows.jsonl--a", "damage by cold weather", threshold=-1.0
+    )
+    assert (best.text, best.chunk_no) == ("It cracked in the frost of 1871.", 2)
+    assert qagen_dagster.semantic_search_document("rows.jsonl--a", "damage by cold", threshold=0.99) == ()
+    before = [qagen_dagster.get_document_text_status(f"rows.jsonl--{row}") for row in "ab"]
+    assert not any(one.can_use_fulltext_semantic or one.can_use_abstract_semantic for one in before)
+    build_index(bells, "bells")
+    abstract, full = (qagen_dagster.get_document_text_status(f"rows.jsonl--{row}") for row in "ab")
+    assert (abstract.can_use_abstract_semantic, abstract.can_use_fulltext_semantic) == (True, False)
+    assert (full.can_use_abstract_semantic, full.can_use_fulltext_semantic) == (False, True)
+
+
+@pytest.mark.parametrize("document", ["", "nobody", "../x", "rows.jsonl--d"])
+def test_an_unknown_document_is_a_value_of_the_answer(bells: Workspace, document: str) -> None:
+    for corpus in (None, "bells"):
+        found = qagen_dagster.answer_from_document(document, "Who?", corpus=corpus)
+        assert (found.error, found.document_id) == (QAError.DOCUMENT_NOT_FOUND, document)
+        with pytest.raises(ConfigError, match="document"):
+            qagen_dagster.get_document_text_status(document, corpus=corpus)
+
+
+def test_other_errors_are_values_too(bells: Workspace) -> None:
+    asked = qagen_dagster.answer_from_document
+    assert asked("rows.jsonl--b", " ").error is QAError.CONFIGURATION_ERROR
+    assert asked("rows.jsonl--b", "Who?", corpus="nowhere").error is QAError.CONFIGURATION_ERROR
+    assert asked("rows.jsonl--b", "Who?", profile="nowhere").error is QAError.CONFIGURATION_ERROR
+    assert asked("rows.jsonl--c", "Who?").error is QAError.NO_TEXT_AVAILABLE

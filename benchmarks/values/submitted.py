@@ -8,8 +8,7 @@ from typing import Any
 
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.exams.code_checks import examine
-from qagen_dagster.loop.problems.inputs import with_diagram, with_figure_of
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,
@@ -17,6 +16,7 @@ from qagen_dagster.loop.problems.properties import (
     scan_breaches,
     variant_breaches,
 )
+from qagen_dagster.loop.problems.inputs import with_diagram, with_figure_of
 from qagen_dagster.records.exams.submissions import QuestionPackage
 from qagen_dagster.records.problems.item import (
     AlternateResult,

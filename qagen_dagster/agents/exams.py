@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
@@ -37,7 +37,7 @@ from qagen_dagster.records.exams.submissions import (
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import OwnText, block, one_line
 
-LIMITS = Limits(max_turns=4, max_nudges=1)
+LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 _AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends of which no other attempt is better
 ResultT = TypeVar("ResultT", bound=Record)
 _NONE = "(none)"

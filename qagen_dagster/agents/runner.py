@@ -28,6 +28,7 @@ from qagen_dagster.agents.spec import (
     RunTools,
     Step,
     Terminal,
+    after_cut,
     decide,
 )
 from qagen_dagster.configuration.files import read_text
@@ -73,7 +74,13 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[A-Za-z]{0,10}[ \t]*$", re.MULTILI
 _STRAY_BACKSLASH = re.compile(r'\\(?:([\\/"])|(?![bfnrtu]))')
 _MOST_CHARACTERS = 100_000  # of a reply in which a result is looked for
 _AFTER_USELESS = 10**15  # from a sample number to that of the next try
-_REPLAYED = (GiveUpReason.NO_TOOL_CALL, GiveUpReason.FAULTY_CALLS)  # ends of which the ledger has all replies
+# Ends of which the ledger has all replies.
+_REPLAYED = (
+    GiveUpReason.NO_TOOL_CALL,
+    GiveUpReason.FAULTY_CALLS,
+    GiveUpReason.REFUSED,
+    GiveUpReason.FILTERED,
+)
 _TOO_LONG = "; give the server a larger context, or lower `opening_characters` of the model in the profile"
 _REPEATED = "[You have made this very call before and this is the same answer. Do something else.]"
 
@@ -353,6 +360,7 @@ def _turn(
     step = decide(response, state, spec.limits, names)
     if spec.reads_text:
         step = from_text(step, response, spec.terminals)
+    step = after_cut(step, response, state, spec, model.spec.max_output_tokens)
     if isinstance(step, RunTools):
         fault = fault_of(request, response)
         state.refusal = fault or ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
+from typing import cast
 
 from pydantic import ValidationError
 
@@ -25,7 +27,7 @@ LAST_TURNS = "[{left} of your turns are left: end soon with {terminals}.]"
 
 
 @dataclass(frozen=True)
-class Limits:
+class AgentLimits:
     """Caps on one agent run; reaching one is a recorded result."""
 
     max_turns: int = 30
@@ -39,12 +41,14 @@ class Limits:
 class Terminal:
     """A tool whose successful call ends the run. Its arguments are the fields of the result record.
 
-    `check` may refuse a result with a ToolError that the model can act on.
+    `check` may refuse a result with a ToolError that the model can act on. `items` is the field of the result whose items are of use
+    without the others, so that those of a reply that was cut off are kept.
     """
 
     name: str
     result: type[Record]
     check: Callable[[Record], None] | None = None
+    items: str = ""
 
     def spec(self) -> ToolSpec:
         """The tool as the model sees it; the record's docstring is its description."""
@@ -58,6 +62,24 @@ class Terminal:
             raise ToolError(explain(error, self.name)) from None
         if self.check is not None:
             self.check(result)
+        return result
+
+    def submit_part(self, arguments: dict[str, object]) -> Record | None:
+        """The items of a reply that was cut off; None if there is none. `check` sees them, but cannot refuse them."""
+        given = arguments.get(self.items)
+        whole: list[object] = []
+        for item in cast("list[object]", given) if isinstance(given, list) else ():
+            try:
+                fitted(self.result, {self.items: [item]})
+            except ValidationError:
+                continue
+            whole.append(item)
+        if not whole:
+            return None
+        result = fitted(self.result, {self.items: whole})
+        if self.check is not None:
+            with suppress(ToolError):
+                self.check(result)
         return result
 
 
@@ -79,7 +101,7 @@ class AgentSpec:
     prompt: Prompt
     tools: tuple[str, ...]
     terminals: tuple[Terminal, ...]
-    limits: Limits = field(default_factory=Limits)
+    limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
 
 
@@ -94,6 +116,7 @@ class GiveUpReason(StrEnum):
     MALFORMED = "malformed"
     CONTEXT_OVERFLOW = "context_overflow"
     FAULTY_CALLS = "faulty_calls"
+    OUTPUT_LIMIT = "output_limit"  # replies were cut off at max_output_tokens
 
 
 @dataclass(frozen=True)
@@ -102,6 +125,7 @@ class Finish:
 
     name: str
     result: Record
+    cut: bool = False  # the reply was cut off: there are only the items before the cut
 
 
 @dataclass(frozen=True)
@@ -114,12 +138,15 @@ class Nudge:
     text: str
 
 
-# What the server did, or a model that cannot use the wire: nothing is known of the task then. A refusal or a reached limit is a result.
+# No reply could be used, so nothing is known of the task. A reached limit is a result.
 _UNUSABLE = (
+    GiveUpReason.OUTPUT_LIMIT,
     GiveUpReason.NO_TOOL_CALL,
     GiveUpReason.MALFORMED,
     GiveUpReason.CONTEXT_OVERFLOW,
     GiveUpReason.FAULTY_CALLS,
+    GiveUpReason.REFUSED,
+    GiveUpReason.FILTERED,
 )
 
 
@@ -150,6 +177,7 @@ class RunState:
     turns: int = 0
     tool_calls: int = 0
     nudges: int = 0
+    cut: int = 0  # replies that were cut off and of no use
     faulty: int = 0  # turns in a row whose every tool call was faulty
     # turns with a refusal, by tool and words; the last of them
     misfits: Counter[str] = field(default_factory=Counter[str])
@@ -158,7 +186,7 @@ class RunState:
     used: list[ToolCall] = field(default_factory=list[ToolCall])  # every call that was run, in order
 
 
-def decide(response: Response, state: RunState, limits: Limits, terminals: str) -> Step:
+def decide(response: Response, state: RunState, limits: AgentLimits, terminals: str) -> Step:
     """The step that follows a response, before any tool is run."""
     if response.stop in (Stop.REFUSAL, Stop.FILTER):
         reason = GiveUpReason.REFUSED if response.stop is Stop.REFUSAL else GiveUpReason.FILTERED
@@ -173,3 +201,32 @@ def decide(response: Response, state: RunState, limits: Limits, terminals: str) 
         return GiveUp(GiveUpReason.NO_TOOL_CALL, said.text[:500] or said.in_reasoning or "empty reply")
     cut = response.stop is Stop.LENGTH
     return Nudge(NUDGE_CUT if cut else NUDGE_NO_CALL.format(terminals=terminals))
+
+
+_CUT = "your reply was cut off at its limit of {most} tokens: give fewer or shorter items"
+_RAISE = "{count} replies were cut off at {most} output tokens: raise `max_output_tokens` of the {role}, or the limit of its server"
+
+
+def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, most: int) -> Step:
+    """The step after a reply that was cut off: its whole items are the result, or the model is told; a second one ends the run.
+
+    `most` is the number of output tokens that the model may write.
+    """
+    if response.stop is not Stop.LENGTH or not isinstance(step, (RunTools, Nudge)):
+        return step
+    last = step.calls[-1] if isinstance(step, RunTools) else None
+    if last is not None:
+        if last.fault is None:
+            return step
+        terminal = next((one for one in spec.terminals if one.name == last.name), None)
+        part = None if terminal is None else terminal.submit_part(last.arguments)
+        if part is not None:
+            return Finish(last.name, part, cut=True)
+    state.cut += 1
+    limit = response.usage.output_tokens or most
+    if state.cut > 1:
+        return GiveUp(GiveUpReason.OUTPUT_LIMIT, _RAISE.format(count=state.cut, most=limit, role=spec.role))
+    if not isinstance(step, RunTools) or last is None:
+        return step
+    told = last.model_copy(update={"fault": _CUT.format(most=limit)})
+    return replace(step, calls=(*step.calls[:-1], told))

@@ -25,8 +25,8 @@ from qagen_dagster.records.answer import (
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.corpus import AnsweringOptions
-from qagen_dagster.records.document import ChunkHit, Document
+from qagen_dagster.records.corpus_config import AnsweringOptions
+from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 
@@ -58,17 +58,21 @@ class DocumentTexts:
         meta = self.document.metadata
         return Paper(doi=bare_doi(meta.doi), url=meta.url)
 
-    def status(self, *, indexed: bool = False) -> DocumentTextStatus:
-        """The status of the texts. `indexed`: the text to search is already embedded."""
-        full = self.fulltext is not None
+    def status(self, chunks: ChunkSource | None = None) -> DocumentTextStatus:
+        """The status of the texts; without `chunks` nothing counts as embedded."""
+        full = self.fulltext
+        embedded = chunks is not None and chunks.has(self.document.id, self.own)
+        inside = self.abstract is not None and lines_of(self.own, self.abstract) is not None
         return DocumentTextStatus(
             document_id=self.document.id,
             has_abstract=self.abstract is not None,
-            has_fulltext=full,
-            has_abstract_embeddings=indexed and not full,
-            has_fulltext_chunks=indexed and full,
+            has_fulltext=full is not None,
+            has_abstract_embeddings=embedded and inside,
+            has_fulltext_chunks=chunks is not None
+            and full is not None
+            and chunks.has(self.document.id, full),
             abstract_length=len(self.abstract or ""),
-            fulltext_length=len(self.fulltext or ""),
+            fulltext_length=len(full or ""),
             title=self.document.metadata.title,
         )
 
@@ -161,6 +165,35 @@ def abstract_context(texts: DocumentTexts) -> tuple[ChunkContext, ...]:
     start, end = lines
     shown = "\n".join(texts.own.split("\n")[start - 1 : end])
     return (ChunkContext(chunk_no=0, text=shown, score=1.0, start_line=start, end_line=end),)
+
+
+def search_texts(
+    texts: DocumentTexts, chunks: ChunkSource, query: str, threshold: float, limit: int
+) -> tuple[ChunkContext, ...]:
+    """The chunks of the full text that are closest in meaning, the best first; without a full text the sentences of the abstract.
+
+    Each has a cosine of at least `threshold`. Raises ModelError and StoreError.
+    """
+    document_id = texts.document.id
+    if texts.fulltext is not None:
+        searcher = chunks.searcher(document_id, texts.fulltext)
+        hits = searcher.search(document_id, query, limit, threshold, Ranking.MEANING)
+        return tuple(_chunk_context(texts.fulltext, hit) for hit in hits)
+    found: list[ChunkContext] = []
+    for cosine, number, sentence in chunks.sentences(texts.abstract or "", query)[:limit]:
+        start, end = lines_of(texts.own, sentence.text) or (None, None)
+        if cosine >= threshold:
+            found.append(
+                ChunkContext(
+                    chunk_no=number,
+                    text=sentence.text,
+                    score=cosine,
+                    chunk_id=number,
+                    start_line=start,
+                    end_line=end,
+                )
+            )
+    return tuple(found)
 
 
 def lines_of(text: str, passage: str) -> tuple[int, int] | None:
@@ -372,9 +405,10 @@ def _answered(
     if run.submitted is None:
         return _failed(given, QAError.LLM_ERROR, run.failure)
     cited = tuple(one for one in context if one.chunk_no in run.submitted.chunks)
+    said = "answer" if run.submitted.answerable else "candidate"
     return given.model_copy(
         update={
-            "answer": run.submitted.answer.strip(),
+            said: run.submitted.answer.strip(),
             "answerable": run.submitted.answerable,
             "confidence": run.submitted.confidence,
             "chunks_used": cited or context,

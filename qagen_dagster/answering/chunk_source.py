@@ -7,9 +7,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from qagen_dagster.english.sentences import Sentence, split
 from qagen_dagster.index.search import Searcher, search_of_text
 from qagen_dagster.models.embedders import Embedder
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus_config import IndexOptions
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import content_hash
 
@@ -59,6 +60,15 @@ class ChunkSource:
             while len(self._loose) > KEPT_TEXTS:
                 self._loose.popitem(last=False)  # do not close it: another thread may be searching it
         return made
+
+    def sentences(self, text: str, query: str) -> list[tuple[float, int, Sentence]]:
+        """The sentences of a short text, the closest to the query first: each with its cosine and its number from 1. Raises ModelError."""
+        found = split(text)
+        if not found or not query.strip():
+            return []
+        cosines = self._embedder.passages([one.text for one in found]) @ self._embedder.query(query)
+        rows = zip(map(float, cosines), range(1, len(found) + 1), found, strict=True)
+        return sorted(rows, key=lambda row: (-row[0], row[1]))
 
     def _in_index(self, document_id: str, key: str) -> bool:
         return self._index is not None and self._index.text_sha256.get(document_id) == key

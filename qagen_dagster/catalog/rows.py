@@ -228,9 +228,7 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
     for rejected in result.rejected:
         yield "candidates", {**_rejected(rejected, "document"), **keys}
     for verdict in result.verdicts:
-        # Without an answer of its own, the validator has nothing to compare, so it does not judge three criteria.
-        unjudged = () if verdict.answerable else ("matches", "non_trivial", "relevant")
-        yield "verdicts", {**keys, **dict(verdict), **dict.fromkeys(unjudged)}
+        yield "verdicts", {**keys, **dict(verdict)}
     yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
 
 

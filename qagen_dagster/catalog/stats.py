@@ -232,6 +232,48 @@ def status(catalog: Path) -> CatalogStatus:
         )
 
 
+class RunStats(Record):
+    """One run of a combination. `added` are the accepted questions of the documents that it worked on."""
+
+    run_id: str
+    combination: str
+    started: datetime | None
+    status: str | None
+    error: str | None
+    profile: str | None
+    documents: int
+    accepted: int
+    added: int
+    usd: float | None  # None: a price is unknown
+    usd_per_added: float | None
+
+
+def runs(catalog: Path) -> tuple[RunStats, ...]:
+    """All runs of combinations, the newest first. Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        return tuple(RunStats(**row) for row in query(connection, sql("runs")))
+
+
+class FormerQuestion(Record):
+    """A question of an older version of a set."""
+
+    question_id: str
+    combination: str
+    version: int
+    run_id: str | None
+    question: str
+    answer: str
+    source_document: str
+    evidence: Any
+
+
+def former_question(catalog: Path, question_id: str) -> FormerQuestion | None:
+    """The question whose id begins so in the newest of the older sets that have one. Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        rows = query(connection, sql("former_question"), [question_id]) if question_id else []
+        return FormerQuestion(**rows[0]) if rows else None
+
+
 class UnknownQuestionError(StoreError):
     """The catalog has no such question."""
 

@@ -69,8 +69,8 @@ def answer(
 ) -> int:
     """Answer a question from one document.
 
-    DOCUMENT is the id of a document, its path in its corpus, or a file. Exits with 1 if an error prevents an answer.
-    "The text does not answer the question" counts as an answer. Nothing is fetched from the network unless --download or
+    DOCUMENT is the id of a document, its path in its corpus, or a file. Exits with 1 if there is no answer, because of an error or
+    because the text does not answer the question. Nothing is fetched from the network unless --download or
     corpus.yaml allows it.
     """
     space = Workspace(settings)
@@ -91,7 +91,7 @@ def answer(
         )
     if as_json:
         print_json(found.to_dict())
-    elif found.success:
+    elif found.error is None:
         _show(found)
     if found.error is not None:
         message = " ".join((found.error_message or "").split())
@@ -145,11 +145,10 @@ def _ask(asked: Asked) -> ProxyCallback:
 
 def _show(found: SemanticSearchAnswer) -> None:
     console = Terminal()
-    if found.answerable is False:
-        console.print("[bold]No answer: the document does not answer the question.[/bold]")
-        console.print(f"What the model said is not an answer: {escape(found.answer)}", highlight=False)
-    else:
-        console.print(f"[bold]{escape(found.answer)}[/bold]", highlight=False)
+    said = found.answer if found.success else "No answer: the document does not answer the question."
+    console.print(f"[bold]{escape(said)}[/bold]", highlight=False)
+    if found.candidate:
+        console.print(f"What the model said is not an answer: {escape(found.candidate)}", highlight=False)
     sure = "unknown" if found.confidence is None else f"{found.confidence:.2f}"
     console.print(
         f"\nconfidence: {sure}, source: {found.source.value}, model: {escape(found.model_used)}",

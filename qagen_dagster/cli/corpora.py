@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 
@@ -16,6 +17,7 @@ from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, Corpus, l
 from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover
+from qagen_dagster.loop.questions.limits import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome
 from qagen_dagster.records.ids import check_name
@@ -47,6 +49,7 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
     faults += (fault for corpus in good for fault in _unknown_profiles(corpus, settings))
     files = {corpus.key: len(discover(corpus)) for corpus in good}
     warnings = [f"{key}: there are no documents" for key, count in files.items() if not count]
+    warnings += (note for corpus in good for note in _room_notes(corpus, settings))
     if as_json:
         rows = {
             corpus.key: {
@@ -72,6 +75,14 @@ def _unknown_profiles(corpus: Corpus, settings: Settings) -> Iterator[ConfigErro
         except ConfigError as error:
             path = corpus.folder / CONFIG_NAME
             yield ConfigError(str(error), file=path, key=f"scenarios.{key}.profile")
+
+
+def _room_notes(corpus: Corpus, settings: Settings) -> Iterator[str]:
+    for key, scenario in corpus.config.scenarios.items():
+        name = scenario.profile or settings.profile
+        with contextlib.suppress(ConfigError):  # the faults name an unknown profile
+            for note in room_notes(scenario, load_profile(name, settings.profiles)):
+                yield f"{corpus.key}/{key} with the profile {name}: {note}"
 
 
 @click.command()

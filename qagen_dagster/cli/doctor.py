@@ -22,6 +22,7 @@ from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop import ledger
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.model_checkup import checkup
+from qagen_dagster.loop.questions.limits import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
 from qagen_dagster.records.document import CorpusIndex
@@ -86,6 +87,11 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
         sizes = [] if offline else _document_sizes(space)
         for who, found in checkup(profile, secret, state=settings.state, sizes=sizes, offline=offline):
             yield f"{who}: {found.what}", found.good, found.detail
+        for corpus in corpora.corpora.values():
+            for key, scenario in corpus.config.scenarios.items():
+                if (scenario.profile or settings.profile) == settings.profile:
+                    for note in room_notes(scenario, profile):
+                        yield f"{corpus.key}/{key}", None, note
 
 
 def _instance(settings: Settings) -> str:

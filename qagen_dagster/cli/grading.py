@@ -52,7 +52,7 @@ from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus import DocumentOptions
+from qagen_dagster.records.corpus_config import DocumentOptions
 from qagen_dagster.records.grading import Grade, Highlight, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
@@ -76,7 +76,10 @@ GradedT = TypeVar("GradedT", bound=Graded)
 
 
 def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
-    """A table of documents, with the totals of all in its footer. `counts`: grounded, ungrounded, not measured."""
+    """A table for documents, without rows yet. Its footer shows `whole` and `counts`, which are totals.
+
+    `counts` are the numbers of grounded, ungrounded and not measured answers.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_footer=True)
     table.add_column(title, "all documents", overflow="fold")
     names = ("grade", "confidence", "grounded", "ungrounded", "not\nmeasured")
@@ -86,19 +89,22 @@ def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
 
 
 def add_grades(table: Table, name: str, graded: Graded, counts: Sequence[int]) -> None:
+    """Add the row of a document to a `grade_table`."""
     table.add_row(escape(name), *_cells(graded, counts))
 
 
 def least_first(documents: Sequence[GradedT]) -> list[GradedT]:
-    """The documents by confidence, the lowest first and those without one last."""
+    """The documents by confidence, the lowest first. Documents without a confidence come last."""
     return sorted(
         documents, key=lambda graded: 2.0 if graded.overall_confidence is None else graded.overall_confidence
     )
 
 
 def _cells(graded: Graded, counts: Sequence[int]) -> list[str]:
-    """The cells of a row. A grade of too few answers, which older versions stored, is not shown; the number of measured
-    answers takes the place of its confidence.
+    """The cells of a row: grade, confidence and the three counts.
+
+    If too few answers were measured, there is no grade, and the cell of the confidence says how many were
+    measured. A grade that an older version stored for too few measured answers is not shown.
     """
     measured, total = sum(counts[:2]), sum(counts)
     grade = graded.overall_grade if measured >= MIN_MEASURED * total else None
@@ -113,7 +119,7 @@ def _number(value: float | None) -> str:
 
 
 def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
-    """The first ungrounded answers with their reasons."""
+    """Print the first `MOST_HIGHLIGHTS` ungrounded answers with their reasons."""
     for item in highlights[:MOST_HIGHLIGHTS]:
         place = f"{item.document_id} (confidence {_number(item.confidence)})"
         console.print(f"\n[bold]{escape(item.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
@@ -126,7 +132,7 @@ def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
         )
 
 
-MOST_DOCUMENTS = 40  # rows on a terminal; the report lists all
+MOST_DOCUMENTS = 40  # maximum of rows on a terminal; the report lists all documents
 STEPS = 20  # lines of progress without a terminal
 _PLACE = click.Path(path_type=Path)
 
@@ -200,9 +206,12 @@ def grade(
 def _judge(
     space: Workspace, profile: str | None, method: Method, wished: Allowance | None
 ) -> tuple[Model | None, bool]:
-    """The judge that `method` needs, with the budget, and whether no budget limits its calls; None if there is no judge.
+    """Returns (judge, unlimited). `wished` replaces the budget of the profile.
 
-    Raises ConfigError if `method` cannot do without the judge.
+    The judge keeps to the budget. It is None if `method` needs no judge or the profile has none. `unlimited`
+    says whether no budget limits its calls.
+
+    Raises ConfigError, also if the method is llm and the profile has no judge.
     """
     name = profile or space.settings.profile
     chosen = space.profile(name)
@@ -216,7 +225,7 @@ def _judge(
 
 
 class _AnswerProgress:
-    """Shows how many answers are graded. Without a terminal it prints about STEPS lines in all."""
+    """Shows how many answers are graded. Without a terminal, it prints about `STEPS` lines in all."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
@@ -293,7 +302,7 @@ def summary(
         raise ConfigError("--latest and --run exclude each other")
     store = Store(settings.assets)
     reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
-    found = summarize(reports, run_id or reports[0].launch)
+    found = summarize(store, reports, run_id or reports[0].launch)
     data = (found.model_dump_json(indent=1) + "\n").encode()
     key = RunSummary.key(found.run_id)
     store.write_if_changed(key, data)
@@ -337,7 +346,7 @@ def _heads(found: RunSummary) -> Table:
 
 
 def _documents(found: RunSummary) -> Table:
-    """The documents with the lowest confidence, by combination."""
+    """A table of the documents with the lowest confidence, by combination."""
     counts = (found.grounded_count, found.ungrounded_count, found.not_measured_count)
     table = grade_table("combination\ndocument", found, counts)
     last = ""

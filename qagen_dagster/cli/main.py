@@ -50,6 +50,7 @@ COMMANDS = {
     "report": ("pages", "Write the review page as one HTML file."),
     "review": ("pages", "Review published questions, exam items and problems in the browser."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
+    "runs": ("questions.stats", "List the runs of question sets, the newest first."),
     "scan": ("problems.tasks", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "score": ("evaluation", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
@@ -65,7 +66,7 @@ COMMANDS = {
 
 GROUPS = {  # the groups of commands in --help
     "Question sets": (
-        "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
+        "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "runs", "compare",
         "evaluate", "export", "score",
     ),
     "Search and answers": ("index", "answer"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, read_yaml
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode
 
 CONFIG_NAME = "corpus.yaml"

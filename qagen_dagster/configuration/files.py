@@ -1,7 +1,10 @@
-"""Reads the folders and YAML files that users write, and YAML that a model wrote. Errors name file, line and key.
+"""Reads the folders and YAML files that users write, and YAML that a model wrote.
 
-A folder with a configuration file is a corpus, an exam or a problem set; a broken one does not affect the others. Aliases are rejected, because a
-small file could expand without limit. So are tags, deep nesting and duplicate keys.
+A folder with a configuration file is a corpus, an exam or a problem set. A broken folder does not affect the
+other folders. Errors name the file, the line and the key as far as there are any.
+
+YAML must not have aliases, because a small file with aliases could expand without limit. It must not have
+tags or deep nesting either. In a file, a key must not occur twice in one mapping.
 """
 
 from __future__ import annotations
@@ -33,11 +36,15 @@ _OPENING = (
     yaml.FlowSequenceStartToken,
 )
 _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+# The line (from 1) of each value in a file, by the keys and indexes that lead to the value.
 Positions = dict[tuple[str | int, ...], int]
 
 
 def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
-    """Read `path` as a `kind`. Raises ConfigError naming file, line and key."""
+    """Read the file `path` as a record of the class `kind`.
+
+    Raises ConfigError for the first error, with its place.
+    """
     node = _compose(path)
     positions: Positions = {(): 1}
     data = _plain(node, (), positions, path)
@@ -55,9 +62,13 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
 
 
 def read_text(text: str) -> JsonValue:
-    """The value of a YAML text that is not a file. Scalars stay text, except null.
+    """The value of a YAML text that is not a file.
 
-    Raises ConfigError with a line when the text is not YAML or contains something that `read_yaml` rejects.
+    All scalars become text, except that null and empty scalars become None. If a key occurs twice, its last
+    value counts.
+
+    Raises ConfigError, with a line if one is known, when the text is not YAML or has aliases, tags or deep
+    nesting.
     """
     try:
         _check_tokens(text, None)
@@ -71,6 +82,7 @@ def read_text(text: str) -> JsonValue:
 
 
 def _words(node: yaml.Node) -> JsonValue:
+    """The value of a node as `read_text` returns it."""
     if isinstance(node, yaml.MappingNode):
         return {str(key.value): _words(value) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
@@ -79,7 +91,10 @@ def _words(node: yaml.Node) -> JsonValue:
 
 
 def read_config_text(path: Path) -> str:
-    """The text of a configuration file of at most 1 MB. Raises ConfigError."""
+    """The text of a configuration file, with \\n as line ends.
+
+    Raises ConfigError when the file is larger than 1 MB, cannot be read, or is not UTF-8.
+    """
     try:
         text = read_file(path, _MAX_BYTES).decode("utf-8-sig")
         return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -109,6 +124,7 @@ def _compose(path: Path) -> yaml.Node:
 
 
 def _check_tokens(text: str, path: Path | None) -> None:
+    """Raise ConfigError if the text has aliases, tags or deep nesting, and YAMLError if it is not YAML."""
     depth = 0
     for token in yaml.scan(text, Loader=_Loader):
         fault = _UNSUPPORTED.get(type(token))
@@ -120,6 +136,10 @@ def _check_tokens(text: str, path: Path | None) -> None:
 
 
 def _plain(node: yaml.Node, where: tuple[str | int, ...], positions: Positions, path: Path) -> JsonValue:
+    """The value of the node at the place `where`.
+
+    Adds its line and the lines of all values in it to `positions`.
+    """
     positions.setdefault(where, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, where, positions, path)
@@ -155,7 +175,10 @@ def _mapping(
 
 
 def _line(where: tuple[str | int, ...], positions: Positions) -> int:
-    """The line of the nearest ancestor that is in the file: a missing key is reported at its mapping."""
+    """The line of the value at the place `where`.
+
+    A key that is missing in the file has the line of its mapping.
+    """
     while where not in positions:
         where = where[:-1]
     return positions[where]
@@ -171,14 +194,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FolderKind(Generic[T]):
-    """One kind of folder: its name in messages, its configuration file, and how to load it. A folder's name is its key."""
+    """One kind of folder, such as corpora. The name of a folder is its key.
+
+    Attributes:
+        noun: what messages call a folder of this kind.
+        config_name: the name of the configuration file in each folder.
+        load: reads one folder. Raises ConfigError if the folder is broken.
+    """
 
     noun: str
     config_name: str
     load: Callable[[Path], T]
 
     def load_all(self, parent: Path) -> tuple[dict[str, T], tuple[ConfigError, ...]]:
-        """Load every `<parent>/*/<config_name>`, in name order. Returns them by key, and the errors of the broken ones."""
+        """Load every folder `<parent>/*` that has a configuration file, in the order of their paths.
+
+        Returns the loaded values by key, and the errors of the broken folders.
+        """
         found: dict[str, T] = {}
         faults: list[ConfigError] = []
         for path in sorted(parent.glob(f"*/{self.config_name}")):
@@ -189,13 +221,20 @@ class FolderKind(Generic[T]):
         return found, tuple(faults)
 
     def find(self, parent: Path, key: str) -> T:
-        """Load only the folder `key`. Raises ConfigError as `load` and `pick` do."""
+        """Load the folder `key`, without the other folders. Raises ConfigError as `pick` does.
+
+        If there is no such folder, all folders are loaded, because the message lists the valid keys.
+        """
         if key in {path.parent.name for path in parent.glob(f"*/{self.config_name}")}:
             return self.load(parent / key)
         return self.pick(key, parent, *self.load_all(parent))
 
     def pick(self, key: str, parent: Path, found: Mapping[str, T], faults: Sequence[ConfigError]) -> T:
-        """The loaded value of `key`. Raises its ConfigError if it is broken, else one that lists the valid keys."""
+        """The value of `key` in `found`, which `load_all` returned together with `faults`.
+
+        Raises the ConfigError of the folder `key` if this folder is broken. If there is no such folder,
+        raises a ConfigError that lists the valid keys.
+        """
         if key in found:
             return found[key]
         for fault in faults:
@@ -206,9 +245,10 @@ class FolderKind(Generic[T]):
 
 
 def content_folder(folder: Path, name: str, config_name: str) -> Path:
-    """The path of `folder/name` without links.
+    """The path of the folder `folder/name` after its links are resolved.
 
-    Raises ConfigError when it is no folder, or a link to a folder outside `folder` and outside the folder that holds it.
+    Raises ConfigError when `folder/name` is not a folder, when it is a link to itself, or when it is a link
+    to a folder that is neither in `folder` nor in the parent of `folder`.
     """
     try:
         real = (folder / name).resolve()
@@ -224,7 +264,10 @@ def content_folder(folder: Path, name: str, config_name: str) -> Path:
 
 
 def config_path(folder: Path, config_name: str) -> Path:
-    """The configuration file of a folder. Raises ConfigError when the folder's name cannot be a key."""
+    """The path of the configuration file in `folder`.
+
+    Raises ConfigError when the name of the folder cannot be a key.
+    """
     path = folder / config_name
     try:
         check_name(folder.name)

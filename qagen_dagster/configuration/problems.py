@@ -1,6 +1,7 @@
-"""Finds problem sets and reads their problems.yaml. A broken set is reported and does not affect the others.
+"""Finds problem sets and reads their problems.yaml. A broken set is reported and does not affect others.
 
-The fields of a problems.yaml are in `records/problems/config.py`. This module does not read the problems.
+The fields of a problems.yaml are in `records/problems/config.py`. This module checks that the source files
+exist, but does not read the problems in them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from qagen_dagster.untrusted_file import open_file
 
 FOLDER = "problems"  # in the corpora folder
 CONFIG_NAME = "problems.yaml"
-SOURCES = "sources"
+SOURCES = "sources"  # in the folder of a set
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,19 @@ class ProblemSet:
         return self.folder / SOURCES / name
 
     def sources_root(self) -> Path:
-        """sources/ without links. Raises ConfigError when it is missing or a link out of the folder of sets."""
+        """The path of sources/ after its links are resolved.
+
+        Raises ConfigError when sources/ is missing, or when it is a link to a folder that is neither in the
+        set's folder nor in problems/.
+        """
         return content_folder(self.folder, SOURCES, CONFIG_NAME)
 
     @property
     def references(self) -> tuple[Path, ...]:
-        """The folders with references. A missing one is reported when it is searched."""
+        """The paths of the folders with TikZ references.
+
+        They may be missing; this is reported when the references are read.
+        """
         return tuple(self.folder / one for one in self.config.references)
 
 
@@ -49,7 +57,7 @@ class ProblemSets:
     faults: tuple[ConfigError, ...] = ()
 
     def get(self, key: str) -> ProblemSet:
-        """The set called `key`. Raises ConfigError."""
+        """The set called `key`. Raises ConfigError when this set is broken or does not exist."""
         return _SETS.pick(key, self.folder, self.sets, self.faults)
 
 
@@ -59,12 +67,19 @@ def load_problem_sets(corpora: Path) -> ProblemSets:
 
 
 def find_problem_set(corpora: Path, key: str) -> ProblemSet:
-    """Read only the set `key`. Raises ConfigError; for an unknown key it lists the valid ones."""
+    """Read the set `key`, without the other sets. Raises ConfigError when it is broken or does not exist.
+
+    If it does not exist, all sets are read, because the message lists the valid keys.
+    """
     return _SETS.find(corpora / FOLDER, key)
 
 
 def load_problem_set(folder: Path) -> ProblemSet:
-    """Read one set. Raises ConfigError when its problems.yaml is invalid or names a missing file."""
+    """Read the set in `folder`.
+
+    Raises ConfigError when the name of the folder cannot be a key, when problems.yaml is invalid, when
+    sources/ cannot be used, or when a source file is missing, is not a regular file, or is outside sources/.
+    """
     path = config_path(folder, CONFIG_NAME)
     found = ProblemSet(folder.name, folder, read_yaml(path, ProblemSetConfig))
     home = found.sources_root()

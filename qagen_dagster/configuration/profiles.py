@@ -19,6 +19,7 @@ from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.providers import why_no_batch
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, check_name
+from qagen_dagster.settings import is_local
 
 SHIPPED = Path(__file__).resolve().parent.parent / "profiles"
 
@@ -176,9 +177,16 @@ def check_priced(profile: Profile, budget: Budget) -> None:
 
 
 def is_free(profile: Profile) -> bool:
-    """Whether all models of the profile run in this process and cost nothing."""
+    """Whether no model of the profile costs money: each runs in this process, or on a local server and has no price."""
     specs = (*profile.roles.values(), *profile.visual.values())
-    return profile.embedder.local and all(spec.provider in FREE_PROVIDERS for spec in specs)
+    embedder = profile.embedder
+    unpriced = not embedder.usd_per_million_input and is_local(embedder.base_url or "")
+    return (embedder.local or unpriced) and all(map(_is_free, specs))
+
+
+def _is_free(spec: ModelSpec) -> bool:
+    priced = spec.usd_per_million_input or spec.usd_per_million_output or spec.api_key_env
+    return spec.provider in FREE_PROVIDERS or (not priced and is_local(spec.base_url or ""))
 
 
 def check_execution(profile: Profile) -> None:

@@ -1,6 +1,7 @@
-"""The sensors and the schedule that launch runs of the tasks that can run now, within the budget for automation.
+"""All sensors and the schedule: one sensor records what changed, the others launch runs of the tasks that can run now.
 
 A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last one have ended.
+Launches stay within the budget for automation.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from functools import cached_property
 import dagster as dg
 
 from qagen_dagster.configuration.profiles import is_free
-from qagen_dagster.defs.observations import all_versions
-from qagen_dagster.defs.observed_assets import KnownPartitions
+from qagen_dagster.defs.check_results import check_event
+from qagen_dagster.defs.config_versions import OBSERVED, all_versions, changed_configurations
+from qagen_dagster.defs.observed_assets import CORPUS_FILES, RELOADED, KnownPartitions, reload_result
+from qagen_dagster.defs.outdated import up_to_date_events
+from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
@@ -35,6 +39,7 @@ TASK_TAG, STATE_TAG = "qagen/task", "qagen/state"
 NIGHTLY, CHANGE = "nightly", "change"
 EVERYTHING = dg.AssetSelection.all(include_sources=False)
 _DAY = len("automation-20260101")  # length of the beginning of a launch id that all launches of a day share
+_LATEST = 50  # runs; when one of them begins or ends, partitions may have become up to date
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -159,6 +164,38 @@ def known_keys(partitions: KnownPartitions) -> frozenset[str]:
     """All partition keys that the definitions have."""
     exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
     return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
+
+
+def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
+    """The sensor that records changed configurations, and what is out of date. It is on by default."""
+    keys_of = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
+
+    @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
+        name="observe_model_config",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Record a new version of each configuration and each folder of documents that changed, and the checks "
+        "that name what is out of date. This costs nothing. It marks the partitions that depend on a change as stale.",
+    )
+    def observe_model_config(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> dg.SensorResult | dg.SkipReason:
+        space = workspace.open()
+        missing = missing_partitions(space, partitions)
+        runs = (f"{run.run_id} {run.status.value}" for run in context.instance.get_runs(limit=_LATEST))
+        state = fingerprint([all_versions(space, keys_of), *missing, *runs])
+        if state == context.cursor:
+            return dg.SkipReason("no configuration and no document changed")
+        events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
+        for row, entry in OBSERVED:
+            keys = keys_of[entry.partitions]
+            events += changed_configurations(row, entry, space, context.instance, keys, context.log)
+        for one in missing:
+            context.log.warning(f"reload definitions to see {one}")
+        events += [check_event(CORPUS_FILES, RELOADED, reload_result(missing)), *up_to_date_events(space)]
+        return dg.SensorResult(asset_events=events, cursor=state)
+
+    return observe_model_config
 
 
 def build_refresher(partitions: KnownPartitions) -> dg.SensorDefinition:

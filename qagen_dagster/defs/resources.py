@@ -7,7 +7,7 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.observations import observe_launch
+from qagen_dagster.defs.config_versions import observe_launch
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.questions.head_start import Work

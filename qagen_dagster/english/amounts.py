@@ -252,9 +252,13 @@ class Amount:
         )
 
 
+# Relative difference up to which two numbers are equal. The sizes of units have eight digits or more, and floats round.
+_EQUAL = 1e-6
+
+
 def _close(claim: float, evidence: float) -> bool:
     """Whether the numbers are equal, or the claim's is the other rounded to two digits or more ("1.2 million" for 1,234,567)."""
-    if math.isclose(claim, evidence, rel_tol=1e-6, abs_tol=1e-12):
+    if math.isclose(claim, evidence, rel_tol=_EQUAL, abs_tol=1e-12):
         return True
     digits = f"{abs(claim):.0f}"
     kept = digits.rstrip("0")

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from qagen_dagster.records.document import (
     Box,
+    LineRange,
     Metadata,
     Outcome,
     PageSpan,
@@ -20,7 +21,7 @@ from qagen_dagster.records.document import (
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.
-VERSIONS = {"text": "4", "markdown": "5", "pdf": "11", "jats": "4", "jsonl": "2", "image": "1"}
+VERSIONS = {"text": "5", "markdown": "6", "pdf": "11", "jats": "5", "jsonl": "3", "image": "1"}
 _CAPTION = re.compile(
     r"\W{0,6}(?P<word>Table|Figure|Fig\.?|Box|Scheme|Chart|Exhibit|Plate|Video|Equation|Diagram)"
     r"[ \u00a0]{1,3}(?P<number>[A-Z]?\d{1,4}(?:[.\u2013-]\d{1,3}){0,3}[A-Za-z]?|[IVXLC]{1,6})(?![\w])",
@@ -73,6 +74,7 @@ class ParsedText:
     page_count: int | None = None
     pages: tuple[PageSpan, ...] = ()
     sections: tuple[Section, ...] = ()
+    wrapped: tuple[LineRange, ...] = ()  # the lines of each long line of the file that was split
     metadata: Metadata = field(default_factory=Metadata)
     ocr: bool = False
 

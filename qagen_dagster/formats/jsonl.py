@@ -16,6 +16,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import collapse, decode, join_notes, looks_binary, split_lines
 from qagen_dagster.formats.plain_text import looks_like_text
+from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
@@ -98,8 +99,8 @@ def _plain(value: object) -> object:
     return None if isinstance(value, str) and value.strip() in _ABSENT else value
 
 
-def _failure(number: int, detail: str, outcome: Outcome = Outcome.CORRUPT) -> RowFailure:
-    return RowFailure(f"line-{number}", outcome, f"line {number}: {detail}")
+def _failure(number: int, detail: str) -> RowFailure:
+    return RowFailure(f"line-{number}", Outcome.CORRUPT, f"line {number}: {detail}")
 
 
 def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedText | RowFailure:
@@ -113,14 +114,16 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     text = next((value for value in values if isinstance(value, str) and value.strip()), "")
     found = split_lines(text)
     if not found.lines:
-        return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
-    return ParsedText(
-        text=found.text,
-        row=name,
-        detail=join_notes(note, found.note),
-        page_count=found.page_count,
-        pages=found.pages,
-        metadata=_metadata(row.fields),
+        return RowFailure(name, Outcome.EMPTY, f"line {row.number}: nothing in {', '.join(_TEXT_FIELDS)}")
+    return with_split_lines(
+        ParsedText(
+            text=found.text,
+            row=name,
+            detail=join_notes(note, found.note),
+            page_count=found.page_count,
+            pages=found.pages,
+            metadata=_metadata(row.fields),
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
+"""The Markdown format: the file's own lines, of which long ones are split, with sections, metadata and visuals from its structure.
 
 The text is not rendered, so that a quote is what the author wrote. Headings give sections. Tables, images and diagram fences
 give visuals. There are no pages. Front matter, the YAML (`---`) or TOML (`+++`) block at the start of a file, gives metadata and
@@ -30,6 +30,7 @@ from qagen_dagster.formats.base import (
 )
 from qagen_dagster.formats.decoding import Lines, collapse
 from qagen_dagster.formats.plain_text import looks_like_text, read_text
+from qagen_dagster.formats.wrap import SplitLines, split_long_lines, with_split_lines
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
 from qagen_dagster.records.text import without_tags
 
@@ -148,14 +149,13 @@ class MarkdownFormat(Format):
         """One document. Raises DocumentError `empty` or `binary`."""
         parsed = _parse(source, options)
         stated = parsed.front.metadata
-        return [
-            ParsedText(
-                text=parsed.lines.text,
-                detail=parsed.lines.note,
-                sections=tuple(parsed.sections),
-                metadata=stated if stated.title else stated.model_copy(update={"title": _title(parsed)}),
-            )
-        ]
+        entry = ParsedText(
+            text=parsed.lines.text,
+            detail=parsed.lines.note,
+            sections=tuple(parsed.sections),
+            metadata=stated if stated.title else stated.model_copy(update={"title": _title(parsed)}),
+        )
+        return [with_split_lines(entry)]
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """Tables, images and diagram fences in the order of the text. Raises DocumentError."""
@@ -164,7 +164,8 @@ class MarkdownFormat(Format):
         lines = parsed.lines.lines
         captions = _captions(parsed.visuals, lines)
         pairs = zip(parsed.visuals, captions, strict=True)
-        return tuple(_labelled(visual, caption, lines, labels) for visual, caption in pairs)
+        numbers = split_long_lines(lines)
+        return tuple(_labelled(visual, caption, lines, labels, numbers) for visual, caption in pairs)
 
 
 def _parse(source: Source, options: ParseOptions) -> _Parsed:
@@ -255,18 +256,20 @@ def _last_row(body: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _labelled(found: _Unlabelled, caption_line: int | None, lines: Sequence[str], labels: Labels) -> Visual:
+def _labelled(
+    found: _Unlabelled, caption_line: int | None, lines: Sequence[str], labels: Labels, numbers: SplitLines
+) -> Visual:
     caption = plain_line(lines[caption_line - 1]) if caption_line else ""
     label = caption_label(caption or found.alt)
     if label.split(" ")[0] not in _KINDS[found.type]:
-        label = f"{found.type.value} at line {found.start}"
+        label = f"{found.type.value} at line {numbers.first(found.start)}"
     return Visual(
         label=labels.unique(label),
         type=found.type,
         caption=caption or collapse(found.alt),
         reference=found.reference,
-        start_line=min(found.start, caption_line or found.start),
-        end_line=max(found.end, caption_line or found.end),
+        start_line=numbers.first(min(found.start, caption_line or found.start)),
+        end_line=numbers.last(max(found.end, caption_line or found.end)),
     )
 
 

@@ -1,11 +1,13 @@
 """A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
 
-The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system. They are
-started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and `multiprocessing`
-would import the parent's main module into each worker. The memory limit works on Linux only (macOS ignores
-RLIMIT_AS): elsewhere the system ends a worker that uses too much memory, as `crashed`.
+The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system.
+They are started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and
+`multiprocessing` would import the parent's main module into each worker. The memory limit works on Linux
+only, because macOS ignores RLIMIT_AS. On other systems, the system kills a worker that uses too much memory,
+and the outcome is `crashed`.
 
-What the worker does is in `parser_worker`, which imports every parser; the process that uses the pool needs none of them.
+The code of the worker is in `parser_worker`, which imports every parser. The process that uses the pool needs
+none of them.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ from qagen_dagster.untrusted_file import open_file
 
 FormatsFactory = Callable[[], Sequence[Format]]
 __all__ = ["FileSource", "ParserPool"]
-_START_SECONDS = 60.0
-_ALIVE = 0.01  # share of a processor that a worker has used if it was not hanging
-_SHORTEST_PAUSE = 0.05
+_START_SECONDS = 60.0  # maximum for the start of a worker
+_ALIVE = 0.01  # a worker that uses a smaller share of a processor than this counts as idle
+_SHORTEST_PAUSE = 0.05  # seconds between two looks at a worker
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from qagen_dagster.formats.parser_worker import main; main(int(sys.argv[1]))"
@@ -46,9 +48,10 @@ _BOOT = (
 
 @dataclass(frozen=True)
 class FileSource:
-    """A document on the local disk; the worker reads it, so that its bytes need not go through the pipe.
+    """A document on the local disk. The worker reads it, so that its bytes need not go through the pipe.
 
-    With `within`, a folder's path without links, the file is read only from inside that folder.
+    `within` is the path of a folder after its links are resolved, or None. If it is given, the file must be
+    in that folder.
     """
 
     name: str
@@ -58,7 +61,10 @@ class FileSource:
 
 @dataclass(frozen=True)
 class Job:
-    """One call for a worker."""
+    """One call for a worker.
+
+    `row` is the id of one document in a file that has several. `page` (from 1) and `how` are for `render`.
+    """
 
     kind: Literal["parse", "visuals", "render"]
     source: Source | FileSource
@@ -69,8 +75,8 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of one job: seconds of wall time, and bytes of address space above the idle worker's."""
+class JobLimits:
+    """Limits of one job: seconds of processor time, and bytes of address space that the job may add."""
 
     seconds: float
     memory_bytes: int
@@ -78,7 +84,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Reply:
-    """The result of a job, or its failure. `tired` asks the parent to replace this worker."""
+    """The result of a job, or the outcome and the detail of its failure.
+
+    `tired` asks the parent to replace the worker.
+    """
 
     value: object = None
     failure: tuple[Outcome, str] | None = None
@@ -90,12 +99,15 @@ class ParserPool:
 
     Args:
         workers: how many documents are parsed at once; a process starts when it is first needed.
-        seconds: processor time of one call, after which the worker is killed (outcome `timeout`), so that a busy machine changes
-            no result. A worker that does nothing for so long is killed, too.
-        memory_bytes: address space that one call may take beyond the idle worker's (`out_of_memory`).
+        seconds: processor time after which a call ends with the outcome `timeout` and its worker is killed.
+            Wall time does not count, so that results do not depend on how busy the machine is. The exception
+            is a worker that does nothing: it is killed after as many seconds of wall time.
+        memory_bytes: address space that one call may take in addition to what the worker had before. A call
+            that needs more ends with the outcome `out_of_memory`.
         formats: a module-level function giving the formats, instead of the registry's.
 
-    Workers outlive calls. They end with the pool, or with the parent even if it is killed.
+    A worker serves many calls. It ends when the pool is closed, or when the parent ends, even if the parent
+    is killed.
     """
 
     def __init__(
@@ -107,7 +119,7 @@ class ParserPool:
     ) -> None:
         if workers < 1 or seconds <= 0 or memory_bytes < 1:
             raise ValueError("workers, seconds and memory_bytes must be positive")
-        self._limits = Limits(seconds, memory_bytes)
+        self._limits = JobLimits(seconds, memory_bytes)
         self._factory = formats
         self._slow: dict[tuple[int, int], str] = {}  # by document and page: why it cannot be rendered
         self._lock = threading.Lock()
@@ -135,20 +147,27 @@ class ParserPool:
             self._closed = True
             workers = [slot.worker for slot in self._slots if slot.worker]
         for worker in workers:
-            worker.kill()  # the thread that uses it notices and closes it
+            worker.kill()  # the thread that uses this worker notices it and closes the connection
         for slot in self._drained():
             if slot.worker:
                 slot.worker.end()
             self._free.put(slot)  # threads that wait for a worker see that the pool is closed
 
     def start(self) -> None:
-        """Start a worker that is ready sooner than one that the first call starts. Does not wait for it."""
+        """Start a worker ahead of the first call, so that this call waits less.
+
+        Returns before the worker is ready.
+        """
         with self._slot() as slot, self._lock:
             if slot.worker is None and not self._closed:
                 slot.worker = _start()
 
     def parse(self, source: Source | FileSource, options: ParseOptions) -> ParsedFile:
-        """Parse one file like `registry.parse_file`; the end of a worker gives an outcome too."""
+        """Parse one file like `registry.parse_file`.
+
+        If the worker dies or exceeds a limit, the result has that outcome. Raises RuntimeError if the pool is
+        closed or no worker starts.
+        """
         try:
             return cast("ParsedFile", self._call(Job("parse", source, options)))
         except DocumentError as error:
@@ -158,13 +177,20 @@ class ParserPool:
     def visuals(
         self, source: Source | FileSource, row: str | None, options: ParseOptions
     ) -> tuple[Visual, ...]:
-        """The visuals of a document. Raises DocumentError, also when the worker ends."""
+        """The visuals of a document. `row` is the document's id in a file that has several, else None.
+
+        Raises DocumentError, also if the worker dies or exceeds a limit, and RuntimeError as `parse` does.
+        """
         return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
 
     def render(
         self, source: Source | FileSource, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """A picture of a page. Raises DocumentError, also when the worker ends; a page that took too long is not tried again."""
+        """A picture of a page (from 1); None if the format has no pages to show.
+
+        Raises DocumentError, also if the worker dies or exceeds a limit, and RuntimeError as `parse` does.
+        After a timeout, the pool does not render the same page again, but raises the same error at once.
+        """
         key = (hash(source), page)
         if key in self._slow:
             raise DocumentError(Outcome.TIMEOUT, self._slow[key])
@@ -235,7 +261,7 @@ class _Worker:
     def alive(self) -> bool:
         return not self.pipe.closed and self.process.poll() is None
 
-    def greet(self, limits: Limits, factory: FormatsFactory | None) -> None:
+    def greet(self, limits: JobLimits, factory: FormatsFactory | None) -> None:
         """Tell a new worker its limits and formats. Raises RuntimeError when it does not start."""
         if self.greeted:
             return
@@ -262,7 +288,11 @@ class _Worker:
             raise DocumentError("crashed", f"the parser process ended with {words}") from None
 
     def _wait(self, before: float, seconds: float) -> None:
-        """Wait for the reply until the worker has used so much processor time since `before`. Raises DocumentError."""
+        """Wait for the reply. `before` is the worker's processor time at the start of the job, in seconds.
+
+        Raises DocumentError `timeout` if the job has used `seconds` of processor time, or if the worker has
+        been idle for `seconds` of wall time.
+        """
         used, quiet, pause = 0.0, 0.0, seconds
         while not self.pipe.poll(pause):
             last, used = used, _processor_seconds(self.process.pid) - before
@@ -274,14 +304,17 @@ class _Worker:
             pause = max(_SHORTEST_PAUSE, seconds - used)
 
     def kill(self) -> None:
-        """Kill the worker and its child processes, and wait for it; any thread may call this."""
+        """Kill the worker and its child processes, and wait until the worker has ended.
+
+        Any thread may call this.
+        """
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def end(self) -> None:
-        """Kill the worker and close its connection; only the thread that uses the worker may call this."""
+        """Kill the worker and close its connection. Only the thread that uses the worker may call this."""
         self.kill()
         self.pipe.close()
 
@@ -292,7 +325,11 @@ class _Worker:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Processor time of a process and of its children; where the system does not tell it, the time that has passed."""
+    """Seconds of processor time that a process and its children have used.
+
+    If the system does not tell, these are the seconds of the monotonic clock, so that the limit is one of
+    wall time.
+    """
     try:
         ticks = _ticks(pid)
     except OSError:
@@ -303,7 +340,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def _ticks(pid: int) -> int:
-    """Processor time of a process and of its children that have ended."""
+    """Clock ticks of processor time that a process and its ended children have used. Raises OSError."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return sum(map(int, fields[11:15]))
@@ -335,9 +372,10 @@ def _exit_words(code: int | None) -> str:
 
 
 def _identity(source: Source | FileSource, max_bytes: int) -> tuple[int, str]:
-    """Size and SHA-256 of a document, for when the worker failed before it could report them.
+    """Size in bytes and SHA-256 of a document whose worker failed before it could report them.
 
-    A file of more than `max_bytes` is not hashed.
+    A file of more than `max_bytes` has the hash "". A file that cannot be read has the size 0 and the hash
+    "".
     """
     if isinstance(source, Source):
         return len(source.data), hashlib.sha256(source.data).hexdigest()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.parser_pool import FileSource, Job, Limits, Reply
+from qagen_dagster.formats.parser_pool import FileSource, Job, JobLimits, Reply
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
 from qagen_dagster.records.document import Outcome
 from qagen_dagster.untrusted_file import read_file
@@ -39,7 +39,7 @@ def main(descriptor: int) -> None:
         _serve(parent, limits, formats)
 
 
-def _serve(parent: Connection, limits: Limits, formats: Sequence[Format]) -> None:
+def _serve(parent: Connection, limits: JobLimits, formats: Sequence[Format]) -> None:
     start = _address_space()
     for count in range(1, _MAX_JOBS + 1):
         job: Job = parent.recv()
@@ -51,7 +51,7 @@ def _serve(parent: Connection, limits: Limits, formats: Sequence[Format]) -> Non
             return
 
 
-def _run(job: Job, limits: Limits, formats: Sequence[Format]) -> Reply:
+def _run(job: Job, limits: JobLimits, formats: Sequence[Format]) -> Reply:
     try:
         with _limited(limits):
             return Reply(_call(job, formats))
@@ -83,7 +83,7 @@ def _read(source: Source | FileSource, options: ParseOptions) -> Source:
 
 
 @contextlib.contextmanager
-def _limited(limits: Limits) -> Generator[None]:
+def _limited(limits: JobLimits) -> Generator[None]:
     # The timer of processor time ends a worker whose parent died during the job, even inside native code.
     signal.setitimer(signal.ITIMER_PROF, limits.seconds + _GRACE)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,4 +1,4 @@
-"""The plain-text format: the file's own lines, pages at form feeds, headings, and metadata from a header.
+"""The plain-text format: the file's own lines, of which long ones are split, pages at form feeds, headings, and metadata from a header.
 
 Titles and sections are taken only where the text leaves little doubt: underlined lines, chapters, numbered titles, lines in
 capitals, the parties of a case.
@@ -21,6 +21,7 @@ from qagen_dagster.formats.decoding import (
     looks_binary,
     split_lines,
 )
+from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Section
 
 MAX_TITLE = 100
@@ -253,16 +254,15 @@ class TextFormat(Format):
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """One document. Raises DocumentError `empty` or `binary`."""
         found = read_text(source, options)
-        return [
-            ParsedText(
-                text=found.text,
-                detail=found.note,
-                page_count=found.page_count,
-                pages=found.pages,
-                sections=sections_of(found.lines),
-                metadata=_metadata(found.lines),
-            )
-        ]
+        entry = ParsedText(
+            text=found.text,
+            detail=found.note,
+            page_count=found.page_count,
+            pages=found.pages,
+            sections=sections_of(found.lines),
+            metadata=_metadata(found.lines),
+        )
+        return [with_split_lines(entry)]
 
 
 def _metadata(lines: Sequence[str]) -> Metadata:

@@ -1,20 +1,37 @@
-"""Splitting of paragraphs into lines of readable length, for formats whose own line breaks mean nothing.
+"""Splits long lines into lines that a reader can point at. The parsers use it, so that every long paragraph has line numbers.
 
-A line takes whole sentences up to 200 characters. A sentence longer than 300 is broken after a comma, semicolon or
-colon, or else at a space. A break never falls inside a word, between the digits of a number, or after an abbreviation
-("et al.", "Fig. 2"). Only a single longer word exceeds 300 characters.
+A line of a file is split into sentences, a paragraph of JATS into lines of whole sentences up to 200 characters. A
+sentence longer than 300 is broken after a comma, semicolon or colon, or else at a space. A break never falls inside a word,
+between the digits of a number, or after an abbreviation ("et al.", "Fig. 2"). Only a single longer word exceeds 300
+characters.
+
+A break takes the place of one space, so that offsets do not change. After a full stop of a script without spaces it is added;
+`records.document.joined` undoes both.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from qagen_dagster.formats.base import ParsedText
+from qagen_dagster.records.document import TIGHT_STOPS, LineRange
 
 TARGET = 200
 LIMIT = 300
 _LABEL = 40  # a line shorter than this ("Figure 1.") takes the next sentence up to the limit
 _SHORTEST = 100  # minimum length of the first part of a broken sentence, where possible
+_LONGEST_ROW = 2_000  # characters; a longer row of a table is split like text
+_PER_CELL = 150  # characters; a row of a table has a cell in so many
+_CELL = re.compile(r" \| |\t")
 
-_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]{0,3} (?=[\"'\u201c\u2018(\[]{0,3}[A-Z0-9À-ÖØ-ÞΑ-ΩА-Я$])")
+_OPENING = "[\"'\u201c\u2018(\\[]{0,3}"
+_BEGINS = "A-Z0-9À-ÖØ-ÞΑ-ΩА-Я$\u0590-\u0fff"  # capitals, digits, and letters of scripts without capitals
+_END = re.compile(
+    f"[.!?\u061f\u06d4\u0964][\"'\u201d\u2019)\\]]{{0,3}} +(?={_OPENING}[{_BEGINS}])|{TIGHT_STOPS}(?=.)"
+)
 _LAST_WORD = re.compile(r"[^\s(\[\"'\u201c\u2018]{1,30}$")
 _ABBREVIATED = (
     "al approx art assoc ave ca cf ch chap co corp dept dr ed eds e.g eq eqn eqns eqs et etc ex fig figs "
@@ -24,33 +41,94 @@ _ABBREVIATED = (
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 
+Span = tuple[int, int]  # offsets of the first character and after the last one
+
+
+@dataclass(frozen=True)
+class SplitLines:
+    """Lines of a text of which the long ones are split, and where each line of the text is now."""
+
+    lines: tuple[str, ...]
+    _ends: tuple[int, ...]  # the last of the new lines of each line, after a 0
+
+    def first(self, line: int) -> int:
+        """The first new line of a line (1-based) of the text; the line after the last one is allowed."""
+        return self._ends[line - 1] + 1
+
+    def last(self, line: int) -> int:
+        """The last new line of a line (1-based) of the text; 0 is allowed."""
+        return self._ends[line]
+
+    @property
+    def wrapped(self) -> tuple[LineRange, ...]:
+        """The new lines of each line that was split."""
+        pairs = zip(self._ends, self._ends[1:], strict=False)
+        return tuple(
+            LineRange(start_line=before + 1, end_line=end) for before, end in pairs if end > before + 1
+        )
+
+
+def split_long_lines(lines: Sequence[str]) -> SplitLines:
+    """Split the lines of more than 300 characters; rows of tables only if they are much longer."""
+    parts = [[line[start:end] for start, end in _line_pieces(line)] for line in lines]
+    ends = accumulate(map(len, parts), initial=0)
+    return SplitLines(tuple(piece for part in parts for piece in part), tuple(ends))
+
+
+def with_split_lines(entry: ParsedText) -> ParsedText:
+    """The text with its long lines split, and the new lines of its pages and sections."""
+    found = split_long_lines(entry.text.split("\n"))
+    if not found.wrapped:
+        return entry
+    pages = tuple(
+        one.model_copy(
+            update={"start_line": found.first(one.start_line), "end_line": found.last(one.end_line)}
+        )
+        for one in entry.pages
+    )
+    sections = tuple(
+        one.model_copy(update={"start_line": found.first(one.start_line)}) for one in entry.sections
+    )
+    text = "\n".join(found.lines)
+    return replace(entry, text=text, pages=pages, sections=sections, wrapped=found.wrapped)
+
 
 def wrap(paragraph: str) -> list[str]:
-    """The lines of one paragraph, in order; joined by spaces they give the paragraph again."""
+    """The lines of one paragraph, in order, with single spaces."""
     text = " ".join(paragraph.split())
-    lines: list[str] = []
-    for sentence in sentences(text):
-        room = LIMIT if lines and len(lines[-1]) < _LABEL else TARGET
-        if lines and len(lines[-1]) + 1 + len(sentence) <= room:
-            lines[-1] = f"{lines[-1]} {sentence}"
+    return [text[start:end] for start, end in _pieces(text, TARGET)]
+
+
+def _line_pieces(line: str) -> list[Span]:
+    is_row = line.lstrip().startswith("|") or len(_CELL.findall(line)) * _PER_CELL >= len(line)
+    return [(0, len(line))] if len(line) <= (_LONGEST_ROW if is_row else LIMIT) else _pieces(line, 0)
+
+
+def _pieces(text: str, target: int) -> list[Span]:
+    """Lines that take sentences up to `target` characters."""
+    found: list[Span] = []
+    for start, end in sentences(text):
+        before = found[-1][0] if found else 0
+        room = LIMIT if found and found[-1][1] - before < _LABEL else target
+        if found and end - before <= room:
+            found[-1] = (before, end)
         else:
-            lines.extend(_broken(sentence))
-    return lines
+            found.extend(_broken(text, start, end))
+    return found
 
 
-def sentences(text: str) -> list[str]:
-    """Sentences of single-spaced text; a doubtful boundary does not split."""
-    found: list[str] = []
+def sentences(text: str) -> Iterator[Span]:
+    """The sentences of a line; a doubtful boundary does not split. Between them there is one space or nothing."""
     start = 0
     for end in _END.finditer(text):
+        spaced = text[end.end() - 1] == " "
         bare = text.startswith(". ", end.start())  # a bare dot may belong to an abbreviation
         if bare and _is_abbreviation(text, start, end.start()):
             continue
-        found.append(text[start : end.end() - 1])
+        yield start, end.end() - spaced
         start = end.end()
     if start < len(text):
-        found.append(text[start:])
-    return found
+        yield start, len(text)
 
 
 def _is_abbreviation(text: str, start: int, dot: int) -> bool:
@@ -60,33 +138,30 @@ def _is_abbreviation(text: str, start: int, dot: int) -> bool:
     return word[0].lower() in _ABBREVIATIONS or bool(_INITIALS.fullmatch(word[0]))
 
 
-def _broken(sentence: str) -> list[str]:
-    parts: list[str] = []
-    while len(sentence) > LIMIT:
-        at = _break(sentence)
+def _broken(text: str, start: int, end: int) -> Iterator[Span]:
+    while end - start > LIMIT:
+        at = _break(text, start, end)
         if at is None:
             break
-        parts.append(sentence[:at])
-        sentence = sentence[at + 1 :]
-    return [*parts, sentence]
+        yield start, at
+        start = at + 1
+    yield start, end
 
 
-def _break(sentence: str) -> int | None:
-    """Index of the space at which to break: the last one that fits, after a clause mark if possible."""
-    spaces = [at for at in _spaces(sentence, LIMIT + 1) if _breakable(sentence, at)]
-    clause = [at for at in spaces if at >= _SHORTEST and sentence[at - 1] in ",;:"]
+def _break(text: str, start: int, end: int) -> int | None:
+    """The space at which to break a sentence: the last one that fits, after a clause mark if possible."""
+    spaces = [at for at in range(start + 1, start + LIMIT + 1) if _breakable(text, start, at)]
+    clause = [at for at in spaces if at - start >= _SHORTEST and text[start:at].rstrip(" ")[-1:] in ",;:"]
     if clause or spaces:
         return (clause or spaces)[-1]
-    later = next((at for at in _spaces(sentence, len(sentence)) if _breakable(sentence, at)), None)
-    return later
+    return next((at for at in range(start + LIMIT + 1, end) if _breakable(text, start, at)), None)
 
 
-def _spaces(sentence: str, end: int) -> list[int]:
-    return [at for at, char in enumerate(sentence[:end]) if char == " " and at > 0]
-
-
-def _breakable(sentence: str, at: int) -> bool:
-    before, after = sentence[at - 1], sentence[at + 1 : at + 2]
+def _breakable(text: str, start: int, at: int) -> bool:
+    """Whether there is a space, the last of several, that divides neither a number nor an abbreviation."""
+    before, after = text[at - 1], text[at + 1 : at + 2]
+    if text[at] != " " or not after or after == " ":
+        return False
     if before.isdigit() and (after.isdigit() or after in ("%", "°", "\u00d7", "\u00b1")):
         return False
-    return not (before == "." and _is_abbreviation(sentence, 0, at - 1))
+    return not (before == "." and _is_abbreviation(text, start, at - 1))

@@ -24,7 +24,7 @@ from qagen_dagster.english.facts import (
 )
 from qagen_dagster.english.polarity import leaves_open, opposite_in
 from qagen_dagster.english.words import content_stems, listed, stem, tokens
-from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.source import Source, Window, is_statement
 
 EACH = 4  # maximum candidate windows of each size
 NEIGHBOURS = 2  # sentences in a window
@@ -144,9 +144,9 @@ def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window
     return None
 
 
-VERSION = "3"  # increase when the same claim may get another verdict or score
+VERSION = "4"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
-LEAST = 3  # minimum content words of a claim that can be supported by its words
+LEAST = 3  # minimum content words of a claim that can be supported by its words among others; a shorter one needs a sentence with no others
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, in lengths of the claim
 ALIKE = 0.7  # minimum share of words in common order of a sentence that states the claim, apart from the words that differ
 NAMES = 2  # absent names that refute a claim; one is enough in a short answer
@@ -155,6 +155,7 @@ HALF = 0.5  # minimum share of the claim's words that evidence with an opposite 
 ABSENT = 1 / 3  # reduction of a claim's closeness for each absent name or value
 LONG = 400  # sentences; in a longer document, absent names and values are not searched
 NOTHING_ALIKE = "nothing in the document is like it"
+TOO_FEW = "the document has these words, and they are too few to decide"
 NOT_TOGETHER = "its words are in the document, but no sentence says it in these words"
 BAND = 1 / 3  # width of each of three bands of scores: unsupported, then undecided, then supported
 _BOUNDS = frozenset(
@@ -171,6 +172,7 @@ class Rule(StrEnum):
 
     NO_CLAIM = "no claim"
     COPY = "copy"
+    PARTS = "supported parts"
     SAME_WORDS = "same words"
     ANSWERING_WORDS = "same words as asked"
     SHORT_ANSWER = "short answer"
@@ -237,7 +239,8 @@ def decide(text: str, source: Source, question: str = "") -> Decision:
         return Decision(True, (2 + close) * BAND, rule, window)
     for rule, window, reason in _refutes(claim, ranked, source):
         return Decision(False, close * BAND, rule, window or nearest, reason)
-    return Decision(None, (1 + close) * BAND, None, nearest, _lacking(claim, source))
+    said = nearest is not None and contains(source.window_text(nearest), claim.text)
+    return Decision(None, (1 + close) * BAND, None, nearest, TOO_FEW if said else _lacking(claim, source))
 
 
 def _closeness(claim: _Claim, window: Window, source: Source) -> float:
@@ -261,11 +264,19 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
         if len(claim.own) == len({*claim.stems}):  # it repeats nothing of the question: no statement
             return
     for window in ranked:
-        if window.size == 1 and len(claim.stems) >= LEAST and _same_words(claim, window, source):
+        if window.size == 1 and _may_say(claim, window, source) and _same_words(claim, window, source):
             if not claim.question:
                 yield Rule.SAME_WORDS, window
             elif answers(window, claim.question, source) and not in_table(window, source):
                 yield Rule.ANSWERING_WORDS, window
+
+
+def _may_say(claim: _Claim, window: Window, source: Source) -> bool:
+    """Whether a claim has words enough to be supported by its words: a brief one only by a sentence with no others, and no title."""
+    if len(claim.stems) >= LEAST:
+        return True
+    alone = claim.stems == tuple(source.window_stems(window))
+    return len(claim.stems) > 1 and alone and is_statement(source.window_text(window))
 
 
 def _is_computed(claim: _Claim, source: Source) -> bool:

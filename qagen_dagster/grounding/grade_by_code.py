@@ -2,17 +2,20 @@
 
 It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
 sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
+`Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import STOP_WORDS, read, tokens
 from qagen_dagster.grounding.claim_rules import Decision, Rule, decide
+from qagen_dagster.grounding.conjunctions import parts_of
 from qagen_dagster.grounding.no_claim import (
     claim_of,
     is_generic,
@@ -83,9 +86,15 @@ def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str
 def _decision(text: str, source: Source, question: str, copy: int | None) -> Decision:
     if is_generic(text) or is_refusal(text):
         return Decision(True, 1.0, Rule.NO_CLAIM)
+    claim = claim_of(text)
+    if copy is None and claim != text:
+        copy = next(iter(source.copies.find(claim, claims(claim))), None)
     if copy is not None:
         return Decision(True, 1.0, Rule.COPY, Window(copy, 1))
-    return decide(claim_of(text) or text, source, question)
+    found = [decide(part, source) for part in parts_of(claim)]
+    if found and all(one.supported for one in found):
+        return replace(min(found, key=lambda one: one.score), rule=Rule.PARTS)
+    return decide(claim, source, question)
 
 
 def _graded(text: str, found: Decision, source: Source) -> SentenceGrade:
@@ -133,7 +142,7 @@ def _grams(run: list[str], size: int) -> Iterator[str]:
 
 
 def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
-    phrases = key_phrases(one.sentence)
+    phrases = key_phrases(claim_of(one.sentence))
     if one.status is not SentenceStatus.NOT_MEASURED or not phrases:
         return one
     words = _words(source)

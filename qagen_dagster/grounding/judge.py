@@ -14,7 +14,7 @@ from itertools import accumulate, zip_longest
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import response_summaries, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.errors import ModelError, RequestRefusedError
@@ -273,7 +273,7 @@ def _spec() -> AgentSpec:
         prompt=judge_prompt(),
         tools=(),
         terminals=(Terminal(TERMINAL, GroundingVerdict),),
-        limits=Limits(max_turns=2, max_tool_calls=8, max_nudges=1),
+        limits=AgentLimits(max_turns=2, max_tool_calls=8, max_nudges=1),
         reads_text=True,
     )
 

@@ -71,10 +71,16 @@ def _stated(head: str, cell: str) -> str:
     return f"{name}: {cell}{'' if written == '%' else ' '}{written}"
 
 
-LEAST_COPIED = 4  # minimum words of a copy; a shorter copy ("No.", a table's cell) counts only after a copy of the sentence before it
+LEAST_COPIED = 4  # minimum words of a copy; of a sentence with a full stop 2; a shorter copy ("No.", a table's cell) counts only after a copy of the sentence before it
+_STOPPED = re.compile(r"[.!?…。\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
 _ENDING = ".,;:!" + _QUOTES
+
+
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence of a document ends as one; titles and cells do not."""
+    return _STOPPED.search(sentence) is not None and any(map(str.isalpha, sentence))
 
 
 class Copies:
@@ -82,11 +88,14 @@ class Copies:
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
+        self._stated: set[tuple[str, ...]] = set()  # sentences of two words or more that end with a full stop
         self._sizes: dict[str, set[int]] = {}  # sizes in words of the sentences, by their first word
         for number, sentence in enumerate(sentences):
             words = tuple(word for word, _ in _words_at(sentence.text))
             self._numbers.setdefault(words, number)
             self._sizes.setdefault(words[0], set()).add(len(words))
+            if len(words) > 1 and is_statement(sentence.text):
+                self._stated.add(words)
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
         """For each claim of the answer that is a copy, the number of the document's sentence in which it begins.
@@ -107,7 +116,8 @@ class Copies:
 
     def _is_copy(self, words: tuple[str, ...], last: int) -> bool:
         number = self._numbers.get(words)
-        return number is not None and (len(words) >= LEAST_COPIED or number == last + 1)
+        long = len(words) >= LEAST_COPIED or words in self._stated
+        return number is not None and (long or number == last + 1)
 
 
 def _first(claim: Sentence, held: dict[int, int]) -> int | None:

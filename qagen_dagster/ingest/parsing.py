@@ -327,6 +327,7 @@ def _document(
             "ocr": entry.ocr,
             "pages": entry.pages,
             "sections": entry.sections,
+            "wrapped": entry.wrapped,
             "metadata": entry.metadata,
         }
     )

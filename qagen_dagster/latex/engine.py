@@ -12,14 +12,15 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from qagen_dagster.latex.sandbox import Ended, Limits, run_limited
+from qagen_dagster.latex.sandbox import Ended, ProgramLimits, run_limited
 from qagen_dagster.latex.structure import environments, plain_of
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome
 
+COMPILE_SECONDS = 10  # processor time of one run of a TeX engine; the wall time may be twice as long
 _CLASS = (
     "\\documentclass[11pt]{article}\n\\usepackage[margin=2cm]{geometry}\n"
     "\\IfFileExists{lmodern.sty}{\\usepackage{lmodern}}{}\n"
@@ -212,8 +213,8 @@ class Engine:
 
     name: str
     path: Path
-    version: str = ""
-    limits: Limits = field(default_factory=Limits)
+    version: str
+    limits: ProgramLimits
 
     @property
     def identity(self) -> str:
@@ -234,8 +235,8 @@ def find_engine(path: str | None = None) -> Engine | None:
     for name in ENGINES:
         found = shutil.which(name, path=path)
         if found is not None and (version := _version(found)):
-            limits = Limits() if name == "pdflatex" else Limits(processes=None)  # xelatex starts xdvipdfmx
-            return Engine(name, Path(found), version, limits)
+            processes = 0 if name == "pdflatex" else None  # xelatex starts xdvipdfmx
+            return Engine(name, Path(found), version, ProgramLimits(COMPILE_SECONDS, processes=processes))
     return None
 
 
@@ -335,7 +336,10 @@ def _version(found: str) -> str:
     with tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder, engine = Path(name), Path(found)
         ended = run_limited(
-            (found, "--version"), folder, _environment(engine, folder), Limits(processes=None)
+            (found, "--version"),
+            folder,
+            _environment(engine, folder),
+            ProgramLimits(COMPILE_SECONDS, processes=None),
         )
     lines = ended.output.strip().splitlines()
     return lines[0].strip()[:200] if ended.code == 0 and lines else ""

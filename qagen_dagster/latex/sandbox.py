@@ -21,6 +21,7 @@ from pathlib import Path
 
 _LOOK = 0.05  # seconds between two checks of a running program
 _MOST_OUTPUT = 200_000
+_PROBE_SECONDS = 10  # processor time of the check whether the network can be closed
 # Runs in a separate interpreter before exec of the program, so that this multi-threaded process never forks.
 _LAUNCH = """
 import ctypes, json, os, resource, sys
@@ -47,10 +48,10 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of one program. `seconds` limits processor time; the wall time may be twice as long."""
+class ProgramLimits:
+    """Limits of one program. The wall time may be twice `seconds`."""
 
-    seconds: int = 10
+    seconds: int  # of processor time
     memory_bytes: int = 1_000_000_000
     file_bytes: int = 20_000_000
     folder_bytes: int = 100_000_000
@@ -67,7 +68,7 @@ class Ended:
 
 
 def run_limited(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: ProgramLimits
 ) -> Ended:
     """Run `command` (its first part a path) in `folder` with only that environment, and wait for its end."""
     with tempfile.TemporaryFile() as written:
@@ -96,12 +97,16 @@ def run_limited(
 def network_closed() -> bool:
     """Whether this system can start a program without network access."""
     ended = subprocess.run(  # noqa: S603 (our own interpreter and code)
-        [*_launcher(Limits()), ""], check=False, capture_output=True, timeout=60, cwd="/"
+        [*_launcher(ProgramLimits(seconds=_PROBE_SECONDS)), ""],
+        check=False,
+        capture_output=True,
+        timeout=60,
+        cwd="/",
     )
     return ended.returncode == 0
 
 
-def _launcher(limits: Limits) -> list[str]:
+def _launcher(limits: ProgramLimits) -> list[str]:
     values: dict[str, int] = {
         "CPU": limits.seconds,
         "AS": limits.memory_bytes,
@@ -114,7 +119,7 @@ def _launcher(limits: Limits) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _LAUNCH, json.dumps(values)]
 
 
-def _watch(process: subprocess.Popen[bytes], folder: Path, limits: Limits) -> str:
+def _watch(process: subprocess.Popen[bytes], folder: Path, limits: ProgramLimits) -> str:
     """Wait for the program's end; return why it must be stopped, or an empty string."""
     deadline = time.monotonic() + 2 * limits.seconds
     while True:

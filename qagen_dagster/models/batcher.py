@@ -1,16 +1,18 @@
 """Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
 
-This module decides which requests go by batch, which thread waits for what, and what happens to requests without a
-response. It also waits while a server asks for a pause. The endpoints are in `wires/`, and the stored records in
-`batch_records.py`.
+This module decides which requests go by batch, which thread waits for what, and what happens to requests
+without a response. It also waits while a server asks for a pause. The endpoints are in `wires/`, and the
+stored records in `batch_records.py`.
 
-There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
-and stores every response in the ledger. The other threads wait for the leader. If a request is in a batch of an
-earlier run, its thread leads that batch to its end instead.
+There is no background thread. The first thread that asks leads its batch: it waits for the batch window,
+sends, polls and stores every response in the ledger. The other threads wait for the leader. If a request is
+already in a batch of an earlier run, the thread that asks leads that batch to its end, and does not send the
+request again.
 
-If a batch ends without a response to a request, the request is sent directly at once. A request that the server refuses
-for good fails as in a direct call. If too much is enqueued at the server, the batch is sent again later, in halves.
-Limits of requests and tokens per minute apply to direct calls only, because servers limit batches by what is enqueued.
+If a batch ends without a response to a request, the request is sent directly at once. A request that the
+server refuses for good fails as in a direct call. If too much is enqueued at the server, the batch is sent
+again later, in halves. Limits of requests and tokens per minute apply to direct calls only, because servers
+limit batches by what is enqueued.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from qagen_dagster.models.batch_records import Job, JobBook
 from qagen_dagster.models.budget import TALLY
 from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
-from qagen_dagster.models.rate_limits import Limits, shared_limiter
+from qagen_dagster.models.rate_limits import RateLimits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.models.wires.forcing import as_accepted, refuses_forcing
 
@@ -57,8 +59,8 @@ class LimitedBatch:
         self, provider: BatchProvider, spec: ModelSpec, key_variable: str | None, folder: Path
     ) -> None:
         self._provider = provider
-        self._direct = shared_limiter(spec, key_variable, folder, Limits())
-        self._own = shared_limiter(spec, key_variable, folder, Limits(), of="batches")
+        self._direct = shared_limiter(spec, key_variable, folder, RateLimits())
+        self._own = shared_limiter(spec, key_variable, folder, RateLimits(), of="batches")
 
     def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
         return self._call(lambda: self._provider.submit(tag, requests))
@@ -83,8 +85,9 @@ MOST_REQUESTS = 1_000  # maximum requests of a batch; servers accept 50,000 and 
 def single_turn(request: Request) -> bool:
     """Whether `request` is answered in one turn, so that it may go by batch.
 
-    That is the case for a first turn without tools, and for a first turn that must call a tool, since agents require a call only
-    if every tool ends the task. Later turns, including corrections, are direct calls, because each would wait for its own batch.
+    That is the case for a first turn without tools. It is also the case for a first turn that must call a
+    tool, because agents require a call only if every tool ends the task. Later turns, including corrections,
+    are direct calls, because each would wait for a batch of its own.
     """
     ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
     return ends and all(isinstance(message, UserMessage) for message in request.messages)
@@ -96,9 +99,9 @@ class _Group:
 
     requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while they are collected
     job: Job | None = None
-    full: threading.Event = field(default_factory=threading.Event)
-    done: threading.Event = field(default_factory=threading.Event)
-    refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])
+    full: threading.Event = field(default_factory=threading.Event)  # no more requests fit into the batch
+    done: threading.Event = field(default_factory=threading.Event)  # the leader has finished
+    refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])  # for good, by request
     failure: ModelError | None = None  # the failure of the whole batch
     unsent: bool = False  # the server does not have the batch, so its requests go into another batch
 
@@ -149,7 +152,7 @@ class Batcher:
                 )
 
     def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
-        """The group that waits for the request, and whether the caller must lead it."""
+        """Returns (group, lead): the group that waits for the request, and whether the caller leads it."""
         with self._lock:
             if job is not None:
                 known = self._watched.get(job.tag)
@@ -233,7 +236,8 @@ class Batcher:
         except PermanentModelError as error:
             refusal = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=refusal)
-            if isinstance(error, RequestRefusedError):  # the batch is too large, not a request
+            # The server refuses the whole batch, but callers take RequestRefusedError for their own request.
+            if isinstance(error, RequestRefusedError):
                 raise PermanentModelError(refusal) from None
             raise
 
@@ -243,7 +247,10 @@ class Batcher:
         return next((job_id for job_id in found if job_id not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
-        """Poll until the batch has ended. After a poll with a transient failure, polling continues."""
+        """Poll until the batch has ended. Polling continues after a transient failure.
+
+        Raises TransientModelError after the deadline, and PermanentModelError as `BatchProvider.poll` does.
+        """
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         late = TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "
@@ -321,7 +328,8 @@ class BatchModel(LedgeredModel):
                     self._batcher.book.unmark(key)
                     with suppress(MalformedResponseError):
                         return self._finish(request, self._provider.read(entry.body), entry, replayed=False)
-        # The response is stored and charged already, or the batch gave no usable response.
+        # If the response is stored and charged already, this replays it. If the batch gave no usable
+        # response, this sends the request directly.
         return super().respond(request)
 
     def _ask(self, key: str, request: Request) -> None:

@@ -58,7 +58,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a native tool call and, if they cannot be read, a text for the model that says why.
+    """The arguments of a native tool call and, if they cannot be read, a text for the model that says why and what `whole_items` finds.
 
     Wires give a JSON string, some servers an object, and some nothing for a tool without arguments.
     """
@@ -70,7 +70,28 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
         value = _decoded(str(raw))
         return (cast("dict[str, Any]", value) if isinstance(value, dict) else read_object(str(value))), None
     except ValueError as error:
-        return {}, f"the arguments could not be read: {error}"
+        return whole_items(str(raw)), f"the arguments could not be read: {error}"
+
+
+def whole_items(text: str) -> dict[str, Any]:
+    """What the first object of a text that is cut off says up to its last whole object in an array; {} if there is none."""
+    opened: list[str] = []
+    start, end, closing = text.find("{"), 0, ""
+    in_string = escaped = False
+    for position, character in enumerate(text[start:] if start >= 0 else "", start):
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            opened.append("}" if character == "{" else "]")
+        elif character in "}]" and opened and opened.pop() == "}" and opened[-1:] == ["]"]:
+            end, closing = position + 1, "".join(reversed(opened))
+    try:
+        return loads(_without_trailing_commas(text[start:end] + closing)) if end else {}
+    except ValueError:
+        return {}
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -37,7 +37,8 @@ from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
-STOP_AFTER = 20  # useless replies in a row, of all documents together
+# After so many useless replies in a row, of all documents together, a model is not asked again.
+STOP_AFTER = 20
 
 
 def fault_of(request: Request, response: Response) -> str | None:
@@ -46,6 +47,8 @@ def fault_of(request: Request, response: Response) -> str | None:
     A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
     """
     message = response.message
+    if response.stop is Stop.LENGTH and message.tool_calls and message.tool_calls[-1].arguments:
+        return None  # the whole items of a reply that is cut off are of use
     if response.stop is Stop.END and (message.in_reasoning or not message.content):
         return message.in_reasoning or "the reply is empty"
     names = {tool.name for tool in request.tools}
@@ -75,11 +78,12 @@ class Breaker:
         """Count a reply. `fault` is None for a useful reply, which ends the row."""
         with self._lock:
             self._in_a_row = 0 if fault is None else self._in_a_row + 1
-            if self._in_a_row <= STOP_AFTER:  # calls of later replies were in flight already
+            if self._in_a_row <= STOP_AFTER:  # later replies, of calls in flight, do not change the message
                 self._fault = fault or ""
 
 
-# Errors of file systems without locks, or without the right to lock. Then a request may be paid twice, but nothing else changes.
+# Errors of file systems without locks, or without the right to lock. Then a request may be paid twice, but
+# nothing else changes.
 _WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})
 _ROOM = 65_536  # bytes that must be free on the disk before a call is paid; few responses are longer
 
@@ -191,10 +195,13 @@ class Ledger:
         meter: Meter | None,
         sleep: Callable[[float], None],
     ) -> tuple[T, Entry, bool]:
-        """Returns (value, entry, replayed). Replays the stored response if `read` accepts it; otherwise calls `send`, with retries.
+        """Returns (value, entry, replayed). Replays a response that `read` accepts, or else calls `send`.
 
-        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for `most`, the call is not
-        made. `read` returns the value or raises MalformedResponseError; then the request is sent again. Raises ModelError.
+        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for
+        `most`, the call is not made. `read` returns the value of a response. If it raises
+        MalformedResponseError, the request is sent again, as after a transient error.
+
+        Raises ModelError, and StoreError if responses cannot be stored.
         """
         found = self._usable(key, read)
         if found is not None:
@@ -283,7 +290,8 @@ class LedgeredModel:
     def respond(self, request: Request) -> Response:
         """Return the stored response; if there is none, send the request, store the response and return it.
 
-        Raises ModelError. It is a BudgetExhaustedError if nothing was sent because of the budget.
+        Raises ModelError, which is a BudgetExhaustedError if nothing was sent because of the budget. Raises
+        StoreError if responses cannot be stored.
         """
         try:
             response, entry, replayed = self._ledger.obtain(
@@ -304,7 +312,10 @@ class LedgeredModel:
         return self._finish(request, response, entry, replayed=replayed)
 
     def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
-        """`response` as `finish` returns it, and what is charged for it if its tokens are not measured."""
+        """`response` as `finish` returns it.
+
+        If its counts of tokens are not believed, `charged` says what budgets count.
+        """
         finished, usage = finish(response, entry, replayed=replayed), response.usage
         charged = usage.charged(at_most(request, self.spec))
         if charged is usage:
@@ -320,7 +331,10 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, request: Request, entry: Entry) -> Spent:
-        """What a stored response is charged. Without believable counts of tokens, that is all that was reserved for it."""
+        """What budgets count for a stored response.
+
+        If its counts of tokens are not believed, they count all that was reserved.
+        """
         try:
             usage = self._provider.read(entry.body).usage
         except MalformedResponseError:
@@ -383,10 +397,12 @@ def _seal(entry: Entry) -> bytes:
 def unseal(data: bytes, key: str) -> Entry:
     """The entry in the bytes that are stored under `key`.
 
-    Raises ValueError with the fault: the entry is half written, damaged, of another request, or in an older format.
+    Raises ValueError if the entry is half written, damaged, of another request, or in an older format. The
+    message says which.
     """
     try:
-        # If damaged data is deeply nested, `json.loads` would use up the stack, and finalizers that run there would fail.
+        # With `json.loads`, deeply nested damaged data would use up the stack, and finalizers that run at
+        # that time would fail.
         envelope = _Envelope.model_validate_json(data)
     except ValueError:
         raise ValueError("half written or damaged") from None

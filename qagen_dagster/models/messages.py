@@ -55,7 +55,10 @@ class Image(Record):
 
 
 class Thinking(Record):
-    """Reasoning, separate from the answer. `payload` is sent back unchanged over the wire that it came from."""
+    """Reasoning, separate from the answer.
+
+    `wire` names the wire that it came from. `payload` is sent back unchanged, over this wire only.
+    """
 
     type: Literal["thinking"] = "thinking"
     text: str = ""
@@ -64,7 +67,7 @@ class Thinking(Record):
 
 
 class ToolCall(Record):
-    """A call of a tool by the model. `fault` is the reason if the arguments could not be read, else None."""
+    """A call of a tool by the model. `fault` says why the arguments could not be read; None if they could."""
 
     type: Literal["tool_call"] = "tool_call"
     id: str
@@ -78,7 +81,10 @@ AssistantPart = Annotated[Text | Thinking | ToolCall, Field(discriminator="type"
 
 
 class ToolResult(Record):
-    """The result of one tool call. An error is also content."""
+    """The result of one tool call.
+
+    If the tool failed, `is_error` is set, and `content` is the message of the error.
+    """
 
     call_id: str
     name: str
@@ -105,7 +111,10 @@ class AssistantMessage(Record):
 
     @property
     def in_reasoning(self) -> str:
-        """What to say of a reply without text and calls whose server put the text into its field for reasoning; else empty."""
+        """A description of a reply that has reasoning, but no text and no tool call; empty for others.
+
+        Some servers put the whole text of a reply into their field for reasoning.
+        """
         thought = " ".join(part.text for part in self.content if isinstance(part, Thinking)).strip()
         if self.text.strip() or self.tool_calls or not thought:
             return ""
@@ -137,7 +146,7 @@ class ToolChoice(StrEnum):
 
 
 class Request(Record):
-    """One call: everything that determines the response, and nothing else.
+    """One call: everything that determines the response, except for the model and its settings (ModelSpec).
 
     `sample` distinguishes repeated samples of the same request. `output_schema` asks for one JSON object
     instead of tool calls.
@@ -151,24 +160,34 @@ class Request(Record):
     sample: int = 0
 
     def canonical(self) -> str:
-        """The JSON that the ledger hashes: sorted and compact, with the hash of each picture in place of its bytes."""
+        """The JSON that the ledger hashes. It is compact and has sorted keys.
+
+        The hash of each picture stands in place of its bytes.
+        """
         value = self.model_dump(mode="json", context=_BY_HASH)
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class Usage(Record):
-    """Tokens as the provider counted them. Input includes tokens that were read from its cache or written to it. Output
-    includes reasoning. A count that the server does not give is 0."""
+    """Tokens as the provider counted them.
+
+    Input includes tokens that were read from the provider's cache or written to it. Output includes
+    reasoning. A count that the server does not give is 0.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cache_write_tokens: int = 0
-    measured: bool = True  # False: counts are missing or cannot be, so that the cost is unknown
+    measured: bool = True  # False: counts are missing or impossible, so the cost is unknown
 
     def believed(self, message: AssistantMessage) -> Usage:
-        """The counts; not `measured` if there are none of the prompt, or too few for `message`."""
+        """These counts, marked as not `measured` if they cannot be right for the reply `message`.
+
+        They cannot be right if no input was counted, or if the output is too small for the characters of the
+        message.
+        """
         characters = sum(
             len(part.model_dump_json(include={"text", "name", "arguments"})) for part in message.content
         )
@@ -177,7 +196,11 @@ class Usage(Record):
         return self if possible else self.model_copy(update={"measured": False})
 
     def charged(self, most: Usage) -> Usage:
-        """What budgets count: these tokens, or at least `most` if these are not measured or too few for the prompt."""
+        """The usage that budgets count. `most` is the most that the request may take.
+
+        If this usage is measured, and its input is not too small for the prompt, budgets count this usage.
+        Otherwise they count the larger of this usage and `most`, for input and for output.
+        """
         if self.measured and self.input_tokens * MOST_CHARACTERS >= most.input_tokens:
             return self
         tokens = {
@@ -186,7 +209,7 @@ class Usage(Record):
         return most.model_copy(update=tokens)
 
 
-MOST_CHARACTERS = 100  # per token, on average, of any text
+MOST_CHARACTERS = 100  # no text has more characters per token on average
 
 
 class Stop(StrEnum):
@@ -200,7 +223,16 @@ class Stop(StrEnum):
 
 
 class Response(Record):
-    """A response in neutral form, with the data on its payment."""
+    """A response in neutral form, and how it was obtained.
+
+    Attributes:
+        model: the model that the server names.
+        request_key: the key of the response in the ledger.
+        seconds, retries: the time of the whole call, and its retries.
+        replayed: whether the response was in the ledger, so that nothing was paid for it now.
+        batch: whether it was paid at the price of a batch.
+        charged: what budgets count instead of `usage`; None if they count `usage`.
+    """
 
     message: AssistantMessage
     stop: Stop
@@ -210,5 +242,5 @@ class Response(Record):
     seconds: float = 0.0
     retries: int = 0
     replayed: bool = False
-    batch: bool = False  # whether it was paid at the price of a batch
-    charged: Usage | None = None  # what budgets count, if `usage` is not measured
+    batch: bool = False
+    charged: Usage | None = None

@@ -1,8 +1,9 @@
 """Checks that a model or an embedder does what its profile says, with short calls.
 
-A model is asked once for each capability that a run needs; an embedder gets three short texts. What belongs here: the
-calls, and one line that says what would fail and what to change. What does not: which model has which role
-(`configuration/profiles.py`), and printing. Nothing is stored and nothing is retried.
+A model is asked for each capability that a run needs, and an embedder gets three short texts. This module
+makes the calls, and says in one line what would fail and what to change. Which model has which role is in
+`configuration/profiles.py`, and commands print the findings. Nothing is stored. A call that fails is not
+repeated.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ from qagen_dagster.settings import proxy_variable
 
 T = TypeVar("T")
 IN_PROCESS = "runs in this process; it needs no key and no server"
-TOKENS = 1024  # the most that the model may write in one reply: models that think need room
-SECONDS = 60.0  # the longest that one call may take
+TOKENS = 1024  # maximum of one reply, with room for models that think; a thinking budget comes on top
+SECONDS = 60.0  # maximum of one call
 COLOURS = ("yellow", "blue")
 _OF_A_RUN = 8_000  # characters of a run's prompts and tools beside the document
 _RAIN = "The rain fell on the harbour, and 12 boats stayed in the port.\n"
@@ -72,7 +73,13 @@ _NO_PICTURES = "set images: false, or bind a model that sees under `visual`"
 
 
 class Finding(Record):
-    """The result of one check. `good` is None if the check was skipped or could not be decided."""
+    """The result of one check.
+
+    Attributes:
+        what: what was checked.
+        good: whether it works. None if this was not checked or not decided, or if runs also work without it.
+        detail: one line for a person: what was found, and what to change if it does not work.
+    """
 
     what: str
     good: bool | None
@@ -92,17 +99,20 @@ def probe(
     longest: int = 0,
     offline: bool = False,
 ) -> Iterator[Finding]:
-    """Check one model; stop after a failure that makes the other checks useless.
+    """Check one model. Stops after a failure that makes the other checks useless.
 
-    `secret` looks up an environment variable; its value is never shown. `pictures`: the run will show pictures to the
-    model. `longest`: characters of the longest document that it will show at once; 0: none. `offline`: only checks without a call.
+    Args:
+        secret: looks up an environment variable. Its value is never shown.
+        pictures: whether the run will show pictures to the model.
+        longest: characters of the longest document that the run will show at once; 0 if there is none.
+        offline: whether to make only the checks that need no call.
     """
     entry = PROVIDERS.get(spec.provider)
     if entry is not None and entry.local:
         yield _in_process(spec, secret)
         return
     variable = key_variable(spec.provider, spec.api_key_env)
-    found, provider = built(lambda: build_provider(short(spec), secret), variable, secret)
+    found, provider = built(lambda: build_provider(short(spec), secret), variable)
     yield found
     if provider is not None and not offline:
         yield from _Probe(spec, provider, variable).findings(pictures, longest)
@@ -116,10 +126,12 @@ def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding
     return Finding(what="model", good=True, detail=IN_PROCESS)
 
 
-def built(
-    build: Callable[[], T], variable: str | None, secret: Callable[[str], str | None]
-) -> tuple[Finding, T | None]:
-    """The result of `build`, None if it fails, and what that says about the key and the settings."""
+def built(build: Callable[[], T], variable: str | None) -> tuple[Finding, T | None]:
+    """Returns (finding, result) of `build`. The finding is about the key or the settings.
+
+    The result is None if `build` raises ConfigError. `variable` names the variable of the key; None if no key
+    is sent.
+    """
     try:
         made = build()
     except ConfigError as error:
@@ -172,7 +184,10 @@ class _Probe:
         return Finding(what=what, good=False, detail=f"{refusals[-1]}: {advice}")
 
     def _server(self) -> Finding:
-        """The smallest possible call: a failure is one of the connection, the key or the model's name."""
+        """Make the smallest possible call.
+
+        If it fails, the connection, the key, the model's name or an option is wrong.
+        """
         try:
             self.respond(HELLO)
         except MalformedResponseError as error:
@@ -209,7 +224,10 @@ class _Probe:
         return Finding(what=what, good=True, detail=mode)
 
     def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
-        """The finding, and the conversation up to a correct call; an empty one without a correct call."""
+        """Returns (finding, conversation).
+
+        The conversation ends with a correct call; it is empty if there was none.
+        """
         what, request = "tools", _request(_CALL, tools=(_LOOK,))
         native = self.spec.tool_calling == "native"
         advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
@@ -250,10 +268,13 @@ class _Probe:
         return Finding(what=what, good=None, detail=f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
-        """Show a picture in the result of the tool that the model called, as runs do; otherwise in a user message."""
+        """Show a picture in the result of the tool that the model called, because runs show pictures so.
+
+        `turn` is the conversation with that call. If it is empty, the picture is shown in a user message.
+        """
         what = "pictures"
         if not self.spec.images:
-            detail = "images: false: in visual mode this role reads captions and text, and sees no page"
+            detail = "images: false: visual mode is refused"
             return Finding(what=what, good=None, detail=detail)
         request = _request(_SEE, picture=True)
         if turn:
@@ -310,7 +331,11 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
 
 
 def short(spec: ModelSpec) -> ModelSpec:
-    """`spec` with a short reply and little time; a fixed budget for thinking is added to the reply."""
+    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call.
+
+    If the options have a budget of tokens for thinking, it is added to the maximum of the reply. If they have
+    `max_completion_tokens`, this becomes the same maximum.
+    """
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     budget = int(thinking.get("budget_tokens") or 0)
     tokens = min(spec.max_output_tokens, TOKENS + budget)
@@ -355,7 +380,7 @@ def _looked(turn: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _png(side: int = 64) -> bytes:
-    """A square whose upper half is yellow and lower half is blue."""
+    """A PNG of `side` x `side` pixels, with a yellow upper half and a blue lower half."""
     rows = [b"\0" + bytes(colour) * side for colour in ((255, 255, 0), (0, 0, 255)) for _ in range(side // 2)]
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b""))
@@ -370,7 +395,10 @@ def _as_asked(call: ToolCall) -> bool:
 
 
 def _told(error: ModelError) -> str:
-    """The server's message without the model's name, which callers show already."""
+    """The first 200 characters of the server's message, without the model's name.
+
+    Commands show the name beside it.
+    """
     return str(error).partition(": ")[2][:200] or str(error)
 
 
@@ -414,9 +442,7 @@ def probe_embedder(
     short = spec.model_copy(
         update={"timeout_seconds": seconds, "deadline_seconds": seconds, "max_attempts": 1, "batch_size": 8}
     )
-    found, embedder = built(
-        lambda: build_embedder(short, Ledger(_NoBlobs()), secret, state), variable, secret
-    )
+    found, embedder = built(lambda: build_embedder(short, Ledger(_NoBlobs()), secret, state), variable)
     yield found
     if embedder is not None and not offline:
         yield _asked(short, variable, embedder)

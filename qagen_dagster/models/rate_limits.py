@@ -1,13 +1,14 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-This module has the token buckets, the small locked file with the state that all processes share, the estimated size of a
-request, waiting, and the slowing down of all users after a refusal. The semaphore is in `file_locks.py`, and `retry.py`
-decides whether to try again. A model without limits is asked at any rate, but a pause that its server asks for delays all
-its users.
+This module has the token buckets, the small locked file with the state that all processes share, the
+estimated size of a request, waiting, and the slowing down of all callers after a refusal. The semaphore is in
+`file_locks.py`, and `retry.py` decides whether to try again. Calls of a model without limits do not wait for
+each other, but a pause that its server asks for delays them all.
 
-The state is in a few small files named by provider, address, model and key variable. If they are lost, only the use of the
-last minute is forgotten. A bucket is stored as one number, the moment at which it will be full again (the generic cell rate
-algorithm, ITU-T I.371). Attempts start in the order of asking.
+The state of a model is in a few small files. Their names have a hash of provider, address, model and key
+variable. If the files are lost, the use of the last minute, a lowered rate and a pause are forgotten. A
+bucket is stored as one number, the moment at which it will be full again (the generic cell rate algorithm,
+ITU-T I.371). Attempts start in the order in which callers asked for them.
 """
 
 from __future__ import annotations
@@ -34,21 +35,25 @@ from qagen_dagster.models.retry import call_ends
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
-# This share of a limit per minute is spread evenly over the minute, and a burst has at most one second's share. So
-# no window of sixty seconds has more requests than the limit, and servers that count per second accept them, too.
+# The share `_STEADY` of a limit per minute is spread evenly over the minute. A burst has at most the share
+# `_AT_ONCE`, which is that of one second, or one request. So no window of sixty seconds has more requests
+# than the limit, and servers that count per second accept the requests, too.
 _STEADY, _AT_ONCE = 0.95, 1 / 60
-# A refusal lowers the rate by a twentieth, down to a minimum. Refusals of requests that started together lower it only
-# once. An answer raises the rate by less, and only while few requests are refused. So one random refusal in ten costs
-# almost nothing, and a server that allows half of the limit soon gets few more requests than it allows.
+# A refusal lowers the rate by a twentieth, down to a minimum. Refusals of requests that started together
+# lower the rate only once. An answer raises the rate by less, and only while few requests are refused. So one
+# random refusal in ten costs almost nothing, and a server that allows half of the limit soon gets few more
+# requests than it allows.
 _SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.02
 _MEMORY = 1 / 16  # weight of one answer or refusal in the fraction of refused requests
+# While less than the fraction `_FEW` of requests is refused, the rate may rise. While less than `_MANY` is
+# refused, a short pause is for the refused request alone.
 _FEW, _MANY = 0.2, 0.35
-_SHORT = 2.0  # seconds
-_LONGEST_PAUSE = 600.0  # seconds; the server is asked again after this, even if it asks for a longer pause
+_SHORT = 2.0  # seconds of a pause that counts as short
+_LONGEST_PAUSE = 600.0  # seconds; the server is asked again after this time, even if it asks for a longer one
 _SIZE = 512  # bytes of the file; the size never changes, so that one write replaces the whole file
 
 
-class Limits(Record):
+class RateLimits(Record):
     """The limits of one model: requests and tokens per minute, and requests in flight. None means no limit."""
 
     requests: float | None = None
@@ -61,10 +66,10 @@ class Limits(Record):
 
 
 class RateState(Record):
-    """The state of a model's rate limits, which all users of the model share.
+    """The state of a model's rate limits, which all callers of the model share.
 
-    Starts of requests are moments of the state's own clock, which runs slower after refusals and stops during a pause. So
-    promised starts keep their order when the rate changes.
+    Starts of requests are moments of the state's own clock, which runs slower after refusals and stops during
+    a pause. So promised starts keep their order when the rate changes.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -89,7 +94,7 @@ def at(state: RateState, now: float) -> RateState:
     return state.model_copy(update={"written": now, "clock": state.clock + gone * state.factor})
 
 
-def reserve(state: RateState, limits: Limits, tokens: float) -> tuple[float, RateState]:
+def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float, RateState]:
     """Returns (start, state): when a request of `tokens` may start, on the state's own clock, and the state after this promise."""
     tokens = min(
         tokens, limits.tokens or tokens
@@ -112,8 +117,11 @@ def wait(state: RateState, start: float) -> float:
     return max(0.0, state.pause - state.written) + max(0.0, start - state.clock) / state.factor
 
 
-def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -> RateState:
-    """The state after an answer. It counts the used tokens of the request. While refusals are rare, the rate rises slightly."""
+def settle(state: RateState, limits: RateLimits, *, estimated: float, used: float) -> RateState:
+    """The state after an answer. It counts the `used` tokens of the request instead of the `estimated` ones.
+
+    If refusals are rare, the rate rises slightly.
+    """
     refused = state.refused * (1.0 - _MEMORY)
     changes: dict[str, float] = {"refused": refused}
     if limits.tokens:
@@ -125,13 +133,16 @@ def settle(state: RateState, limits: Limits, *, estimated: float, used: float) -
 
 
 def refuse(
-    state: RateState, limits: Limits, *, started: float, slower: bool, retry_after: float | None
+    state: RateState, limits: RateLimits, *, started: float, slower: bool, retry_after: float | None
 ) -> RateState:
     """The state after the server refused a request that started when the factor was `started`.
 
-    `slower` means that the request exceeded the server's limits. Then the factor drops a little below `started`. All users pause
-    for `retry_after` seconds. There is an exception: only the refused request waits if the pause is short, most requests are
-    answered, and there are limits that can be lowered.
+    `slower` means that the request exceeded the server's limits. Then the factor drops a little below
+    `started`.
+
+    `retry_after` is the pause in seconds that the server asks for, or None. Usually all callers pause as
+    long, but at most `_LONGEST_PAUSE`. Only the refused request waits if the pause is short, if most requests
+    are answered, and if there are limits that can be lowered.
     """
     alone = retry_after is None or (not limits.unlimited and retry_after <= _SHORT and state.refused < _MANY)
     changes: dict[str, float] = {}
@@ -149,7 +160,10 @@ def _rate(per_minute: float) -> float:
 
 
 def _opens(full: float, cost: float, per_minute: float | None) -> float:
-    """The moment at which a bucket that will be full at `full` contains `cost`. A larger cost than its size needs a full bucket."""
+    """The moment at which a bucket that will be full at `full` contains `cost`.
+
+    If the cost is larger than the bucket, this is the moment at which the bucket is full.
+    """
     if per_minute is None:
         return -math.inf
     held = max(1.0, _AT_ONCE * per_minute)
@@ -157,7 +171,10 @@ def _opens(full: float, cost: float, per_minute: float | None) -> float:
 
 
 class RateFile:
-    """The state of one model in a file. One process at a time uses the file. An unreadable file counts as missing."""
+    """The state of one model in a file. One process at a time uses the file.
+
+    A file whose content is not a state counts as missing.
+    """
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path, self._clock = path, clock
@@ -202,7 +219,7 @@ _FEWEST_CHARACTERS = 2  # bytes per token in text that takes many tokens
 PICTURE_TOKENS = 1_500  # tokens of a picture of about a megapixel
 _POLL = 1.0  # seconds after which a waiting attempt looks again, because the rate may have changed
 _SOON = 1e-6  # seconds; a shorter wait counts as none
-_LONGEST_OUTPUT = 1_024  # tokens; most answers are far shorter than max_output_tokens
+_LONGEST_OUTPUT = 1_024  # maximum of output tokens in an estimate; most answers are far shorter
 _SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
 _CHANCE = random.SystemRandom()
 
@@ -243,12 +260,12 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
-    """`provider`, kept within the limits of its spec and the pauses that its server asks for.
+    """`provider`, whose attempts wait for the limits of its spec, and during pauses that its server asks for.
 
     Raises ConfigError if the shared state cannot be kept under `folder`.
     """
     spec = provider.spec
-    limits = Limits(
+    limits = RateLimits(
         requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
     )
     return LimitedProvider(provider, shared_limiter(spec, key_variable, folder, limits))
@@ -258,11 +275,14 @@ def shared_limiter(
     spec: ModelSpec,
     key_variable: str | None,
     folder: Path,
-    limits: Limits,
+    limits: RateLimits,
     *,
     of: str = "",
 ) -> Limiter:
-    """The limiter that all users of this model and key share. `of` names an endpoint with its own limiter. Raises ConfigError."""
+    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does.
+
+    `of` names an endpoint that has a limiter of its own, such as that of batches.
+    """
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
     return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
@@ -270,7 +290,8 @@ def shared_limiter(
 def _own(folder: Path) -> Path:
     """Make `folder` if it is missing, and return it.
 
-    Raises ConfigError if it belongs to another user, who could have made it in /tmp.
+    Raises ConfigError if this fails, or if the folder belongs to another user of the machine. Anyone could
+    have made a folder of that name in /tmp.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -314,12 +335,18 @@ class LimitedProvider:
 
 
 class Limiter:
-    """Makes all users of a model wait for its limits. The shared state is in files under `path`; its times are of the machine's clock."""
+    """Makes all callers of a model wait for its limits.
+
+    Args:
+        name: the model, as messages name it.
+        path: the files of the shared state have this path, with various suffixes.
+        clock: the machine's monotonic clock, in seconds. Deadlines are moments of this clock.
+    """
 
     def __init__(
         self,
         name: str,
-        limits: Limits,
+        limits: RateLimits,
         path: Path,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -336,7 +363,8 @@ class Limiter:
     ) -> T:
         """Call `send` as one attempt of about `tokens` tokens, and return its result.
 
-        `used` returns the tokens that the server counted.
+        `used` returns the tokens that the server counted for a result, or None. Raises TransientModelError as
+        `attempt` does.
         """
         with self.attempt(tokens, call_ends()) as attempt:
             try:
@@ -349,10 +377,11 @@ class Limiter:
 
     @contextmanager
     def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
-        """Wait until the limits allow an attempt, and hold its permit. Attempts start in the order of asking.
+        """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt.
 
-        The permit comes before the rate, so that no start is promised to an attempt that cannot use it. Raises
-        TransientModelError if the wait would last beyond `ends`.
+        An attempt first waits for one of the permits for concurrent attempts, and only then for the rate. So
+        no start is promised to an attempt that has no permit yet. Raises TransientModelError if the wait
+        would last beyond `ends`, or if the shared state cannot be stored.
         """
         permit = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
         try:
@@ -392,7 +421,7 @@ class Limiter:
                 if together:
                     self._sleep(_CHANCE.uniform(0.0, _SPREAD))
                 return known.factor
-            # otherwise the state and the promised start were lost
+            # Otherwise the state was lost, and with it the promised start. So ask for another start.
 
     def _seconds(self, known: RateState, start: float, ends: float) -> float:
         """The seconds until `start`. Raises TransientModelError if `start` is after the call's deadline."""
@@ -418,7 +447,10 @@ class Limiter:
 
 
 class Attempt:
-    """One attempt in flight. The caller reports its outcome. If the outcome cannot be stored, the response is still returned."""
+    """One attempt in flight.
+
+    The caller reports the outcome. If the outcome cannot be stored, nothing is raised.
+    """
 
     def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
         self._limiter, self._tokens, self._started = limiter, tokens, started
@@ -436,7 +468,11 @@ class Attempt:
             )
 
     def refused(self, error: TransientModelError) -> None:
-        """Report that the attempt failed. All users slow down if it exceeded a limit, and wait if the server asks for a pause."""
+        """Report that the attempt failed.
+
+        All callers slow down if the error is a RateLimitedError. They wait if the server asks for a pause, as
+        `refuse` says.
+        """
         slower = isinstance(error, RateLimitedError)
         if not slower and error.retry_after is None:
             return

@@ -3,7 +3,7 @@
 A deadline holds however slowly a server sends. The timeouts of the SDKs do not: they are for one read of a socket, so
 a server that sends a byte now and then could keep a call open for ever. What belongs here: when the call and the
 attempt of this thread end, network streams that stop then, when to repeat, how long to back off, and when to give up.
-What does not: reading errors (`wires/sdk_client.py`), storing (`ledger.py`), and anything that a model could correct.
+What does not: reading errors (`wires/server_errors.py`), storing (`ledger.py`), and anything that a model could correct.
 """
 
 from __future__ import annotations

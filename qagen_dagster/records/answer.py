@@ -104,7 +104,8 @@ class SemanticSearchAnswer(Record):
     """The result of a question to a document. An error is a value of `error`, never an exception.
 
     Attributes:
-        answer: empty if `error` is set.
+        answer: empty if `error` is set, and if the text does not answer the question: `success` is False then.
+        candidate: what the model said beside `answerable=False`; no answer.
         reasoning: the reasoning that the model gave beside the answer.
         chunks_used: the pieces that the answer cites, with their lines. The abstract is chunk 0.
         confidence: the model's confidence in its answer, 0 to 1; None if it gave none.
@@ -124,6 +125,7 @@ class SemanticSearchAnswer(Record):
     question: str = ""
     confidence: Share | None = None
     answerable: bool | None = None
+    candidate: str = ""
     fulltext_error: QAError | None = None
     notes: tuple[str, ...] = ()
 

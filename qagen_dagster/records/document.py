@@ -6,6 +6,8 @@ have positions in characters, too. `index/` cuts and searches chunks.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -64,6 +66,13 @@ class Visual(Record):
     end_line: int | None = None
 
 
+class LineRange(Record):
+    """Lines, 1-based inclusive."""
+
+    start_line: int
+    end_line: int
+
+
 class PageSpan(Record):
     """The lines of one page, 1-based and inclusive. For a page without text, `end_line` is `start_line` - 1."""
 
@@ -116,6 +125,7 @@ class Document(Record):
     ocr: bool = False
     pages: tuple[PageSpan, ...] = ()
     sections: tuple[Section, ...] = ()
+    wrapped: tuple[LineRange, ...] = ()  # the lines of each long line of the file that was split
     metadata: Metadata = Field(default_factory=Metadata)
 
     @property
@@ -142,6 +152,29 @@ class Document(Record):
     def file_key(corpus: str, document_id: str, file: str) -> str:
         """Another file beside its text."""
         return store_key("documents", corpus, document_id, file)
+
+
+TIGHT_STOPS = (
+    "[\u3002\uff01\uff1f\uff61][\"'\u201d\u2019)\\]\u300d\u300f\uff09\u3011]{0,3}"  # no space follows these
+)
+_TIGHT_END = re.compile(f"{TIGHT_STOPS}$")
+
+
+def joined(lines: Sequence[str], wrapped: Sequence[LineRange], first: int = 1) -> tuple[str, list[int]]:
+    """The text of lines, the first of which has the number `first`, as in the file: lines that were split are whole again.
+
+    Also the offset of each line in that text.
+    """
+    inner = {number for one in wrapped for number in range(one.start_line, one.end_line)}
+    parts: list[str] = []
+    starts: list[int] = []
+    size = 0
+    for number, line in enumerate(lines, first):
+        end = "\n" if number not in inner else "" if _TIGHT_END.search(line, max(0, len(line) - 4)) else " "
+        parts += (line, end)
+        starts.append(size)
+        size += len(line) + len(end)
+    return "".join(parts[:-1]), starts
 
 
 class IndexEntry(Record):

@@ -155,6 +155,7 @@ class GradedAnswer(Record):
     answer: str
     grading: AnswerGrade
     marked: str = ""  # why this answer is not in the published set; empty if it is
+    supporting_evidence: tuple[str, ...] = ()  # quotes of the document, as in its file
 
 
 class DocumentGrades(Record):

@@ -19,6 +19,7 @@ from qagen_dagster.toolkit.visual_tools import list_visual_content_tool, view_pa
 MAX_LINES = 400
 MAX_CHARACTERS = 24_000
 MAX_LINE_CHARACTERS = 2_000
+_CUT_LINES = "[a long line is cut: search for what you look for]"
 _VISUAL = (list_visual_content_tool, view_page_tool)
 
 
@@ -61,12 +62,16 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 
 def opening(view: DocumentView, most: int, first: int) -> str:
     """The document as the tool shows it, without long back matter, if that has at most `most` characters; else its first
-    lines, of `first` characters."""
+    lines, of `first` characters. Only a document that is shown whole, with whole lines, ends with the closing delimiter."""
     if not view.has_text or not most:
         return ""
     total = len(view.lines)
-    whole = _read(view, 1, total, most, total, view.long_back_matter)
-    return whole if whole.endswith(CLOSE) else _read(view, 1, total, min(most, first))
+    whole = _read(view, 1, total, most, total, view.long_back_matter, most)
+    if whole.endswith(CLOSE) and max(map(len, view.lines)) <= most:
+        return whole
+    least = min(most, first)
+    part = _read(view, 1, total, least, most_of_line=min(least, MAX_LINE_CHARACTERS))
+    return f"{part}\n{_CUT_LINES}" if part.endswith(CLOSE) else part
 
 
 def _read(
@@ -76,6 +81,7 @@ def _read(
     most_characters: int = MAX_CHARACTERS,
     most_lines: int = MAX_LINES,
     left_out: Sequence[BackMatter] = (),
+    most_of_line: int = MAX_LINE_CHARACTERS,
 ) -> str:
     markers = view.pages_starting(start, wanted)
     rows: list[str] = []
@@ -87,7 +93,7 @@ def _read(
             continue
         fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
         if view.lines[number - 1].strip():
-            fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
+            fresh.append(row(number, view.lines[number - 1], most_of_line))
             shown += 1
         size += sum(len(text) + 1 for text in fresh)
         if rows and size > most_characters:

@@ -21,7 +21,7 @@ from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import Publish
+from qagen_dagster.records.corpus_config import Publish
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.published import (

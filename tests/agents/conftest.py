@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Image, Text
 from qagen_dagster.records.base import Record
@@ -56,10 +56,10 @@ def tools() -> dict[str, Tool]:
 
 @pytest.fixture
 def agent() -> AgentSpec:
-    return agent_of(Limits(max_turns=8, max_tool_calls=20, max_nudges=2))
+    return agent_of(AgentLimits(max_turns=8, max_tool_calls=20, max_nudges=2))
 
 
-def agent_of(limits: Limits, names: tuple[str, ...] = ("look", "show", "crash")) -> AgentSpec:
+def agent_of(limits: AgentLimits, names: tuple[str, ...] = ("look", "show", "crash")) -> AgentSpec:
     return AgentSpec(
         name="finder",
         role="generator",

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
 from qagen_dagster.errors import ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import AssistantMessage, Response, Stop, Thinking
 from qagen_dagster.toolkit.tool import Tool
@@ -72,14 +72,14 @@ def test_a_model_that_corrects_itself_goes_on(
 
 
 def test_turns_with_nothing_but_refusals_are_no_turns_of_use(tools: dict[str, Tool]) -> None:
-    found, _ = run(agent_of(Limits(max_turns=2)), tools, WRONG, call("submit"))
+    found, _ = run(agent_of(AgentLimits(max_turns=2)), tools, WRONG, call("submit"))
     assert failure(found).startswith("faulty_calls: no result after 2 turns: submit was not run: what: Field")
-    found, _ = run(agent_of(Limits(max_turns=2)), tools, LOOK, call("look", where="bag"))
+    found, _ = run(agent_of(AgentLimits(max_turns=2)), tools, LOOK, call("look", where="bag"))
     assert failure(found) == "max_turns: no result after 2 turns"
 
 
 def test_results_that_are_refused_for_what_they_say_are_of_use(tools: dict[str, Tool]) -> None:
-    found, _ = run(agent_of(Limits(max_turns=4)), tools, *(call("submit", what="wool"),) * 4)
+    found, _ = run(agent_of(AgentLimits(max_turns=4)), tools, *(call("submit", what="wool"),) * 4)
     assert failure(found) == "max_turns: no result after 4 turns: Not wool. Look again."
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import NUDGE_CUT, AgentSpec, Finish, GiveUp, GiveUpReason, Limits
+from qagen_dagster.agents.spec import NUDGE_CUT, AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
 from qagen_dagster.errors import (
     ContextOverflowError,
     MalformedResponseError,
@@ -63,11 +63,11 @@ def test_what_the_model_is_asked(agent: AgentSpec, tools: dict[str, Tool]) -> No
 
 
 def test_an_agent_gets_only_its_own_tools_and_must_answer_when_it_has_none(tools: dict[str, Tool]) -> None:
-    few, model = run(agent_of(Limits(), ("show", "not there")), tools, call("look", where="box"), DONE)
+    few, model = run(agent_of(AgentLimits(), ("show", "not there")), tools, call("look", where="box"), DONE)
     assert isinstance(few.end, Finish)
     assert [spec.name for spec in model.requests[0].tools] == ["show", "submit", "give_up"]
     assert "There is no tool 'look'" in told(model.requests[1])
-    _, alone = run(agent_of(Limits(), ()), tools, DONE)
+    _, alone = run(agent_of(AgentLimits(), ()), tools, DONE)
     assert alone.requests[0].tool_choice is ToolChoice.REQUIRED
 
 
@@ -135,7 +135,10 @@ def test_a_call_that_was_cut_off_is_answered_as_unreadable(agent: AgentSpec, too
     cut = calls(ToolCall(id="a", name="look", fault="cut off at the length limit"))
     found, model = run(agent, tools, answer(cut, Stop.LENGTH), DONE)
     assert isinstance(found.end, Finish)
-    assert "could not be read (cut off at the length limit)" in told(model.requests[1])
+    assert (
+        "could not be read (your reply was cut off at its limit of 3 tokens: give fewer or shorter items)"
+        in told(model.requests[1])
+    )
 
 
 def test_thinking_goes_back_with_its_turn(agent: AgentSpec, tools: dict[str, Tool]) -> None:
@@ -183,7 +186,7 @@ def test_a_model_that_cannot_be_had_is_not_a_result(
 
 def test_the_last_turns_are_announced_and_then_it_ends(tools: dict[str, Tool]) -> None:
     turns = [call("look", where=f"box {n}") for n in range(5)]
-    found, model = run(agent_of(Limits(max_turns=5)), tools, *turns)
+    found, model = run(agent_of(AgentLimits(max_turns=5)), tools, *turns)
     assert gave_up(found) == (GiveUpReason.MAX_TURNS, "no result after 5 turns")
     notes = [told(request).rpartition("[")[2] for request in model.requests]
     ending = "of your turns are left: end soon with submit or give_up.]"
@@ -193,14 +196,14 @@ def test_the_last_turns_are_announced_and_then_it_ends(tools: dict[str, Tool]) -
 
 def test_a_note_stands_on_the_last_answer_only(tools: dict[str, Tool]) -> None:
     turn = calls(tool_call("look", "a", where="box"), tool_call("show", "b"))
-    _, model = run(agent_of(Limits(max_turns=2)), tools, turn, DONE)
+    _, model = run(agent_of(AgentLimits(max_turns=2)), tools, turn, DONE)
     message = model.requests[1].messages[-1]
     assert isinstance(message, ToolMessage)
     assert [len(result.content) for result in message.results] == [1, 3]
 
 
 def test_too_many_tool_calls_end_the_run_before_they_are_run(tools: dict[str, Tool]) -> None:
-    limits = Limits(max_tool_calls=3)
+    limits = AgentLimits(max_tool_calls=3)
     two = calls(tool_call("look", "a", where="box"), tool_call("look", "b", where="sack"))
     found, _ = run(agent_of(limits), tools, two, two)
     assert gave_up(found) == (GiveUpReason.MAX_TOOL_CALLS, "more than 3 tool calls")
@@ -248,7 +251,7 @@ FAULTY = [call("fetch"), calls(ToolCall(id="a", name="look", fault="cut off")), 
 
 
 def test_turns_with_nothing_but_faulty_calls_end_the_run(agent: AgentSpec, tools: dict[str, Tool]) -> None:
-    found, model = run(agent_of(Limits(max_faulty_turns=3)), tools, *FAULTY, DONE)
+    found, model = run(agent_of(AgentLimits(max_faulty_turns=3)), tools, *FAULTY, DONE)
     assert gave_up(found) == (
         GiveUpReason.FAULTY_CALLS,
         "3 turns in a row, the last: unknown tool 'submit_it'",
@@ -262,7 +265,7 @@ def test_turns_with_nothing_but_faulty_calls_end_the_run(agent: AgentSpec, tools
 def test_a_call_that_can_be_run_ends_a_row_of_faulty_turns(
     tools: dict[str, Tool], good: AssistantMessage
 ) -> None:
-    found, _ = run(agent_of(Limits(max_faulty_turns=3)), tools, *FAULTY[:2], good, *FAULTY[:2], DONE)
+    found, _ = run(agent_of(AgentLimits(max_faulty_turns=3)), tools, *FAULTY[:2], good, *FAULTY[:2], DONE)
     assert isinstance(found.end, Finish)
 
 
@@ -288,7 +291,7 @@ def test_every_run_ends_within_its_limits_and_answers_every_call(
     script: list[Response | Exception], turns: int, tool_calls: int, nudges: int
 ) -> None:
     model = FakeModel(lambda _: script[(len(model.requests) - 1) % len(script)])
-    limits = Limits(max_turns=turns, max_tool_calls=tool_calls, max_nudges=nudges)
+    limits = AgentLimits(max_turns=turns, max_tool_calls=tool_calls, max_nudges=nudges)
     tools = {one.spec.name: one for one in map(tool, (look, show, crash))}
     found = run_agent(agent_of(limits), model, tools, {"thing": "cat"})
     assert len(model.requests) <= turns

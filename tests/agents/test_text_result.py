@@ -9,7 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.base import Record
 from tests.support.models import FakeModel, Turn, answer, call, say, told
@@ -29,7 +29,7 @@ SPEC = AgentSpec(
     prompt=Prompt("p", "You write ${what}.", "Write."),
     tools=(),
     terminals=(Terminal("submit_note", Note),),
-    limits=Limits(max_turns=4, max_nudges=1),
+    limits=AgentLimits(max_turns=4, max_nudges=1),
     reads_text=True,
 )
 

@@ -19,7 +19,7 @@ from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
-from qagen_dagster.models.messages import AssistantMessage, Request, Text, Thinking, ToolCall
+from qagen_dagster.models.messages import AssistantMessage, Request, Response, Text, Thinking, ToolCall
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.answer import (
     AnswerSource,
@@ -27,8 +27,9 @@ from qagen_dagster.records.answer import (
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.corpus import AnsweringOptions, FulltextOptions, IndexOptions
+from qagen_dagster.records.corpus_config import AnsweringOptions, FulltextOptions, IndexOptions
 from qagen_dagster.records.document import Document
+from tests.support.models import answer
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project
 
@@ -355,6 +356,44 @@ def test_a_threshold_that_no_chunk_reaches_is_told(lamps: Lamps) -> None:
     assert found.success
     assert "threshold 1" in found.notes[-1]
     assert len(lamps.ask(document="papers.jsonl--whole", max_chunks=1).chunks_used or ()) == 1
+
+
+@pytest.mark.parametrize("question", ["Who painted the ferry of Oslo?", "When was the ferry to Oslo sold?"])
+def test_a_declined_question_has_no_answer(lamps: Lamps, question: str) -> None:
+    found = lamps.ask(question, use_fulltext=False)
+    assert (found.answerable, found.answer, found.success, found.error) == (False, "", False, None)
+    assert found.to_dict()["success"] is False
+
+
+def test_what_a_model_says_beside_no_answer_is_a_candidate(lamps: Lamps) -> None:
+    said = submit(answer="1996", answerable=False, confidence=0.2, chunks=[1])
+    place = _with(lamps.place, model=scripted(lambda _request: said))
+    found = answer_from_document("note.md", OIL, place=place)
+    assert (found.answer, found.candidate, found.success) == ("", "1996", False)
+
+
+def test_after_an_unusable_reply_the_model_is_asked_again(lamps: Lamps) -> None:
+    replies = [AssistantMessage(content=(Text(text="Hm."),))] * 4
+    replies += [submit(answer="It is loud", answerable=True, confidence=0.9, chunks=[1])]
+    asked: list[Request] = []
+    stored: dict[str, Response] = {}
+
+    class Kept:
+        """A model whose responses are stored by request, as in the ledger."""
+
+        spec = ModelSpec(provider="scripted", model="kept")
+
+        def respond(self, request: Request) -> Response:
+            if (key := request.canonical()) in stored:
+                return stored[key].model_copy(update={"replayed": True})
+            asked.append(request)
+            stored[key] = answer(replies[len(asked) - 1])
+            return stored[key]
+
+    place = _with(lamps.place, model=lambda _name, _temperature: Kept())
+    first, second, third = (answer_from_document("note.md", OIL, place=place) for _ in range(3))
+    assert (first.error, second.answer, third.answer) == (QAError.LLM_ERROR, "It is loud", "It is loud")
+    assert len(asked) == 5
 
 
 def test_every_error_has_a_description() -> None:

@@ -15,7 +15,7 @@ from qagen_dagster.catalog import database, stats
 from qagen_dagster.catalog.database import TABLES, rebuild, snapshot
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.questions.results import DocumentEnd
+from qagen_dagster.records.questions.results import DocumentEnd, VerdictRecord
 
 
 def everything(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -67,7 +67,8 @@ def test_repeats_within_the_corpus_are_rejected_candidates(tmp_path: Path, make_
 def test_a_criterion_that_was_not_judged_is_null(tmp_path: Path, make_world) -> None:
     """The validator compares nothing when it finds no answer of its own."""
     row = make_world(size=1).result(0)
-    verdicts = [one.model_copy(update={"answerable": False}) for one in row.result.verdicts[:1]]
+    stored = ({**dict(one), "answerable": False} for one in row.result.verdicts[:1])
+    verdicts = map(VerdictRecord.model_validate, stored)
     result = row.result.model_copy(update={"verdicts": (*verdicts, *row.result.verdicts[1:])})
     path = tmp_path / "catalog.duckdb"
     rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)

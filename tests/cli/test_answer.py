@@ -63,7 +63,7 @@ def test_that_there_is_no_answer_comes_first(
     note = tmp_path / "note.md"
     note.write_text(f"# Notes\n\n{text}\n")
     shown = qagen("answer", str(note), question, "--profile", "embedded")
-    assert shown.code == 0
+    assert shown.code == 1
     first, second = shown.out.splitlines()[:2]
     assert first == "No answer: the document does not answer the question."
     assert second.startswith("What the model said is not an answer: ")
@@ -163,12 +163,12 @@ def test_a_server_without_a_usable_reply_is_an_error_and_is_asked_again(
         assert qagen(*ask, "--json").value["answer"] == "twelve"
 
 
-def test_a_refusal_of_the_model_is_an_error_and_not_paid_again(qagen: Command, tmp_path: Path) -> None:
+def test_a_refusal_of_the_model_is_an_error_and_asked_again(qagen: Command, tmp_path: Path) -> None:
     note = tmp_path / "note.md"
     note.write_text(NOTE)
     with WireServer(then=Reply(text="I will not.", stop="refusal")) as server:
         qagen.project.profile("remote", profile(server))
-        for _ in range(2):
+        for calls in (1, 2):
             ended = qagen("answer", str(note), "Who?", "--profile", "remote")
-            assert (ended.code, len(server.requests)) == (1, 1)
+            assert (ended.code, len(server.requests)) == (1, calls)
             assert "refused: I will not." in ended.err

@@ -254,7 +254,8 @@ def test_a_person_reads_grades_and_reasons(qagen: Command) -> None:
         "document", "qa_pairs", "question_generation", "answer_generation", "grading_summary",
     ]  # fmt: skip
     assert described["document"]["content"] == waterworks.notes("ridge").strip()
-    assert set(described["document"]) == {"id", "title", "content"}
+    assert set(described["document"]) == {"id", "row", "title", "content"}
+    assert all(pair["supporting_evidence"] for pair in described["qa_pairs"])
     assert {
         "is_grounded",
         "confidence",

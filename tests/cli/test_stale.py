@@ -76,3 +76,15 @@ def test_a_profile_that_cannot_be_used_and_a_corpus_that_is_gone_are_told(qagen:
     folder.rename(project.root / "away")
     gone = qagen("stale", "--json").value
     assert gone["gone"] == [f"{KEY}: the folder of its corpus is gone; the published set stays"]
+
+
+def test_what_is_broken_is_named(qagen: Command) -> None:
+    project = qagen.project
+    project.corpus("water", "scenarios: 7\n", {})
+    for name in ("exams/harbour/exam.yaml", "problems/harbour/problems.yaml"):
+        path = project.corpora / name
+        path.parent.mkdir(parents=True)
+        path.write_text("no_such_key: 1\n")
+    faults = qagen("stale", "--json").value["faults"]
+    for name in ("corpus.yaml", "exam.yaml", "problems.yaml"):
+        assert [line for line in faults if name in line], f"{name} is missing in {faults}"

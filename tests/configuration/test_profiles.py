@@ -14,6 +14,7 @@ from qagen_dagster.configuration.profiles import (
     SHIPPED,
     Profile,
     Role,
+    is_free,
     load_profile,
 )
 from qagen_dagster.errors import ConfigError
@@ -291,3 +292,29 @@ def test_a_specialised_model_stands_in_for_nobody() -> None:
 def test_a_verifier_may_not_be_its_implementer(more: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="implementer and verifier are the same model"):
         exam_profile(**more)
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "free"),
+    [
+        ("http://localhost:8100/v1", "", True),
+        ("http://127.0.0.1:8100/v1", "", True),
+        ("http://192.168.3.4:8100/v1", "", True),
+        ("http://vllm-judge:8101/v1", "", True),
+        ("http://[::1]:8100/v1", "", True),
+        ("http://localhost:8100/v1", ", usd_per_million_input: 0.1", False),
+        ("http://localhost:8100/v1", ", usd_per_million_input: 0, usd_per_million_output: 0", True),
+        ("http://localhost:8100/v1", ", api_key_env: SOME_KEY", False),
+        ("https://api.example.com/v1", "", False),
+        ("http://8.8.8.8/v1", "", False),
+    ],
+)
+def test_models_on_local_servers_without_prices_are_free(
+    tmp_path: Path, url: str, more: str, free: bool
+) -> None:
+    roles = "".join(
+        f'  {role}: {{provider: openai_compatible, model: {role}, base_url: "{url}"{more}}}\n'
+        for role in ("generator", "validator", "deduplicator")
+    )
+    (tmp_path / "local.yaml").write_text(f"roles:\n{roles}")
+    assert is_free(load_profile("local", tmp_path)) is free

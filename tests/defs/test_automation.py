@@ -75,7 +75,7 @@ def test_a_task_that_changed_nothing_is_not_launched_again_until_it_changes(proj
     [
         (PRICE, (None, None), "QAGEN_AUTOMATION_MAX_USD is not set"),
         (PRICE, (1, None), "QAGEN_AUTOMATION_MAX_USD_PER_DAY is not set"),
-        ("", (1, 2), "max_usd needs prices"),
+        (", api_key_env: WRITER_KEY", (1, 2), "max_usd needs prices"),
     ],
 )
 def test_paid_models_without_a_budget_are_refused_in_one_line(

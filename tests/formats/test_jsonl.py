@@ -67,7 +67,8 @@ def test_rows_without_id_are_named_by_their_line() -> None:
 )
 def test_a_broken_row_fails_alone(line: bytes, outcome: Outcome, words: str) -> None:
     found = parse(b'{"id": "a", "text": "first"}\n' + line + b'\n{"id": "z", "text": "last"}')
-    assert [one.row for one in found] == ["a", "line-2", "z"]
+    named = "b" if outcome is Outcome.EMPTY else "line-2"
+    assert [one.row for one in found] == ["a", named, "z"]
     failure = found[1]
     assert isinstance(failure, RowFailure)
     assert failure.outcome is outcome

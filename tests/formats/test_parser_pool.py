@@ -18,7 +18,7 @@ import pytest
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.parser_pool import FileSource, Job, Limits, ParserPool
+from qagen_dagster.formats.parser_pool import FileSource, Job, JobLimits, ParserPool
 from qagen_dagster.records.document import Outcome
 from tests.formats import misbehaving
 
@@ -256,7 +256,7 @@ def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
     )
     theirs.close()
     try:
-        ours.send((Limits(0.3, 300_000_000), misbehaving.__name__, "formats"))
+        ours.send((JobLimits(0.3, 300_000_000), misbehaving.__name__, "formats"))
         assert ours.recv() is None
         ours.send(Job("parse", order("spin"), OPTIONS))
         ours.close()  # as the end of the parent closes it

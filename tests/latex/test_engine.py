@@ -12,6 +12,7 @@ from textwrap import dedent
 import pytest
 
 from qagen_dagster.latex.engine import (
+    COMPILE_SECONDS,
     Compilation,
     Engine,
     compile_item,
@@ -19,14 +20,14 @@ from qagen_dagster.latex.engine import (
     find_engine,
     preamble_of,
 )
-from qagen_dagster.latex.sandbox import Limits, network_closed
+from qagen_dagster.latex.sandbox import ProgramLimits, network_closed
 from qagen_dagster.records.problems.result import CompileOutcome
 
 _ITEM = "\\item A ball?\n\\begin{solution}\nIt falls.\n\\end{solution}"
 _WRITE = "open('item.pdf', 'wb').write(b'%PDF-1.5 ' + said)"
 
 
-def _engine(folder: Path, does: str, limits: Limits | None = None) -> Engine:
+def _engine(folder: Path, does: str, limits: ProgramLimits | None = None) -> Engine:
     """An engine whose work is the Python code `does`; `source` is the document, `said` ends up in the PDF."""
     script = folder / "pdflatex"
     script.write_text(
@@ -37,10 +38,10 @@ def _engine(folder: Path, does: str, limits: Limits | None = None) -> Engine:
     script.chmod(0o755)
     found = find_engine(str(folder))
     assert found is not None
-    return replace(found, limits=limits or Limits(processes=None))
+    return replace(found, limits=limits or ProgramLimits(COMPILE_SECONDS, processes=None))
 
 
-def _compile(folder: Path, does: str, latex: str = _ITEM, limits: Limits | None = None) -> Compilation:
+def _compile(folder: Path, does: str, latex: str = _ITEM, limits: ProgramLimits | None = None) -> Compilation:
     return compile_item(_engine(folder, does, limits), latex)
 
 
@@ -107,7 +108,7 @@ def test_a_package_that_the_engine_lacks_is_no_fault_of_the_item(tmp_path: Path)
 
 
 def test_an_endless_loop_is_stopped(tmp_path: Path) -> None:
-    made = _compile(tmp_path, "while True: pass", limits=Limits(seconds=1))
+    made = _compile(tmp_path, "while True: pass", limits=ProgramLimits(seconds=1))
     assert made.compiled.outcome is CompileOutcome.FAILED
     assert "stopped" in made.compiled.message
 
@@ -121,7 +122,7 @@ def test_one_that_sleeps_is_stopped_with_what_it_started(tmp_path: Path) -> None
         fcntl.flock(held, fcntl.LOCK_SH)
         time.sleep(600)
     """
-    made = _compile(tmp_path, does, limits=Limits(seconds=1, processes=None))
+    made = _compile(tmp_path, does, limits=ProgramLimits(seconds=1, processes=None))
     assert "was not done in 2 s" in made.compiled.message
     with lock.open("w") as mine:
         fcntl.flock(mine, fcntl.LOCK_EX)  # waits for whoever still lives
@@ -133,7 +134,7 @@ def test_two_gigabytes_are_not_to_be_had(tmp_path: Path) -> None:
 
 
 def test_neither_one_large_file_nor_many_fill_the_disk(tmp_path: Path) -> None:
-    limits = Limits(file_bytes=1_000_000, folder_bytes=3_000_000, processes=None)
+    limits = ProgramLimits(COMPILE_SECONDS, file_bytes=1_000_000, folder_bytes=3_000_000, processes=None)
     large = _compile(tmp_path, f"open('large', 'wb').write(bytes(2_000_000))\n{_WRITE}", limits=limits)
     assert large.compiled.outcome is CompileOutcome.FAILED
     many = "for n in range(5): open(f'f{n}', 'wb').write(bytes(900_000))\ntime.sleep(600)"

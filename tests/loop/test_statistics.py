@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.statistics import kappa, wilson
+from qagen_dagster.loop.statistics import kappa, mcnemar, wilson
 
 
 def test_kappa_is_that_of_scikit_learn() -> None:
@@ -25,3 +25,11 @@ def test_the_interval_is_that_of_scipy() -> None:
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
     assert wilson(7.5, 10) == pytest.approx((0.4422, 0.9191), abs=1e-4)
     assert wilson(0, 0) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p"),
+    [(0, 0, 1), (1, 1, 1), (0, 5, 0.0625), (5, 0, 0.0625), (2, 10, 0.03857), (900, 1100, 8.5e-6)],
+)
+def test_mcnemars_exact_p_value(first: int, second: int, p: float) -> None:
+    assert mcnemar(first, second) == pytest.approx(p, rel=0.02)

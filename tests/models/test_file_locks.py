@@ -14,7 +14,7 @@ import pytest
 
 from qagen_dagster.errors import TransientModelError
 from qagen_dagster.models.file_locks import lock, unlock
-from qagen_dagster.models.rate_limits import Limiter, Limits
+from qagen_dagster.models.rate_limits import Limiter, RateLimits
 from tests.support.forked import ForkedChild
 
 NEVER = float("inf")
@@ -26,7 +26,7 @@ def use(limiter: Limiter, ends: float) -> None:
 
 
 def test_never_more_than_the_places_are_held_and_everybody_gets_one(tmp_path: Path) -> None:
-    limiters = [Limiter("m", Limits(concurrency=3), tmp_path / "shared") for _ in range(4)]
+    limiters = [Limiter("m", RateLimits(concurrency=3), tmp_path / "shared") for _ in range(4)]
     guard, held, most = threading.Lock(), 0, 0
 
     def work(number: int) -> int:
@@ -46,14 +46,14 @@ def test_never_more_than_the_places_are_held_and_everybody_gets_one(tmp_path: Pa
 
 
 def _hold(path: Path, ready: Any) -> None:
-    with Limiter("m", Limits(concurrency=2), path).attempt(1, NEVER):
+    with Limiter("m", RateLimits(concurrency=2), path).attempt(1, NEVER):
         ready.set()
         time.sleep(600)
 
 
 def test_a_killed_process_gives_its_places_back(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
-    limiter = Limiter("m", Limits(concurrency=2), tmp_path / "shared")
+    limiter = Limiter("m", RateLimits(concurrency=2), tmp_path / "shared")
     holders = []
     for _ in range(2):
         ready = spawn.Event()
@@ -78,7 +78,7 @@ def test_who_waits_does_not_starve_beside_a_busy_neighbour(tmp_path: Path) -> No
     busy.start()
     try:
         assert ready.wait(60)
-        limiter = Limiter("m", Limits(concurrency=1), tmp_path / "shared")
+        limiter = Limiter("m", RateLimits(concurrency=1), tmp_path / "shared")
         for _ in range(5):
             use(limiter, ends=time.monotonic() + 60)
     finally:
@@ -88,7 +88,7 @@ def test_who_waits_does_not_starve_beside_a_busy_neighbour(tmp_path: Path) -> No
 
 
 def _again_and_again(path: Path, ready: Any, stop: Any) -> None:
-    limiter = Limiter("m", Limits(concurrency=1), path)
+    limiter = Limiter("m", RateLimits(concurrency=1), path)
     while not stop.is_set():
         with limiter.attempt(1, NEVER):
             ready.set()
@@ -97,7 +97,7 @@ def _again_and_again(path: Path, ready: Any, stop: Any) -> None:
 
 def test_a_forked_child_keeps_no_place_and_no_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = ForkedChild(monkeypatch)
-    limiter = Limiter("m", Limits(requests=600_000, concurrency=1), tmp_path / "shared")
+    limiter = Limiter("m", RateLimits(requests=600_000, concurrency=1), tmp_path / "shared")
     user = threading.Thread(
         target=lambda: [use(limiter, time.monotonic() + 5) for _ in range(3)], daemon=True
     )

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.json_reply import ask_for, fitted
+from qagen_dagster.models.json_reply import ask_for, fitted, whole_items
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Text
 from qagen_dagster.models.wires.scripted import ScriptedProvider
@@ -287,3 +287,22 @@ def test_a_reply_in_the_field_for_reasoning_is_named(make_model: ModelMaker) -> 
         found = ask_for(Quote, make_model(server), ask())
     assert "field for reasoning" in found.fault
     assert "Bergen" in found.fault
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"questions": [{"q": "a"}, {"q": "b}"}, {"q": "c', {"questions": [{"q": "a"}, {"q": "b}"}]}),
+        (
+            '{"tool": "t", "arguments": {"answers": [{"n": [{"x": 1}]}, {"n',
+            {"tool": "t", "arguments": {"answers": [{"n": [{"x": 1}]}]}},
+        ),
+        ('Sure: {"a": [{"q": "\\""},', {"a": [{"q": '"'}]}),
+        ('{"a": [{"q": {"x": 1}', {}),
+        ('{"a": "no list', {}),
+        ("", {}),
+        ("}]{[", {}),
+    ],
+)
+def test_the_whole_items_of_a_text_that_is_cut_off(text: str, found: dict[str, object]) -> None:
+    assert whole_items(text) == found

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.models.rate_limits import (
-    Limits,
     RateFile,
+    RateLimits,
     RateState,
     at,
     fresh,
@@ -24,10 +24,10 @@ from qagen_dagster.models.rate_limits import (
     wait,
 )
 
-NONE, LIMITS = Limits(), Limits(requests=60)
+NONE, LIMITS = RateLimits(), RateLimits(requests=60)
 
 
-def starts(limits: Limits, asked: list[tuple[float, int]], state: RateState | None = None) -> list[float]:
+def starts(limits: RateLimits, asked: list[tuple[float, int]], state: RateState | None = None) -> list[float]:
     """The moments at which requests may start that are asked for after pauses, with their tokens."""
     state = state or fresh(0.0)
     found: list[float] = []
@@ -46,7 +46,7 @@ def test_without_limits_everything_starts_at_once() -> None:
     st.lists(st.floats(0, 100), min_size=1, max_size=200),
 )
 def test_no_minute_holds_more_requests_than_the_limit(limit: int, pauses: list[float]) -> None:
-    found = starts(Limits(requests=limit), [(pause, 1) for pause in pauses])
+    found = starts(RateLimits(requests=limit), [(pause, 1) for pause in pauses])
     assert found == sorted(found)
     for first, start in enumerate(found):
         assert sum(start <= other < start + 60.0 - 1e-6 for other in found[first:]) <= limit
@@ -54,29 +54,29 @@ def test_no_minute_holds_more_requests_than_the_limit(limit: int, pauses: list[f
 
 @pytest.mark.parametrize("limit", [1, 2, 19, 20, 500, 5_000])
 def test_a_long_queue_goes_at_nine_tenths_of_the_limit_or_more(limit: int) -> None:
-    found = starts(Limits(requests=limit), [(0.0, 1)] * (3 * limit + 1))
+    found = starts(RateLimits(requests=limit), [(0.0, 1)] * (3 * limit + 1))
     assert 3.0 <= found[-1] / 60.0 <= 3.0 / 0.9
 
 
 @pytest.mark.parametrize("limit", [60, 600, 6_000])
 def test_a_server_that_counts_by_the_second_agrees(limit: int) -> None:
-    found = starts(Limits(requests=limit), [(90.0, 1)] + [(0.0, 1)] * limit)
+    found = starts(RateLimits(requests=limit), [(90.0, 1)] + [(0.0, 1)] * limit)
     assert sum(start < 91.0 - 1e-9 for start in found) <= 2 * limit / 60
 
 
 @given(st.integers(1_000, 100_000), st.lists(st.integers(1, 1_000), min_size=2, max_size=200))
 def test_tokens_flow_at_their_limit(limit: int, tokens: list[int]) -> None:
-    found = starts(Limits(tokens=limit), [(0.0, one) for one in tokens])
+    found = starts(RateLimits(tokens=limit), [(0.0, one) for one in tokens])
     assert found == sorted(found)
     assert sum(tokens[:-1]) <= (found[-1] + 1.0) * limit / 60.0 + max(tokens)
 
 
 def test_what_is_larger_than_the_limit_is_a_minutes_worth() -> None:
-    assert starts(Limits(tokens=100), [(0.0, 10**9), (0.0, 1)])[1] == pytest.approx(60 / 0.95, rel=0.1)
+    assert starts(RateLimits(tokens=100), [(0.0, 10**9), (0.0, 1)])[1] == pytest.approx(60 / 0.95, rel=0.1)
 
 
 def test_the_servers_count_replaces_the_estimate() -> None:
-    limits = Limits(tokens=6_000)
+    limits = RateLimits(tokens=6_000)
     _, promised = reserve(fresh(0.0), limits, 3_000)
     assert promised.tokens == pytest.approx(3_000 / 95)
     less = settle(promised, limits, estimated=3_000, used=1_000)
@@ -105,7 +105,7 @@ def test_refusals_lower_the_pace_to_a_floor_and_answers_give_it_back() -> None:
     assert floor.factor == 0.1
     assert answers(floor, 20).factor == 0.1  # too many were refused of late
     assert 0.3 < answers(floor, 50).factor < 1.0 == answers(floor, 100).factor
-    late = starts(Limits(requests=60), [(0.0, 1)] * 9, floor)
+    late = starts(RateLimits(requests=60), [(0.0, 1)] * 9, floor)
     assert late[-1] - late[-2] == pytest.approx(1 / (0.95 * 0.1))
 
 
@@ -118,7 +118,7 @@ def test_requests_that_started_together_are_one_refusal() -> None:
 
 
 def test_a_promise_is_kept_in_its_order_however_the_pace_changes() -> None:
-    limits = Limits(requests=60)
+    limits = RateLimits(requests=60)
     first, state = reserve(fresh(0.0), limits, 1)
     second, state = reserve(state, limits, 1)
     third, state = reserve(state, limits, 1)

@@ -19,7 +19,7 @@ from qagen_dagster.models.batcher import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.messages import Request, Response, UserMessage
 from qagen_dagster.models.providers import build_model, build_provider
-from qagen_dagster.models.rate_limits import LimitedProvider, Limiter, Limits, estimate, limited
+from qagen_dagster.models.rate_limits import LimitedProvider, Limiter, RateLimits, estimate, limited
 from qagen_dagster.models.wires.anthropic import AnthropicBatch
 from qagen_dagster.models.wires.openai import OpenAIBatch
 from qagen_dagster.settings import PROJECT_ROOT
@@ -58,7 +58,7 @@ def clock() -> Clock:
 @pytest.fixture
 def make(tmp_path: Path, clock: Clock) -> Callable[..., Limiter]:
     def made(**limits: Any) -> Limiter:
-        return Limiter("openai:m", Limits(**limits), tmp_path / "shared", clock, clock.sleep)
+        return Limiter("openai:m", RateLimits(**limits), tmp_path / "shared", clock, clock.sleep)
 
     return made
 
@@ -236,13 +236,13 @@ def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
 
 def test_a_file_system_that_fails_is_a_failure_worth_another_try(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "shared.json").mkdir()
-    limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
+    limiter = Limiter("openai:m", RateLimits(requests=1), tmp_path / "shared", clock, clock.sleep)
     with pytest.raises(TransientModelError, match="openai:m: the state of its limits cannot be stored"):
         use(limiter)
 
 
 def test_a_paid_answer_is_kept_though_the_file_system_fails(tmp_path: Path, clock: Clock) -> None:
-    limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
+    limiter = Limiter("openai:m", RateLimits(requests=1), tmp_path / "shared", clock, clock.sleep)
     with limiter.attempt(1, NEVER) as attempt:
         (tmp_path / "shared.json").unlink()
         (tmp_path / "shared.json").mkdir()

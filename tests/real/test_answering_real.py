@@ -23,7 +23,7 @@ from qagen_dagster.records.answer import (
     QAError,
     SemanticSearchAnswer,
 )
-from qagen_dagster.records.corpus import AnsweringOptions, FulltextOptions
+from qagen_dagster.records.corpus_config import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.document import CorpusIndex, Document
 from tests.support.paper_server import Answer, Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project

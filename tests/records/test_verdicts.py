@@ -31,6 +31,7 @@ def test_what_nobody_judged_is_not_confirmed(said: str, answerable: bool, unjudg
     record, published = VerdictRecord.model_validate(whole), PublishedVerdict.model_validate(stored)
     for found in (record, published, PublishedVerdict.of(record)):
         assert {name for name in ALL if getattr(found, name) is None} == set(unjudged)
+        assert found.matches is (True if answerable else None)
     assert record.passed is answerable
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Meter, Spent
+from qagen_dagster.models.json_reply import read_arguments
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,
@@ -94,6 +96,21 @@ def answer(message: AssistantMessage, stop: Stop | None = None) -> Response:
     usual = Stop.TOOLS if message.tool_calls else Stop.END
     return Response(
         message=message, stop=stop or usual, usage=Usage(input_tokens=7, output_tokens=3), model="fake"
+    )
+
+
+def cut(turn: Turn, characters: int) -> Turn:
+    """The turn as a server gives it that cuts off every reply after so many characters of its last call."""
+    message = turn.message if isinstance(turn, Response) else turn
+    if isinstance(message, Exception) or not message.tool_calls:
+        return turn
+    *others, last = message.tool_calls
+    raw = json.dumps(last.arguments)
+    if len(raw) <= characters:
+        return turn
+    arguments, fault = read_arguments(raw[:characters])
+    return answer(
+        calls(*others, last.model_copy(update={"arguments": arguments, "fault": fault})), Stop.LENGTH
     )
 
 

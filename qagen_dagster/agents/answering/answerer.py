@@ -10,7 +10,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking
@@ -86,7 +86,7 @@ def answer_from_excerpts(
                 "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
             ),
         ),
-        limits=Limits(max_turns=4),
+        limits=AgentLimits(max_turns=4),
     )
     values = {
         "question": one_line(question, 4_000),

@@ -11,13 +11,13 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import one_line
 
-LIMITS = Limits(max_turns=4, max_nudges=1)
+LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 _MOST = 4_000  # characters of a question or an answer
 ResultT = TypeVar("ResultT", bound=Record)
 

@@ -13,7 +13,15 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
-from qagen_dagster.agents.spec import AgentSpec, Finish, GiveUp, GiveUpReason, Limits, Terminal, is_unusable
+from qagen_dagster.agents.spec import (
+    AgentLimits,
+    AgentSpec,
+    Finish,
+    GiveUp,
+    GiveUpReason,
+    Terminal,
+    is_unusable,
+)
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.json_reply import fitted
@@ -25,8 +33,8 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, explain, is_misfit
 
 ResultT = TypeVar("ResultT", bound=Record)
-LIMITS = Limits(max_turns=6, max_nudges=1)
-TOOL_LIMITS = Limits(max_turns=14, max_tool_calls=16, max_nudges=1)
+LIMITS = AgentLimits(max_turns=6, max_nudges=1)
+TOOL_LIMITS = AgentLimits(max_turns=14, max_tool_calls=16, max_nudges=1)
 BROKEN = "Not accepted: the output breaks what it must have. Put this right and submit the whole of it once more:\n{rows}"
 UNCOMPILED = (
     "Not accepted yet: the LaTeX does not compile. Put it right and submit the whole of it once more. The engine says:\n"

@@ -1,4 +1,7 @@
-"""What the agents are told about their task: the corpus and scenario, the document, and the earlier attempts."""
+"""Parts of the agents' prompts: the corpus and scenario, the document, and the earlier attempts.
+
+Only the generator is told of earlier attempts.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from functools import cached_property
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
@@ -22,13 +25,17 @@ from qagen_dagster.toolkit.toolbox import opening, toolbox
 from qagen_dagster.toolkit.visual_tools import visual_row
 
 _MOST_SECTIONS = 60
-_FIRST_CHARACTERS = 8_000  # of a long document
-_LONG = 4_000  # characters of an opening that may be too long for a server
+_FIRST_CHARACTERS = 8_000  # maximum that is shown of a document that is too long to be shown whole
+_LONG = 4_000  # an opening of more characters may be too long for a server, so a smaller one is offered, too
 
 
 @dataclass(frozen=True)
 class QAContext:
-    """One document in one scenario and mode. `meaning` searches it for the tool `search_meaning`; None: without the tool."""
+    """One document in one scenario and mode.
+
+    The tool `search_meaning` searches the document with `meaning`. If `meaning` is None, the agent does not
+    get this tool.
+    """
 
     corpus: CorpusConfig
     scenario: ScenarioConfig
@@ -54,7 +61,10 @@ class QAContext:
         }
 
     def document_card(self) -> Block:
-        """A few lines that describe the document; text from the document stands between the delimiters."""
+        """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
+
+        The metadata and sections are text of the document, so they stand between the delimiters.
+        """
         document = self.view.document
         facts = [
             f"lines: {document.line_count}",
@@ -64,30 +74,42 @@ class QAContext:
         return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
 
     def opening(self, spec: ModelSpec) -> str:
-        """The text that begins the first message: the document, or its first lines where it is longer than the model may be shown.
+        """The text that begins the first message: the document, or only its first lines.
 
-        Empty in visual mode, where pages are looked at, and for a model in this process, whose turns cost nothing.
+        Only the first lines are shown if the document would take more than `spec.opening_characters`
+        characters. The text is empty in visual mode, because the agent looks at pages there. It is also empty
+        for a model that runs in this process, because its turns cost nothing, for a document without text,
+        and if `spec.opening_characters` is 0.
         """
         if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
             return ""
         return opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
 
     def openings(self, spec: ModelSpec) -> tuple[str, ...]:
-        """The `opening`, and a smaller one if it is long: for a model whose server refuses the first prompt as too long."""
+        """The openings to try, in order: the whole `opening`, and a smaller one if the whole one is long.
+
+        The caller tries the smaller one if the model's server refuses the first prompt as too long.
+        """
         whole = self.opening(spec)
         most = min(_FIRST_CHARACTERS, len(whole) // 4)
         return (whole, opening(self.view, most, most)) if len(whole) > _LONG else (whole,)
 
     def opens_whole(self, spec: ModelSpec) -> bool:
-        """Whether `opening` shows the model the whole document."""
+        """Whether `opening` shows the model the whole document, apart from long back matter."""
         return self.opening(spec).endswith(CLOSE)
 
     def shows_all(self, spec: ModelSpec) -> bool:
-        """Whether `opening` leaves out nothing, not even back matter: there is nothing that a tool could find."""
+        """Whether `opening` leaves out nothing, not even back matter.
+
+        Then no tool could find anything more.
+        """
         return self.opens_whole(spec) and not self.view.long_back_matter
 
     def _own_words(self) -> list[str]:
-        """The document's title (without one its first words) and other metadata, one per line."""
+        """The file, the title, the authors and the date, then the sections, one per line.
+
+        If the document has no title, its first words take the place of the title.
+        """
         document, meta = self.view.document, self.view.document.metadata
         first_words = " ".join(line.strip() for line in self.view.lines[:60])
         begins = f"begins: {one_line(first_words, 250)}" if first_words.strip() else ""
@@ -109,7 +131,7 @@ _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200
 _SHOWN_NOTES = 20
 _SHOWN_GAPS = 6
-_NARROW = 10  # lines; shorter gaps are named only if there are no longer ones
+_NARROW = 10  # lines; gaps of at most this length are named only if no gap is longer
 _SHOWN_VISUALS = 30
 
 
@@ -120,15 +142,15 @@ class History:
     accepted: tuple[QAPair, ...] = ()
     rejected: tuple[RejectedQA, ...] = ()
     rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
-    viewed_pages: tuple[int, ...] = ()
-    also_seen: tuple[str, ...] = ()
+    viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
+    also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
 
 
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     """The values of the generator's prompt."""
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
     rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
-    # The newest notes, each once: a corrected submission repeats those of the refused one.
+    # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
     values = context.task_values() | {
         "document_card": context.document_card(),
@@ -160,7 +182,10 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
 
 
 def _visuals(visuals: Sequence[Visual], history: History) -> str:
-    """The list of visuals; those without a question come first, so that the agent need not list them itself."""
+    """The visuals with their numbers of accepted questions. The visuals with the fewest questions come first.
+
+    With this list, the agent need not call `list_visual_content` itself.
+    """
     asked = Counter(label_key(label) for pair in history.accepted for label in pair.content_refs)
     shown = sorted(visuals, key=lambda visual: asked[label_key(visual.label)])[:_SHOWN_VISUALS]
     rows = [f"{visual_row(visual)} | questions: {asked[label_key(visual.label)]}" for visual in shown]
@@ -172,9 +197,10 @@ def _visuals(visuals: Sequence[Visual], history: History) -> str:
 
 
 def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[int, int]] = ()) -> str:
-    """The longest ranges of lines that are no evidence of any question, in order: `1-40, 90-310`.
+    """The longest ranges of lines without evidence, by line number, such as `1-40, 90-310`; else "none".
 
-    `skipped` are ranges of lines that should not be used.
+    `used` is the evidence of earlier questions, and `total` is the number of lines of the document. `skipped`
+    are ranges of lines (first, last) that no question should use.
     """
     spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
     spans = sorted([*spans, *skipped])
@@ -200,7 +226,10 @@ def _place(pair: QAPair) -> str:
 
 
 def _lines(evidence: tuple[Evidence, ...]) -> str:
-    """`(lines 4-6, 9)`, in order; overlapping and adjacent ranges are merged."""
+    """The lines of the evidence in order, such as `(lines 4-6, 9)`; empty if no evidence has lines.
+
+    Overlapping and adjacent ranges are merged.
+    """
     merged: list[tuple[int, int]] = []
     for start, end in sorted((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line):
         if merged and start <= merged[-1][1] + 1:

@@ -8,7 +8,7 @@ from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -56,7 +56,7 @@ def find_duplicate(
         prompt=prompt(),
         tools=(),
         terminals=(Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted))),),
-        limits=Limits(max_turns=4),
+        limits=AgentLimits(max_turns=4),
     )
     values = {
         "question": question,

@@ -10,7 +10,7 @@ from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -98,7 +98,7 @@ def _run(
             Terminal("submit_qa", submission, check),
             Terminal("report_exhausted", ReportExhausted),
         ),
-        limits=Limits(max_turns=40, max_tool_calls=80),
+        limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
     run = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)
     return first_that_fits(partial(run, opening=opening) for opening in context.openings(model.spec))

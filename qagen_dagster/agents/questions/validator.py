@@ -14,7 +14,7 @@ from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Finish, Limits, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUpReason, Terminal
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode, digest
@@ -126,7 +126,7 @@ def run_blind(
         prompt=prompt,
         tools=tuple(context.tools) if tools else (),
         terminals=(terminal,),
-        limits=Limits(max_turns=25, max_tool_calls=50),
+        limits=AgentLimits(max_turns=25, max_tool_calls=50),
     )
     values = {"document_card": context.document_card(), "question": question}
     values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
@@ -172,8 +172,8 @@ def _decided_by_code(
     """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
     if not blind.answerable or not blind.answer.strip():
         return {
-            **dict.fromkeys(("answerable", "matches"), False),
-            **dict.fromkeys(("non_trivial", "relevant")),
+            **dict.fromkeys(("matches", "non_trivial", "relevant")),
+            "answerable": False,
             "unambiguous": blind.unambiguous,
             "premise_holds": blind.premise_holds,
             "explanation": blind.note or "the validator found no answer in the document",
@@ -221,7 +221,7 @@ def _compare(
         prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
         tools=(),
         terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
-        limits=Limits(max_turns=4),
+        limits=AgentLimits(max_turns=4),
     )
     values = context.task_values() | (rule.values() if rule is not None else {})
     values |= {
@@ -332,6 +332,7 @@ class BlindAnswers:
 
     answers: dict[str, JudgingAnswer]
     calls: tuple[CallSummary, ...]
+    was_cut: bool = False  # at the output limit
 
 
 def blind_many_prompt() -> Prompt:
@@ -351,7 +352,7 @@ def answer_all_blind(
     shuffled = sorted(questions, key=lambda one: digest(context.view.document.id, one))
     asked = block(f"{number}. {one}" for number, one in enumerate(shuffled, 1))
     prompt = blind_many_prompt().before(blind_prompt(Mode.TEXTUAL))
-    terminal = Terminal("submit_answers", SubmitAnswers)
+    terminal = Terminal("submit_answers", SubmitAnswers, items="answers")
     tools = not context.shows_all(model.spec)
     try:
         run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
@@ -365,4 +366,6 @@ def answer_all_blind(
         for one in given
         if one.number <= len(shuffled)
     }
-    return BlindAnswers(found, calls)
+    end = run.end
+    was_cut = end.cut if isinstance(end, Finish) else end.reason is GiveUpReason.OUTPUT_LIMIT
+    return BlindAnswers(found, calls, was_cut)

@@ -52,7 +52,7 @@ exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: 
 
 
 class PartReport(Record):
-    """One part that was run. A duplicate, which is not in the bank, counts as rejected."""
+    """One part that was run. A duplicate counts as rejected, because it is not in the bank."""
 
     part: str
     slots: int
@@ -66,7 +66,7 @@ class PartReport(Record):
 
 
 class ExamReport(Record):
-    """One exam. `difficulties` are in the exam's order; `schemas` gives the title of each."""
+    """One exam. `difficulties` are in the exam's order. `schemas` has the title of each schema, by its id."""
 
     exam: str
     difficulties: tuple[str, ...]
@@ -244,7 +244,7 @@ def run(
     chosen = _chosen(exams, exam_key)
     prefixes = options.schema_prefixes or ("",)
     _check_prefixes(chosen, options.schema_prefixes or ())
-    plans = {  # of the parts to run; reports wrong options before any work
+    plans = {  # the parts to run; planning them all first reports wrong options before any work
         exam.key: [
             plan_part(space, part, options) for part in exam.parts() if part.schema_id.startswith(prefixes)
         ]
@@ -354,7 +354,10 @@ def _materialize(
     *,
     force: bool,
 ) -> list[str]:
-    """Make what is out of date: the schemas, parts and banks of the exams, and the catalog. Returns a line for each failure."""
+    """Make the schemas, parts and banks of the exams that are out of date, then the catalog.
+
+    With `force`, all parts that have items are made. Returns a line for each failure.
+    """
     due: dict[str, list[PartPlan]] = {}
     for key, parts in plans.items():
         due[key] = [plan for plan in parts if (force and plan.slots > 0) or not is_part_current(space, plan)]
@@ -389,7 +392,11 @@ def _materialize(
 def _make_bank(
     space: Workspace, graph: Graph, key: str, due: list[PartPlan], options: ExamOptions
 ) -> list[str]:
-    """Run the parts, then publish. If one of these fails, the bank and the sets of its parts stay as they were."""
+    """Run the parts in `due`, then publish the bank. Returns a line for each failure.
+
+    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts
+    stay as they were.
+    """
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
     fields, failures = asset_fields(options), ["interrupted"]
     try:

@@ -26,9 +26,9 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.problems.code_checks import output_breaches
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
-from qagen_dagster.loop.problems.properties import output_breaches
 from qagen_dagster.loop.problems.run_set import failures, gather_record, refusals, run_stages
 from qagen_dagster.loop.problems.sources import Named, Range, read_file
 from qagen_dagster.loop.problems.state_machine import Wishes

@@ -27,7 +27,7 @@ from qagen_dagster.loop.estimate.amounts import Amounts, Range
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
 from qagen_dagster.loop.estimate.limits import BudgetEnd
-from qagen_dagster.loop.questions.plan import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
@@ -67,12 +67,14 @@ def estimate(
     options = RunOptions(
         target_count=target_count, num_documents=num_documents, **asset_config(profile, budget)
     )
+    blind = {} if mode is not None else blind_combinations(space, combinations, profile)
+    combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
     corpora = dict.fromkeys(combination.corpus for combination in combinations)
     _read_documents(space, list(corpora), quiet=as_json)
     found = estimate_run(space, combinations, options)
-    warn(space.corpora.faults)
+    warn((*space.corpora.faults, *(f"{one.key}: left out: {why}" for one, why in blind.items())))
     if as_json:
         echo(found.model_dump_json(indent=2))
         return

@@ -33,7 +33,7 @@ from qagen_dagster.loop.instance_home import check_owner, instance_home, open_ho
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.before_run import refused, why_kept
 from qagen_dagster.loop.questions.head_start import Work
-from qagen_dagster.loop.questions.plan import RunOptions, check_usable
+from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations, check_usable
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.unfinished import is_unfinished
@@ -108,13 +108,16 @@ def run(
         replace=replace,
         **asset_config(profile, budget),
     )
+    blind = {} if mode is not None else blind_combinations(space, combinations, profile)
+    combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
         failures = _materialize(work, Scope(combinations, options, force), progress)
     reports = [report(space, combination) for combination in combinations]
     _print(space, reports, failures, as_json)
-    warn((*space.corpora.faults, *_unusable(space, combinations)))
+    left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
+    warn((*space.corpora.faults, *left_out, *_unusable(space, combinations)))
     return fail(failures)
 
 

@@ -103,7 +103,7 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     """Show one question with its evidence and lineage.
 
     QUESTION_ID may be shortened to its first characters. The lineage is: models, prompts, run and cost. A rejected question
-    is shown with its reason.
+    is shown with its reason, and a question of an older version of a set with that version.
     """
     space, console = Workspace(settings), Terminal()
     with current_catalog(space.store) as file:
@@ -111,6 +111,10 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
             found = queries.question(file, question_id)
         except queries.UnknownQuestionError:
             rejected = rejected_question(space, question_id)
+            former = queries.former_question(file, question_id) if rejected is None else None
+            if former is not None:
+                _print_former(console, former, as_json=as_json)
+                return
             if rejected is None:
                 raise
             if as_json:
@@ -132,6 +136,15 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
     console.print()
     console.print(_facts(found))
+
+
+def _print_former(console: Terminal, former: queries.FormerQuestion, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**former.model_dump(mode="json"), "outcome": "removed"})
+        return
+    console.print(f"[bold]{escape(former.question)}[/bold]\n{escape(former.answer)}\n")
+    where = f"version {former.version} of {former.combination} (run {former.run_id or '-'})"
+    console.print(f"removed: it is only in {where}, from {escape(former.source_document)}", highlight=False)
 
 
 def _facts(found: queries.QuestionLineage) -> Table:

@@ -104,6 +104,36 @@ def _spent(spending: queries.CombinationStats | queries.RoleCost, seconds: float
     ]
 
 
+@click.command()
+@combination_options
+@json_option
+@click.pass_obj
+def runs(
+    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, as_json: bool
+) -> None:
+    """List the runs of question sets, the newest first.
+
+    The cost is that of the run, also per question that it added.
+    """
+    with current_catalog(Store(settings.assets)) as file:
+        every = queries.runs(file)
+    wanted = (corpus, scenario, None if mode is None else mode.value)
+    parts = ((row, row.combination.split("/")) for row in every)
+    found = [row for row, names in parts if all(a in (None, b) for a, b in zip(wanted, names, strict=True))]
+    if as_json:
+        print_json([row.model_dump(mode="json") for row in found])
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("run", "combination", "started", "outcome", "added", "cost", "per question"):
+        table.add_column(name, overflow="fold")
+    for row in found:
+        started = "-" if row.started is None else row.started.strftime("%Y-%m-%d %H:%M")
+        each = "-" if not row.added else _exact(row.usd_per_added)
+        cells = (row.run_id[:8], slashed(row.combination), started, row.status or "-", str(row.added))
+        table.add_row(*cells, _exact(row.usd), each)
+    Terminal().print(table)
+
+
 def _tokens(one: queries.CombinationStats | queries.RoleCost, count: int | None) -> str:
     """The tokens; "-" if no server counted them, and a lower bound if some calls are not counted."""
     return "-" if count is None else f"{'≥ ' if one.uncounted_calls else ''}{count:,}"

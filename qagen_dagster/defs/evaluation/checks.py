@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.check_results import warning_result
-from qagen_dagster.records.corpus import EvaluationOptions
+from qagen_dagster.records.corpus_config import EvaluationOptions
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 
 

@@ -18,13 +18,7 @@ from qagen_dagster.defs.metadata import (
     markdown_table,
     stored_file,
 )
-from qagen_dagster.loop.evaluation.measures import (
-    CUTS,
-    GAIN_CUT,
-    NAMES,
-    UNTITLED,
-    placed,
-)
+from qagen_dagster.loop.evaluation.ranking_measures import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import Ranking

@@ -7,7 +7,7 @@ import dagster as dg
 from qagen_dagster.defs.check_results import warning_result
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.grading.grade_answers import in_picture
-from qagen_dagster.records.corpus import GradingOptions
+from qagen_dagster.records.corpus_config import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
 
 GROUNDING_CHECKS = {

@@ -109,7 +109,7 @@ def read_tree(data: bytes) -> tuple[Element, list[str]]:
     Raises DocumentError `corrupt` with the place of the first error.
     """
     parser = etree.XMLParser(
-        resolve_entities="internal",
+        resolve_entities="internal",  # pyright: ignore[reportArgumentType]  the stubs know only truth values
         load_dtd=False,
         dtd_validation=False,
         attribute_defaults=False,

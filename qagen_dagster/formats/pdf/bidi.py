@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from html import unescape
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
     if not f.has_rtl:
         return f
     page = printed.letters()
-    lines = [_letters(line) for line in page.split("<line ")[1:]]
+    lines = page.split("<line ")[1:]
     keys = [_key(clean(unescape(text))) for text in _TEXT.findall(page)]
     order: list[int] = []
     texts: list[str] = []
@@ -65,7 +66,7 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
         parts = [(text, f.x0[n], f.x1[n])]
         if found >= 0:
             at = found + 1
-            parts = [_read(part, f) for part in _parted(lines[found], f.size[n])]
+            parts = [_read(part, f) for part in _parted(_letters(lines[found]), f.size[n])]
         for shown, left, right in parts:
             if shown.strip():
                 order.append(n)
@@ -94,6 +95,9 @@ def _key(text: str) -> list[str]:
     return sorted(text.translate(_NO_MARKS))
 
 
+_unescaped = lru_cache(4_096)(unescape)
+
+
 def _letters(line: str) -> list[_Letter]:
     """The letters of a line from left to right, each with its accents.
 
@@ -102,9 +106,9 @@ def _letters(line: str) -> list[_Letter]:
     found: list[_Letter] = []
     others: list[_Letter] = []
     for char, left, right in _CHAR.findall(line):
-        text = unescape(char)
-        text = unicodedata.normalize("NFKC", text) if RTL.search(text) else text
-        one = _Letter(*sorted((float(left), float(right))), text)
+        text = _unescaped(char)
+        text = unicodedata.normalize("NFKC", text) if "\ufb00" <= text <= "\ufefc" else text
+        one = _Letter(min(float(left), float(right)), max(float(left), float(right)), text)
         is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)
@@ -144,7 +148,8 @@ def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
 
 def _read(letters: Sequence[_Letter], f: Fragments) -> tuple[str, int, int]:
     """A piece as it is read, and its edges."""
-    seen = [clean(f"x{one.text}")[1:] for one in letters]  # a sign alone would be a bullet
+    # A sign alone would be a bullet.
+    seen = [one.text if one.text.isalpha() else clean(f"x{one.text}")[1:] for one in letters]
     joined = "".join(seen)
     others = len(re.findall(f"[{_LTR}]", joined))
     rtl = len(RTL.findall(joined)) > others or (f.rtl and not others)

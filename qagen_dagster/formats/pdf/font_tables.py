@@ -8,14 +8,18 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_CODES = str.maketrans
+
+def _codes(codes: str, signs: str) -> dict[int, str]:
+    return dict(zip(map(ord, codes), signs, strict=True))
+
+
 _GREEK_OF_ASCII = (
     "abgdezhqiklmnxoprstufcywABGDEZHQIKLMNXOPRSTUFCYW",
     "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4"
     "\u03c5\u03c6\u03c7\u03c8\u03c9\u0391\u0392\u0393\u0394\u0395\u0396\u0397\u0398\u0399\u039a\u039b\u039c\u039d\u039e"
     "\u039f\u03a0\u03a1\u03a3\u03a4\u03a5\u03a6\u03a7\u03a8\u03a9",
 )
-_GREEK = _CODES(*_GREEK_OF_ASCII)
+_GREEK = _codes(*_GREEK_OF_ASCII)
 # The codes of Adobe's Symbol font from 0x20 and from 0xA0, at which it differs from ASCII and from Latin.
 _SYMBOL_LOW = (
     " !\u2200#\u2203%&\u220b()\u2217+,\u2212./0123456789:;<=>?\u2245\u0391\u0392\u03a7\u0394\u0395\u03a6\u0393\u0397\u0399\u03d1\u039a"
@@ -34,11 +38,11 @@ _SYMBOL = {0xF020 + n: sign for n, sign in enumerate(_SYMBOL_LOW)} | {
     0xF0A0 + n: sign for n, sign in enumerate(_SYMBOL_HIGH)
 }
 _WINGDING_CODES = "x\xa8oq\xfe\xfd\xfcln\xa7uv\xd8\xe0\xe8\xf0"
-_WINGDINGS = _CODES(
+_WINGDINGS = _codes(
     _WINGDING_CODES + "".join(chr(0xF000 + ord(code)) for code in _WINGDING_CODES),
     2 * "\u2612\u2610\u2610\u2610\u2611\u2612\u2713\u25cf\u25a0\u25aa\u25c6\u2756\u27a2\u2192\u2794\u21e8",
 )
-_PI = _GREEK | _CODES("123456,.", "+\u2212\u00d7\u00f7=\u00b1<>")
+_PI = _GREEK | _codes("123456,.", "+\u2212\u00d7\u00f7=\u00b1<>")
 # The first 32 codes of the encodings of TeX: text, letters of formulas, symbols, large brackets.
 _OT1 = "\u0393\u0394\u0398\u039b\u039e\u03a0\u03a3\u03a5\u03a6\u03a8\u03a9|ff|fi|fl|ffi|ffl|\u0131|\u0237|`|\u00b4|\u02c7|\u02d8|\u00af|\u02da|\u00b8|\u00df|\u00e6|\u0153|\u00f8|\u00c6|\u0152|\u00d8"
 _OML = (
@@ -58,7 +62,7 @@ def _from_zero(signs: str) -> dict[int, str]:
     return dict(enumerate([*head, *rest]))
 
 
-_TABLES: dict[re.Pattern[str], dict[int, int] | dict[int, str]] = {
+_TABLES: dict[re.Pattern[str], dict[int, str]] = {
     re.compile("MathematicalPi"): _PI,
     re.compile(r"Symbol(?:MT|PS|Std|\b)"): {**_GREEK, **_SYMBOL},
     re.compile("Wingdings"): _WINGDINGS,
@@ -69,12 +73,12 @@ _TABLES: dict[re.Pattern[str], dict[int, int] | dict[int, str]] = {
     re.compile(r"CM[A-Z]+\d+"): _from_zero(_OT1),
     re.compile(r"(?:SF|EC|LM)[A-Z]{2,4}\d+|LMRoman"): _from_zero(_T1),
 }
-_NONE: dict[int, int] = {}
+_NONE: dict[int, str] = {}
 _LETTERS = ("MathematicalPi", "Symbol", "Wingdings")  # families that draw signs for the codes of letters
 
 
 @cache
-def table_of(family: str) -> dict[int, int] | dict[int, str]:
+def table_of(family: str) -> dict[int, str]:
     """The signs of a font by the codes that arrive; empty for a font of ordinary letters."""
     return next((table for name, table in _TABLES.items() if name.search(family)), _NONE)
 

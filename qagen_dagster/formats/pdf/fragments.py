@@ -49,6 +49,7 @@ _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 _BRACKETS = "\u239b\u239c\u239d\u23a1\u23a2\u23a3\u23a7\u23a8\u23a9\u23aa\u23ae\u239e\u239f\u23a0\u23a4\u23a5\u23a6\u23ab\u23ac\u23ad"
 _MARKS = ("\u2610", "\u2612")
 _RUN = "<span style="
+_ENTITY = "&#x"  # begins every code and every letter beyond ASCII
 _STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
 _CODE = re.compile("&#x([0-9a-f]+);")
 _DIGIT = re.compile(r"\d")
@@ -285,7 +286,7 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         return
     marked: dict[str, list[str]] = {}  # by the letters of a line: how it looks, or "" if it needs no marks
     for line in html.split("<p style=")[1:]:
-        if not symbols and line.count(_RUN) == 1:
+        if line.count(_RUN) == 1 and (not symbols or (f.raw and _ENTITY not in line)):
             continue
         runs = _runs(line)
         sizes = [size for _, _, size, _ in runs]

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-_SAMPLE = 3_000  # characters from the middle of a page that are judged
+_SAMPLE = 1_200  # characters from the middle of a page that are judged
 _ENOUGH = 200  # minimum letters that show a language
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")

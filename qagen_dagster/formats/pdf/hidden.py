@@ -20,12 +20,20 @@ from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Pdf, Printed
 _TINY = 10  # tenths of a point; smaller letters are dots
 _SPAN = re.compile(r'<span style="([^"]*)">([^<]*)</span>')
 _COLOUR = re.compile(r"(?<!-)color:#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})")
+_PALE = re.compile("(?<=;color:#)[ef].[ef].[ef]")
 _LIGHT = 0xE0  # least part of a colour that may be that of the paper
-_SHORT = 3  # letters of a run that is looked at whole
+_SHORT = 5  # letters of a run that is looked at whole
 _CONTRAST = 24  # least difference of grey between letters that can be seen and their background
 _DARK, _MIN_INK = 110, 0.03  # grey of ink, and the least share of the pixels of a line that it covers
-_ZOOM = 1.5  # pixels a point of the picture in which letters are looked for
 _SCAN = 0.5  # least share of a scanned page that pictures cover
+
+
+class _Drawn(NamedTuple):
+    """A picture of a part of a page, a pixel a point, and its corner."""
+
+    picture: Image.Image
+    left: float
+    top: float
 
 
 class _Run(NamedTuple):
@@ -61,8 +69,15 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
 
 def _seen(page: Page, f: Fragments, printed: Printed) -> dict[int, str]:
     """What can be seen of the fragments that are not painted, or are so light that they may be invisible."""
+    html = printed.html()
+    if (
+        printed.hides != "any"
+        and not _PALE.search(html)
+        and html.count("<span style=") == html.count(";color:#")
+    ):
+        return {}
     lines: dict[str, list[list[_Run]]] = {}
-    for line in printed.html().split("<p style=")[1:]:
+    for line in html.split("<p style=")[1:]:
         runs = [_run(style, text) for style, text in _SPAN.findall(line)]
         lines.setdefault(_key("".join(run.text for run in runs)), []).append(runs)
     doubtful: dict[int, list[_Run]] = {}
@@ -77,16 +92,15 @@ def _seen(page: Page, f: Fragments, printed: Printed) -> dict[int, str]:
     if not doubtful:
         return {}
     is_scan = painted <= unpainted and _pictured(page) >= _SCAN
-    picture = _drawn(page)
+    picture = _drawn(page, f, doubtful)
     found: dict[int, str] = {}
     for n, runs in doubtful.items():
         total = sum(len(run.text) for run in runs)
         shown: list[str] = []
         at = 0
         for run in runs:
-            edge = (
-                len(run.text) > _SHORT
-            )  # letters of the run beside it may reach into it, since places are estimated
+            # Places are estimated, so letters of the run beside it may reach into this one.
+            edge = 2 if len(run.text) > _SHORT else 0
             place = ((at + edge) / total, (at + len(run.text) - edge) / total)
             at += len(run.text)
             looked = run.painted and (run.light or printed.hides == "any")
@@ -108,19 +122,19 @@ def _key(text: str) -> str:
     return "".join(clean(text).split())
 
 
-def _is_visible(picture: Image.Image, f: Fragments, n: int, place: tuple[float, float]) -> bool:
+def _is_visible(picture: _Drawn, f: Fragments, n: int, place: tuple[float, float]) -> bool:
     """Whether anything differs from the background in the part of a fragment from `place[0]` to `place[1]` of its width."""
     low, high = (int(one) for one in _part(picture, f, n, place).getextrema() if isinstance(one, int | float))
     return high - low >= _CONTRAST
 
 
-def _part(picture: Image.Image, f: Fragments, n: int, place: tuple[float, float]) -> Image.Image:
+def _part(picture: _Drawn, f: Fragments, n: int, place: tuple[float, float]) -> Image.Image:
     """The part of the picture of a page that shows a fragment from `place[0]` to `place[1]` of its width."""
     wide, trim = f.x1[n] - f.x0[n], (f.y1[n] - f.y0[n]) / 6
-    zoom = _ZOOM / SCALE
     left, right = (f.x0[n] + wide * side for side in place)
-    box = (left * zoom, (f.y0[n] + trim) * zoom, right * zoom + 1, (f.y1[n] - trim) * zoom + 1)
-    return picture.crop((int(box[0]), int(box[1]), int(box[2]), int(box[3])))
+    x0, x1 = left / SCALE - picture.left, right / SCALE - picture.left + 1
+    y0, y1 = (f.y0[n] + trim) / SCALE - picture.top, (f.y1[n] - trim) / SCALE - picture.top + 1
+    return picture.picture.crop((int(x0), int(y0), int(x1), int(y1)))
 
 
 def _pictured(page: Page) -> float:
@@ -133,7 +147,7 @@ def _common(a: Sequence[float], b: Sequence[float]) -> float:
     return max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
 
 
-def _behind(page: Page, f: Fragments) -> Collection[int]:
+def _behind(page: Page, f: Fragments) -> set[int]:
     """The fragments over which a picture is painted later. On a scanned page these are what a program recognised.
 
     The box of a picture includes what clipping hides, so the ink of the letters must be missing in the picture of the page, too.
@@ -148,12 +162,24 @@ def _behind(page: Page, f: Fragments) -> Collection[int]:
             found.add(n)
     if not found or (2 * len(found) >= len(f.text) and _pictured(page) >= _SCAN):
         return set[int]()
-    picture = _drawn(page)
+    picture = _drawn(page, f, found)
     return {n for n in found if _ink(_part(picture, f, n, (0, 1))) < _MIN_INK}
 
 
-def _drawn(page: Page) -> Image.Image:
-    return page.draw(page.box, round(page.width * _ZOOM), round(page.height * _ZOOM), grey=True)
+def _drawn(page: Page, f: Fragments, which: Collection[int]) -> _Drawn:
+    """The part of a page that holds some fragments."""
+    box = (
+        max(min(f.x0[n] for n in which) / SCALE - 1, 0),
+        max(min(f.y0[n] for n in which) / SCALE - 1, 0),
+        min(max(f.x1[n] for n in which) / SCALE + 1, page.width),
+        min(max(f.y1[n] for n in which) / SCALE + 1, page.height),
+    )
+    wide, high = max(box[2] - box[0], 1), max(box[3] - box[1], 1)
+    return _Drawn(
+        page.draw((box[0], box[1], box[0] + wide, box[1] + high), round(wide), round(high), grey=True),
+        box[0],
+        box[1],
+    )
 
 
 def _ink(part: Image.Image) -> float:

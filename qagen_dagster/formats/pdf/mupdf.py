@@ -41,10 +41,11 @@ _PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
-# Commands that stop the painting of letters, or set a colour close to white.
-_HIDES = re.compile(
-    rb"\b3 +Tr\b|(?<![\d.])(?:(?:1(?:\.0*)?|0?\.(?:8[89]|9)\d*)\s+){1,3}(?:g|rg|scn?)\b|(?<![\d.])(?:0(?:\.0*)?\s+){4}(?:k|scn?)\b"
-)
+# Commands that stop the painting of letters or set a white colour, and the end of one that sets a colour close to it.
+_UNPAINTED_OR_WHITE = (
+    b"3 Tr", b" 1 g\n", b" 1 g ", b"\n1 g\n", b"\n1 g ", b"\r1 g", b"1 1 1 rg", b"1 1 1 sc", b" 1 sc", b"\n1 sc", b"0 0 0 0 k", b"0 0 0 0 sc",
+)  # fmt: skip
+_NEAR_WHITE = re.compile(rb"\.(?:(?:8[89]|9)\d*|(?<=1\.)0+)\s+(?:g|rg|scn?)\b")
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
 _FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
@@ -249,7 +250,10 @@ class Printed:
         states = _values(_mupdf.ll_pdf_dict_get(_resources(self._page)[0], _key("ExtGState")))
         if any(_opacity(state) <= _TRANSPARENT for state in states):
             return "any"
-        return "light" if _HIDES.search(self._commands) else ""
+        said = self._commands
+        if any(command in said for command in _UNPAINTED_OR_WHITE) or _NEAR_WHITE.search(said):
+            return "light"
+        return ""
 
     @cached_property
     def covers(self) -> bool:

@@ -57,7 +57,9 @@ class Table(NamedTuple):
     filled: int  # cells with text
 
 
-def ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]) -> list[Rect]:
+def boxes_of_ruled_tables(
+    shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]
+) -> list[Rect]:
     """The boxes of tables with ruled or boxed cells. Drawings, frames around prose, page borders and empty forms are left out.
 
     `written` holds the tables that the text shows as rows.

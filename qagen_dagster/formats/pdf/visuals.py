@@ -32,7 +32,7 @@ from qagen_dagster.formats.pdf.figures import (
 from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
-from qagen_dagster.formats.pdf.table_boxes import number_tables, ruled_tables
+from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, number_tables
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
@@ -168,7 +168,7 @@ class _Search:
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
         own = [one.box for one in captions]
-        tables = ruled_tables(shown, text, written, own)
+        tables = boxes_of_ruled_tables(shown, text, written, own)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():

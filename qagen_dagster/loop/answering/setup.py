@@ -23,7 +23,12 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Embedder
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder, build_model
-from qagen_dagster.records.corpus import AnsweringOptions, CorpusConfig, IndexOptions, ScenarioConfig
+from qagen_dagster.records.corpus_config import (
+    AnsweringOptions,
+    CorpusConfig,
+    IndexOptions,
+    ScenarioConfig,
+)
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
@@ -36,6 +41,10 @@ _LOOSE_CONFIG = CorpusConfig(
     corpus_context="one file",
     scenarios={"answer": ScenarioConfig(name="answer", description="one answer")},
 )
+
+
+class UnknownDocumentError(ConfigError):
+    """No corpus has a document with the given name."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,9 @@ def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str 
         named = ", ".join(f"{key}/{entry}" for key, entry in found[:8])
         raise ConfigError(f"several documents match {document} ({named}): give one id and --corpus")
     if not found and corpus is None:
-        raise ConfigError(f"{document} is not a file, and no parsed corpus has a document with this name")
+        raise UnknownDocumentError(
+            f"{document!r} is not a file, and no parsed corpus has a document with this name"
+        )
     key, name = found[0] if found else (corpus or "", document)
     return Asked(name, corpus_place(space, key, profile))
 

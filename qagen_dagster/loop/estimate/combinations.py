@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
-from qagen_dagster.loop.estimate.documents import TABLE, Document, DocumentEstimator, Example
+from qagen_dagster.loop.estimate.assumed_calls import TABLE
+from qagen_dagster.loop.estimate.documents import Document, DocumentEstimator, Example
 from qagen_dagster.loop.estimate.limits import BudgetEnd, budget_ends, run_time
 from qagen_dagster.loop.estimate.past import PastRun, document_of, example_of, kind_of, past_run, visual_count
 from qagen_dagster.loop.questions.fingerprint import specs_of

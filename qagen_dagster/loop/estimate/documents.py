@@ -1,67 +1,29 @@
 """Estimates the calls, tokens and time of a document, from a table or from finished documents.
 
-The table has the calls and tokens of each role per document and per question. The amounts of finished documents are multiplied by a
-factor: the table's amounts for the new document divided by its amounts for the finished documents.
+The table is in `assumed_calls.py`. The amounts of finished documents are multiplied by a factor: the table's amounts for the new
+document divided by its amounts for the finished documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from statistics import quantiles
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
+from qagen_dagster.loop.estimate.assumed_calls import LOCAL_CALL, START_SECONDS, TOKENS_PER_SECOND, Row
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
-from qagen_dagster.records.corpus import Strategy
-from qagen_dagster.records.ids import Mode
 
 CHARACTERS_PER_QUESTION = 250  # if the text is shorter than this times the target, the questions run out
 ENOUGH = 5  # finished documents of the combination that are enough; if there are fewer, those of other combinations are used as well
 # The narrowest ranges, as factors: with enough documents of the combination, with enough documents in all, and with fewer.
 FROM_OWN, FROM_OTHERS, FROM_FEW = 1.5, 2.0, 3.0
 _PARTS = 20  # parts of equal size into which finished documents are divided; ranges leave out the first and the last part
-_LOCAL = Use(calls=1.0, input_tokens=1_200.0, output_tokens=25.0, seconds=0.05)  # a call of an embedded model
-_START_SECONDS, _TOKENS_PER_SECOND = 1.5, 60  # speed of a model on a server
 _CACHING = ("openai", "anthropic")  # providers that cache the common beginning of requests
 _READING = ("input_tokens", "cached_tokens", "cache_write_tokens")
-
-
-@dataclass(frozen=True)
-class Row:
-    """The usual calls of a role."""
-
-    once: float  # calls for the document; they show the document
-    each: float  # calls for each question
-    prompt: int  # tokens of a call besides the document
-    output: int  # tokens of a call
-    shown: float = inf  # maximum characters of the document that a call shows
-    each_shows: bool = False  # whether the calls for a question show the document, too
-
-
-_DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
-TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
-    (Strategy.AGENT, Mode.TEXTUAL): {
-        Role.GENERATOR: Row(once=1, each=3.5, prompt=3_000, output=200, each_shows=True),
-        Role.VALIDATOR: Row(once=0, each=3.5, prompt=1_700, output=200, each_shows=True),
-        Role.DEDUPLICATOR: _DUPLICATES,
-    },
-    (Strategy.AGENT, Mode.VISUAL): {
-        Role.GENERATOR: Row(once=2, each=4, prompt=5_500, output=200, shown=16_000, each_shows=True),
-        Role.VALIDATOR: Row(once=0, each=5, prompt=3_000, output=200, shown=24_000, each_shows=True),
-        Role.DEDUPLICATOR: _DUPLICATES,
-    },
-    (Strategy.BATCH, Mode.TEXTUAL): {
-        Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450),
-        Role.VALIDATOR: Row(once=1, each=1.7, prompt=1_500, output=300),
-        Role.DEDUPLICATOR: _DUPLICATES,
-        Role.ANSWERER: Row(once=1, each=0.3, prompt=1_700, output=650, shown=25_000, each_shows=True),
-        Role.JUDGE: Row(once=0, each=1, prompt=2_000, output=150),
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -153,13 +115,13 @@ class DocumentEstimator:
     def _calls(self, role: Role, calls: float, document_tokens: float) -> Use:
         spec, row = self._models[role], self._rows[role]
         if spec.provider in FREE_PROVIDERS:
-            return _LOCAL.times(calls)
+            return LOCAL_CALL.times(calls)
         return Use(
             calls=calls,
             input_tokens=calls * row.prompt + document_tokens,
             cached_tokens=document_tokens if spec.provider in _CACHING else 0.0,
             output_tokens=calls * row.output,
-            seconds=calls * (_START_SECONDS + row.output / _TOKENS_PER_SECOND),
+            seconds=calls * (START_SECONDS + row.output / TOKENS_PER_SECOND),
         )
 
 

@@ -8,7 +8,7 @@ from qagen_dagster.loop.estimate.amounts import Use, use_of
 from qagen_dagster.loop.estimate.documents import Document, Example
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (

@@ -21,7 +21,7 @@ from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
-from qagen_dagster.loop.evaluation.measures import exact, share_with_bounds, token_f1
+from qagen_dagster.loop.evaluation.answer_marks import exact, token_f1
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
@@ -36,6 +36,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.report import judge_spec, picture_of
 from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
 from qagen_dagster.records.document import SearchIndex

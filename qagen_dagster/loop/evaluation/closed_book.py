@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.evaluation.measures import mark_answer, share_with_bounds
+from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     EvaluationPlan,
@@ -21,6 +21,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     store_report,
 )
 from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.evaluation import (
     ClosedBookAnswer,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from qagen_dagster.errors import BudgetExhaustedError, StoreError
-from qagen_dagster.loop.evaluation.measures import metrics
+from qagen_dagster.loop.evaluation.ranking_measures import metrics
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     Progress,

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, ModelError
-from qagen_dagster.loop.evaluation.measures import compare_systems, grouped, mark_answer, scores
+from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
+from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import map_in_parallel, worker_count

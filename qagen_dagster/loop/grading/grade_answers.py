@@ -50,6 +50,7 @@ class AnswerToGrade:
     picture: str = ""
     quoted: tuple[Lines, ...] = ()
     computation: str = ""  # a computation that code has checked
+    quotes: tuple[str, ...] = ()  # the evidence, as in the file
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
@@ -85,6 +86,7 @@ class Grader:
             answer=asked.answer,
             grading=self._grading(source, document_id, asked),
             marked=asked.marked,
+            supporting_evidence=asked.quotes,
         )
 
     def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from qagen_dagster.agents.runner import unfinished
@@ -40,13 +40,14 @@ from qagen_dagster.loop.shared_budget import effective_budget, metered, partitio
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.document import Document
+from qagen_dagster.records.document import Document, LineRange, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
 from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
+    Evidence,
     GenerationResult,
     QAPair,
     RejectedQA,
@@ -56,7 +57,7 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.records.run import RunRecord
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "7"  # increase if the same answers would be graded or reported differently
+REPORT_VERSION = "8"  # increase if the same answers would be graded or reported differently
 _MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of parts of the configuration
 
 
@@ -200,8 +201,20 @@ def document_answers(
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)
-    asked = (*map(_accepted, one.kept), *(_ungrounded(combination, pair) for pair in kept_back))
+    pairs = (*one.kept, *kept_back)
+    wrapped = () if record is None else record.wrapped
+    asked = tuple(
+        replace(
+            _accepted(pair) if isinstance(pair, QAPair) else _ungrounded(combination, pair),
+            quotes=_quotes(pair.evidence, wrapped),
+        )
+        for pair in pairs
+    )
     return DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
+
+
+def _quotes(evidence: Iterable[Evidence], wrapped: Sequence[LineRange]) -> tuple[str, ...]:
+    return tuple(joined(one.quote.split("\n"), wrapped, one.start_line or 1)[0] for one in evidence)
 
 
 def _accepted(pair: QAPair) -> AnswerToGrade:

@@ -13,7 +13,7 @@ from qagen_dagster.grounding.grade import decided, overall
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.document import Document
+from qagen_dagster.records.document import CorpusIndex, Document, joined
 from qagen_dagster.records.grading import (
     Decided,
     DocumentGrades,
@@ -55,6 +55,7 @@ class QADetail(Record):
     llm_verdict: JudgeVerdict | None
     judge_failure: str
     marked: str  # the reason why it is not in the published set
+    supporting_evidence: tuple[str, ...]
 
 
 class DocumentSummary(Record):
@@ -62,6 +63,7 @@ class DocumentSummary(Record):
 
     combination: str
     id: str
+    row: str | None  # the id that the row of a JSONL file gives
     title: str
     overall_grade: Grade | None
     overall_confidence: float | None
@@ -145,8 +147,13 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
     return [newest[key] for key in sorted(newest)]
 
 
-def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
-    """One summary of `reports`, which must not be empty."""
+def summarize(store: Store, reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
+    """One summary of `reports`, which must not be empty. Raises StoreError."""
+    corpora = dict.fromkeys(combination_of(one).corpus for one in reports)
+    found = ((corpus, store.find(CorpusIndex.key(corpus), CorpusIndex)) for corpus in corpora)
+    rows = {
+        (corpus, one.id): one.row for corpus, index in found if index is not None for one in index.documents
+    }
     answers = [answer for one in reports for document in one.documents for answer in document.answers]
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return RunSummary(
@@ -164,7 +171,11 @@ def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
         decided=decided(answers),
         error_rates=next((one.error_rates for one in reports if one.error_rates), ()),
         combinations=tuple(_combination(one) for one in reports),
-        documents=tuple(_document(one, document) for one in reports for document in one.documents),
+        documents=tuple(
+            _document(one, document, rows.get((combination_of(one).corpus, document.document_id)))
+            for one in reports
+            for document in one.documents
+        ),
         ungrounded_highlights=tuple(
             SummaryHighlight(combination=combination_of(one).key, **dict(highlight))
             for one in reports
@@ -181,18 +192,21 @@ def described_outputs(
         combination = combination_of(one)
         for document in one.documents:
             record = store.find(Document.key(combination.corpus, document.document_id), Document)
-            text = "" if record is None else stored_text(store, combination.corpus, record)
-            yield f"{combination.key}/{document.document_id}.json", _output(one, document, text)
+            stored = "" if record is None else stored_text(store, combination.corpus, record)
+            text = "" if record is None else joined(stored.split("\n"), record.wrapped)[0]
+            row = None if record is None else record.row
+            yield f"{combination.key}/{document.document_id}.json", _output(one, document, row, text)
 
 
-def _output(one: GroundingReport, document: DocumentGrades, content: str) -> dict[str, Any]:
+def _output(one: GroundingReport, document: DocumentGrades, row: str | None, content: str) -> dict[str, Any]:
     pairs = [_detail(answer).model_dump(mode="json") for answer in document.answers]
     return {
-        "document": {"id": document.document_id, "title": document.title, "content": content},
+        "document": {"id": document.document_id, "row": row, "title": document.title, "content": content},
         "qa_pairs": [
             {
                 "question": pair["question"],
                 "answer": pair["answer"],
+                "supporting_evidence": pair["supporting_evidence"],
                 "grading": {name: pair[name] for name in _OF_GRADING},
             }
             for pair in pairs
@@ -226,10 +240,11 @@ def _combination(one: GroundingReport) -> CombinationSummary:
     )
 
 
-def _document(one: GroundingReport, document: DocumentGrades) -> DocumentSummary:
+def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
     return DocumentSummary(
         combination=combination_of(one).key,
         id=document.document_id,
+        row=row,
         title=document.title,
         overall_grade=document.overall_grade,
         overall_confidence=document.overall_confidence,
@@ -243,7 +258,12 @@ def _document(one: GroundingReport, document: DocumentGrades) -> DocumentSummary
 def _detail(answer: GradedAnswer) -> QADetail:
     grading = {name: getattr(answer.grading, name) for name in _OF_GRADING}
     return QADetail(
-        id=answer.id, question=answer.question, answer=answer.answer, marked=answer.marked, **grading
+        id=answer.id,
+        question=answer.question,
+        answer=answer.answer,
+        marked=answer.marked,
+        supporting_evidence=answer.supporting_evidence,
+        **grading,
     )
 
 

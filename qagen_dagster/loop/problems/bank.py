@@ -20,6 +20,12 @@ from qagen_dagster.latex.engine import (
 from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
+from qagen_dagster.loop.problems.code_checks import (
+    alternate_breaches,
+    conversion_breaches,
+    scan_breaches,
+    variant_breaches,
+)
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
 from qagen_dagster.loop.problems.plan import (
     ProblemOptions,
@@ -27,12 +33,6 @@ from qagen_dagster.loop.problems.plan import (
     picture_key,
     plan_set,
     wishes_of,
-)
-from qagen_dagster.loop.problems.properties import (
-    alternate_breaches,
-    conversion_breaches,
-    scan_breaches,
-    variant_breaches,
 )
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set

@@ -31,7 +31,7 @@ from qagen_dagster.latex.structure import (
     statement_of,
     tikz_pictures,
 )
-from qagen_dagster.loop.problems.faults import answer_of, named_constants
+from qagen_dagster.loop.problems.text_faults import answer_of, named_constants
 
 _SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
 _LEAST_FORMULAS = 10  # signs of formulas below which a method cannot be told

@@ -8,9 +8,9 @@ from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, bound_specs
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.problems.bank import plan_problem_set, published_bank, read_sources, reviewed
+from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
 from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
-from qagen_dagster.loop.problems.properties import problem_prompt_hashes
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.sources import TEX, read_set
 from qagen_dagster.loop.workspace import Workspace

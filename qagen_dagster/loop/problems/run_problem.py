@@ -17,6 +17,16 @@ from qagen_dagster.agents.problems.task import Asking, Reply
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
+from qagen_dagster.loop.problems.code_checks import (
+    alternate_breaches,
+    combined_breaches,
+    conversion_breaches,
+    diagram_breaches,
+    idea_breaches,
+    prompt_breaches,
+    scan_breaches,
+    variant_breaches,
+)
 from qagen_dagster.loop.problems.inputs import (
     ROLE_OF,
     ProblemWork,
@@ -27,16 +37,6 @@ from qagen_dagster.loop.problems.inputs import (
     scanned_as,
     task_fingerprint,
     with_figure_of,
-)
-from qagen_dagster.loop.problems.properties import (
-    alternate_breaches,
-    combined_breaches,
-    conversion_breaches,
-    diagram_breaches,
-    idea_breaches,
-    prompt_breaches,
-    scan_breaches,
-    variant_breaches,
 )
 from qagen_dagster.loop.problems.state_machine import (
     Absent,

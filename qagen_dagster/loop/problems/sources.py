@@ -17,8 +17,8 @@ from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, Rend
 from qagen_dagster.formats.decoding import decode
 from qagen_dagster.formats.parser_pool import FileSource
 from qagen_dagster.latex.structure import split_items
+from qagen_dagster.loop.problems.code_checks import select_range
 from qagen_dagster.loop.problems.plan import keep_picture
-from qagen_dagster.loop.problems.properties import select_range
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.config import IMAGES
 from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind

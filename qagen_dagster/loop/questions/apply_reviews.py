@@ -28,7 +28,7 @@ from qagen_dagster.loop.review import (
     state_of,
 )
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
 from qagen_dagster.records.questions.results import (
     AppliedReview,

@@ -22,7 +22,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.state import Controlled, Judged, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
 

@@ -14,7 +14,7 @@ from qagen_dagster.models import embedders
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Encode
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import RejectedQA
 

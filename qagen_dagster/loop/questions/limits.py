@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
+from qagen_dagster.agents.questions.batch import questioner
+from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import BatchOptions, QuestionType, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus_config import (
+    BatchOptions,
+    QuestionType,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.grading import Method
-from qagen_dagster.records.ids import Combination, digest
+from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
 
 Wanted = tuple[tuple[QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
+
+
+_QUESTION, _ANSWER, _BLIND = 80, 220, 160  # output tokens of one item, with its quotes, in a reply of several
+MOST = 12  # answers of one request
+
+
+class Fit(Record):
+    """How many items one reply of the batch strategy may have, by what is asked for."""
+
+    questions: int = 200
+    answers: int = MOST
+    blind: int = MOST
+
+    def smaller(self, other: Fit) -> Fit:
+        """The smaller number of each."""
+        return Fit(**{name: min(getattr(self, name), getattr(other, name)) for name in Fit.model_fields})
+
+
+def fit_of(generator: ModelSpec, answerer: ModelSpec, validator: ModelSpec) -> Fit:
+    """How many items fit into `max_output_tokens` of the models that write them."""
+    pairs = {
+        "questions": (generator, _QUESTION),
+        "answers": (answerer, _ANSWER),
+        "blind": (validator, _BLIND),
+    }
+    return Fit().smaller(
+        Fit(**{name: max(1, spec.max_output_tokens // size) for name, (spec, size) in pairs.items()})
+    )
 
 
 class QALimits(Record):
@@ -28,6 +69,9 @@ class BatchLimits(QALimits):
 
     options: BatchOptions
     method: Method
+    fit: Annotated[Fit, Field(exclude=True)] = (
+        Fit()
+    )  # no part of the configuration: replies that are cut off say the same
 
     def wanted(self, document_id: str) -> Wanted:
         """The number of wanted questions of each type, in order, without types of which none is wanted.
@@ -50,6 +94,44 @@ def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLim
     target = None if options.mix is None else sum(options.mix.values())
     limits = _base_limits(scenario, target_count if target is None else target)
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
+
+
+_LEAST_OUTPUT = {
+    Role.GENERATOR: 400,
+    Role.VALIDATOR: 400,
+    Role.ANSWERER: 400,
+    Role.JUDGE: 250,
+}  # tokens of one result
+
+
+def room_notes(scenario: ScenarioConfig, profile: Profile, target_count: int | None = None) -> list[str]:
+    """Where a scenario asks a model of a profile for more than its `max_output_tokens` have room for, and what to raise."""
+    batch = scenario.strategy is Strategy.BATCH
+    roles = (Role.GENERATOR, Role.VALIDATOR, *((Role.ANSWERER, Role.JUDGE) if batch else ()))
+    specs = {role: spec for role in roles if (spec := profile.find(role, Mode.TEXTUAL)) is not None}
+    specs = {role: spec for role, spec in specs.items() if spec.provider not in FREE_PROVIDERS}
+    notes = [
+        f"the {role.value} may write {spec.max_output_tokens} tokens, and one result takes about {_LEAST_OUTPUT[role]}: "
+        "raise its max_output_tokens"
+        for role, spec in specs.items()
+        if spec.max_output_tokens < _LEAST_OUTPUT[role]
+    ]
+    if not batch or Role.GENERATOR not in specs or notes:
+        return notes
+    limits = batch_limits(scenario, target_count)
+    asked = sum(questioner.asked_for(dict(limits.wanted("")), Fit().questions).values())
+    for role, size, count in (
+        (Role.GENERATOR, _QUESTION, asked),
+        (Role.ANSWERER, _ANSWER, min(asked, MOST)),
+        (Role.VALIDATOR, _BLIND, min(asked, MOST)),
+    ):
+        room = specs[role].max_output_tokens // size if role in specs else count
+        if room < count:
+            notes.append(
+                f"the {role.value} may write {specs[role].max_output_tokens} tokens: room for about {room} of {count} items, so it is "
+                f"asked more often (max_output_tokens: {size * count} has room for all)"
+            )
+    return notes
 
 
 def limits_of(scenario: ScenarioConfig, target_count: int | None) -> QALimits:

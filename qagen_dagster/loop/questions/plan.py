@@ -5,6 +5,7 @@ The name of a stored result contains a fingerprint of everything that the result
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,9 +25,9 @@ from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits, mix_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import ScenarioConfig, Strategy
+from qagen_dagster.records.corpus_config import ScenarioConfig, Strategy
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
@@ -158,7 +159,7 @@ def plan_without_documents(
     scenario = corpus.scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
-    _check_writers(scenario, profile, name, combination.mode)
+    _check_models(scenario, profile, name, combination.mode)
     return CombinationPlan(
         combination=combination,
         corpus=corpus,
@@ -187,13 +188,39 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
     return [entry.id for entry in planned.documents if finished(workspace, planned, entry) is None]
 
 
-def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError if the strategy is batch and a model that must write text is an embedded one."""
+def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
+    """Raise ConfigError if the strategy is batch and a model that must write text is an embedded one, or if the mode is visual and a
+    model sees nothing.
+    """
     for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
         if profile.spec(role, mode).provider == RULES:
             raise ConfigError(
                 f"strategy: batch needs a model that writes; profile {name} has none for {role.value}"
             )
+
+    if why := why_blind(profile, name, mode):
+        raise ConfigError(why)
+
+
+def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
+    """Why no model of a profile can look at pages in visual mode; None if it can. The embedded models read captions and tables."""
+    for role in (Role.GENERATOR, Role.VALIDATOR) if mode is Mode.VISUAL else ():
+        spec = profile.spec(role, mode)
+        if not spec.images and spec.provider not in FREE_PROVIDERS:
+            return (
+                f"visual mode needs a {role.value} that sees pictures, and {spec.name} of profile {name} has images: false: "
+                f"bind one that sees under `visual`, or use --mode textual"
+            )
+    return None
+
+
+def blind_combinations(
+    space: Workspace, combinations: Iterable[Combination], profile: str | None
+) -> dict[Combination, str]:
+    """The combinations whose models cannot look at pages, each with the reason. Raises ConfigError."""
+    names = {one: space.profile_name(one, profile) for one in combinations}
+    why = {one: why_blind(space.profile(name), name, one.mode) for one, name in names.items()}
+    return {one: said for one, said in why.items() if said is not None}
 
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:

@@ -36,7 +36,6 @@ from qagen_dagster.records.questions.results import Candidate, DocumentEnd, Reje
 
 MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
-_REFUSALS = (f"{GiveUpReason.REFUSED.value}: ", f"{GiveUpReason.FILTERED.value}: ")
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:
@@ -166,23 +165,18 @@ def forgiven(state: QAState) -> QAState:
 
 
 def is_useless(state: QAState, done: Done) -> bool:
-    """Whether the document ended without any reply that could be used. Such an end says nothing about the document; a refusal does."""
+    """Whether the document ended without any reply that could be used. Such an end says nothing about the document."""
     unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
     ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
     ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
-    failures = [one.detail for one in state.rejected if one.attempt]
-    return done.end in ends and _nothing_of_use(state) and any(map(is_unusable, failures))
+    return done.end in ends and _nothing_of_use(state)
 
 
 def _nothing_of_use(state: QAState) -> bool:
-    """Whether no candidate was accepted, and every attempt failed by an unusable reply, a prompt that was too long, or a refusal."""
+    """Whether no candidate was accepted, and every attempt failed by an unusable reply or a prompt that was too long."""
     failures = [one for one in state.rejected if one.attempt]
-    return bool(failures) and not state.accepted and all(map(_is_useless, failures))
-
-
-def _is_useless(one: Rejected) -> bool:
-    refused = one.detail.removeprefix("comparison: ").startswith(_REFUSALS)
-    return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
+    useless = (one.reason in _UNUSABLE_REASONS and is_unusable(one.detail) for one in failures)
+    return bool(failures) and not state.accepted and all(useless)
 
 
 def is_malformed(failure: str) -> bool:

@@ -1,4 +1,7 @@
-"""Makes the validated set of a combination from its candidates: applies reviews and removes duplicates across documents."""
+"""Makes the validated set of a combination from its candidates.
+
+It applies reviews, and removes duplicates across documents.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ from qagen_dagster.records.questions.results import (
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> Iterator[GenerationResult]:
-    """The results in a candidate set, in document order. They are read one at a time, because those of a large corpus are too large."""
+    """The results of the documents in a candidate set, in document order. Raises StoreError.
+
+    They are read one at a time, because all results of a large corpus together would take too much memory.
+    """
     for document in candidates.documents:
         if document.result_key is not None:
             yield workspace.store.read(document.result_key, GenerationResult)
@@ -43,9 +49,16 @@ def validate_set(
     spending_id: str | None = None,
     progress: similarity.Progress = lambda done, total: None,
 ) -> ValidatedSet:
-    """Apply reviews, remove duplicates across documents, and store the validated set. Raises StoreError, ConfigError or ModelError.
+    """Apply reviews, remove duplicates across documents, and store the validated set.
 
-    The calls count toward `run_budget`, and toward the spending `spending_id` (default: that of the run that made the candidates).
+    Raises StoreError, ConfigError or ModelError.
+
+    Args:
+        encode: returns the vectors of questions.
+        run_budget: replaces the run's budget of the profile; None keeps it.
+        spending_id: if the budget limits the run or the partition, the calls are recorded in the spending
+            with this id. The default is the id of the run that made the candidates.
+        progress: gets the number of questions that were compared, and the number of all questions.
     """
     candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
     pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
@@ -87,6 +100,7 @@ def validate_set(
 
 
 def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedReview | None:
+    """The applied review, with approvals of the questions in `kept` only."""
     ids = {pair.id for pair in kept}
     if review is None:
         return None
@@ -102,12 +116,14 @@ def deduplicate(
     workers: int = 1,
     progress: similarity.Progress = lambda done, total: None,
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
-    """Keep the first of each group of duplicates. Returns (kept, removed, calls).
+    """Keep the first of each group of duplicates. Returns (kept, removed, calls). Raises ModelError.
 
-    Up to `workers` comparisons run in parallel. The comparison of a question starts when it is known which of the earlier similar
-    questions stay. So the result is the same as with one worker. If a question is not compared because the budget is exhausted, it
-    is removed as not validated, because it may be a duplicate. Questions whose ids are in `edited` are also compared with the
-    questions of their own document.
+    Up to `workers` comparisons run in parallel. The comparison of a question starts when it is known which of
+    the earlier similar questions stay. So the result is the same as with one worker.
+
+    If the budget is exhausted, the questions that were not compared may be duplicates. They are removed with
+    the reason VALIDATION_FAILED. Questions whose ids are in `edited` are also compared with the questions of
+    their own document.
     """
     known = [similarity.Known(pair.question, pair.answer) for pair in pairs]
     found = similarity.links_among(known, encode, progress)
@@ -143,7 +159,11 @@ def deduplicate(
 
 
 def _may_be_duplicate(new: QAPair, old: QAPair, edited: Collection[str]) -> bool:
-    """Whether two questions are compared. The loop has compared those of one document, so only edited or equal ones are compared again."""
+    """Whether to compare two questions.
+
+    Questions of one document were compared when they were generated. Two of them are compared here only if
+    one was edited since, or if their texts are equal.
+    """
     if new.id in edited or old.id in edited:
         return True
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)

@@ -1,7 +1,7 @@
-"""Finds what is out of date. Each task has its reasons and the names of the tasks that it waits for.
+"""Finds what is out of date. Each task states its reasons and the names of the tasks that it waits for.
 
-`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. The table of products says what a
-product depends on. Nothing is written, and no model is asked.
+`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. The table of
+products says what a product depends on. Nothing is written, and no model is asked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ class Task(Record):
 
     Attributes:
         partition: its partition key; empty for the catalog.
-        reasons: why it is out of date, in one line each.
+        reasons: one line for each reason why it is out of date. If it is not out of date yet, one line that
+            names `after`.
         due: whether it is out of date now. If not, the tasks in `after` may make it out of date.
         after: names of the tasks that must run before.
-        profile: the profile that its models come from; empty if it asks none.
+        profile: the profile that its models come from; empty if it asks no model.
+        state: a hash of the configuration and the inputs that the task would use.
     """
 
     product: Product
@@ -42,7 +44,7 @@ class Task(Record):
     reasons: tuple[str, ...]
     after: tuple[str, ...] = ()
     profile: str = ""
-    state: str = ""  # changes with what the task would work on
+    state: str = ""
 
     @property
     def name(self) -> str:
@@ -50,17 +52,23 @@ class Task(Record):
 
     @property
     def signature(self) -> str:
-        """A hash of the inputs and the reasons. Two tasks with the same signature would do the same."""
+        """A hash of `state` and the reasons.
+
+        Two tasks with the same name and the same signature would do the same.
+        """
         return fingerprint([self.state, *self.reasons])
 
 
 @dataclass(frozen=True)
 class OutOfDate:
-    """The tasks in the order in which they run.
+    """What is out of date.
 
     Attributes:
-        faults: one line for each product that cannot be examined.
-        gone: one line for each published set whose corpus, scenario or mode no longer exists. It stays as it is.
+        tasks: the tasks in an order in which they can run.
+        faults: one line for each broken corpus, exam or problem set, and for each partition or unit that could
+            not be examined.
+        gone: one line for each published set whose corpus, scenario or mode no longer exists. The set stays
+            as it is.
     """
 
     tasks: tuple[Task, ...]
@@ -76,7 +84,10 @@ class OutOfDate:
 
 
 def refresh_fields(task: Task, options: RunOptions) -> Fields:
-    """The fields of the launch that brings a product up to date: the profile and the budget of `options`."""
+    """The fields of the launch that brings a product up to date.
+
+    These are the profile and the budget, as far as `options` has them, and the fields `anew` of the product.
+    """
     chosen = {name: value for name, value in options.given.items() if name in ("profile", *BUDGET)}
     return {**chosen, **TABLE[task.product].anew}
 
@@ -90,9 +101,13 @@ def whole_project(space: Workspace, running: str = "") -> Scope:
 
 
 def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
-    """Find all tasks of a scope, in the order of the table.
+    """Find all tasks of a scope, in an order in which they can run.
 
-    Raises ConfigError and StoreError. If the scope is everything, such errors become faults of the result instead.
+    The rows of the table are examined in order. Successive rows of the same kind of unit are examined
+    together: first all of them for the first unit, then all of them for the next unit.
+
+    Raises ConfigError and StoreError. If the scope is everything, an error about one partition becomes a
+    fault of the result instead.
     """
     search = _Search(space, scope)
     for unit, rows in groupby(ROWS, lambda row: row.unit):
@@ -103,8 +118,9 @@ def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
     tasks = tuple(search.found.values())
     if not scope.everything:
         return OutOfDate(tasks)
-    faults = (*map(str, space.corpora.faults), *search.faults)
-    return OutOfDate(tasks, faults, tuple(_gone(space)))
+    folder = space.settings.corpora
+    broken = (*space.corpora.faults, *load_exams(folder).faults, *load_problem_sets(folder).faults)
+    return OutOfDate(tasks, (*map(str, broken), *search.faults), tuple(_gone(space)))
 
 
 def _keys(space: Workspace, scope: Scope, unit: Unit) -> Iterable[str]:
@@ -122,6 +138,10 @@ def _keys(space: Workspace, scope: Scope, unit: Unit) -> Iterable[str]:
 
 
 def _gone(space: Workspace) -> Iterator[str]:
+    """A line for each published set whose corpus, scenario or mode no longer exists.
+
+    There is no line for the sets of a corpus whose corpus.yaml is broken.
+    """
     known = {one.key for corpus in space.corpora.corpora.values() for one in corpus.combinations()}
     stored = dict.fromkeys("/".join(key.split("/")[1:4]) for key in space.store.list("published"))
     for key in stored:
@@ -137,12 +157,16 @@ class _Search:
         self._space, self._scope = space, scope
         # The tasks found so far, by the first part of their partition: a corpus, an exam or a problem set.
         self._near: dict[str, list[Task]] = {}
-        self._outdated: set[tuple[Product | None, str]] = set()  # with partitions that cannot be examined
+        self._outdated: set[tuple[Product | None, str]] = set()  # also with what could not be examined
         self.found: dict[str, Task] = {}
         self.faults: list[str] = []
 
     def look(self, row: Row, unit: str) -> None:
-        """Add the tasks of a product in one unit."""
+        """Add the tasks of a product in one unit.
+
+        If the product is made by the runs of another product (`Row.within`) that is out of date, it has no
+        task.
+        """
         if (row.within, unit) not in self._outdated:
             for key in self._examined(row, unit, lambda: tuple(row.keys(self._space, unit))) or ():
                 task = self._examined(row, key, partial(self._task, row, key))
@@ -152,7 +176,10 @@ class _Search:
                     self._outdated.add((row.product, key))
 
     def _examined(self, row: Row, key: str, examine: Callable[[], T]) -> T | None:
-        """The result of `examine`. If the scope is everything, an error is kept as a fault and the result is None."""
+        """The result of `examine`. Raises the QagenError that `examine` raises.
+
+        If the scope is everything, the error becomes a fault instead, and the result is None.
+        """
         try:
             return examine()
         except QagenError as error:
@@ -180,9 +207,10 @@ class _Search:
         )
 
     def _again(self, row: Row, key: str) -> tuple[str, ...]:
-        """Why to make a partition again that is up to date: its last run did not succeed, or --force was given.
+        """The reason to make an up-to-date partition again; empty if there is none.
 
-        After a failed run nothing is paid again, and the success of the new run replaces the failure in the UI.
+        One reason is that its last run did not succeed. The new run pays nothing twice, and its success
+        replaces the failure in the UI. The other reason is --force.
         """
         if not row.always:
             return ()
@@ -201,13 +229,15 @@ def _first(key: str) -> str:
 
 
 def _belong(before: str, key: str) -> bool:
-    """Whether the partition `key` is made from the partition `before`: the same one, its corpus, or a part of its exam.
+    """Whether the partition `key` of one product may be made from the partition `before` of another product.
 
-    The catalog, whose key is empty, is made from all partitions.
+    It may if both keys are the same, if `before` is the corpus of the combination `key`, or if `before` is a
+    part of the exam `key`. The catalog, whose key is empty, is made from all partitions.
     """
     return not key or before in (key, _first(key)) or before.startswith(f"{key}/")
 
 
 def _because(after: tuple[str, ...]) -> tuple[str, ...]:
+    """The reason of a task that only follows other tasks, as one line."""
     first, *more = after
     return (f"after {first}" + (f" and {len(more)} more" if more else ""),)

@@ -39,6 +39,7 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.wires import capabilities, sdk_client
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
+from qagen_dagster.models.wires.server_errors import failure_in
 
 _ERRORS = SdkErrors(
     anthropic.APIStatusError,
@@ -312,7 +313,7 @@ class AnthropicBatch(AnthropicClient):
 
     def _result(self, outcome: _Outcome) -> BatchResult:
         if outcome.type == "succeeded" and outcome.message is not None:
-            return sdk_client.failure_in(self._spec.name, outcome.message, self._key) or outcome.message
+            return failure_in(self._spec.name, outcome.message, self._key) or outcome.message
         if outcome.type == "errored" and outcome.error is not None:
             return self.failure(outcome.error.get("error", outcome.error))
         return TransientModelError(

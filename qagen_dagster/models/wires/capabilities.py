@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any, cast
 
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
@@ -98,16 +99,26 @@ def wire_name(name: str) -> str:
 def response(
     parts: Iterable[AssistantPart], stop: Stop, usage: Usage, model: str | None, *, partial: bool = False
 ) -> Response:
-    """The response of `parts`. If the output limit cut off the last call, that call has a fault instead of arguments.
+    """The response of `parts`. If the output limit cut off the last call, that call has a fault, and of its arguments the whole items.
 
     A call whose arguments were cut off looks like a call of a tool that takes none. `partial` says that the server
-    closes cut-off JSON itself; then the arguments of a last call before the limit are never used.
+    closes cut-off JSON itself; then the last item of a last call before the limit is never used.
     """
     kept = list(parts)
     last = kept[-1] if kept else None
-    if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
+    if (
+        stop is Stop.LENGTH
+        and isinstance(last, ToolCall)
+        and last.fault is None
+        and (partial or not last.arguments)
+    ):
         fault = "the arguments were cut off at the output limit"
-        kept[-1] = last.model_copy(update={"arguments": {}, "fault": fault})
+        lists: dict[str, Any] = {
+            name: cast("list[Any]", items)[:-1]
+            for name, items in last.arguments.items()
+            if isinstance(items, list)
+        }
+        kept[-1] = last.model_copy(update={"arguments": lists, "fault": fault})
     message = AssistantMessage(content=tuple(kept))
     stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
     return Response(message=message, stop=stop, usage=usage.believed(message), model=model or "")

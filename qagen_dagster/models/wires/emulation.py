@@ -74,7 +74,8 @@ class EmulatedTools:
         call_id = "call_" + digest(json.dumps(inner, sort_keys=True))[:16]
         action = _action(text, call_id, cast("list[str]", names))
         message = AssistantMessage(content=(*thinking, *action))
-        return response.model_copy(update={"message": message, "stop": Stop.TOOLS})
+        cut = response.stop is Stop.LENGTH and message.tool_calls[-1].fault is not None
+        return response.model_copy(update={"message": message, "stop": Stop.LENGTH if cut else Stop.TOOLS})
 
 
 def in_words(request: Request, structured_output: str) -> Request:
@@ -128,7 +129,8 @@ def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, .
     except ValueError as error:
         named = _NAMED.search(text)
         fault = f'{error}. Reply with one JSON object: {{"tool": "<name>", "arguments": {{...}}}}'
-        call = ToolCall(id=call_id, name=named[1] if named else "unreadable", fault=fault)
+        whole = _arguments({"arguments": json_reply.whole_items(text).get("arguments", {})})
+        call = ToolCall(id=call_id, name=named[1] if named else "unreadable", arguments=whole, fault=fault)
         return Text(text=text[:_KEPT_OF_FAULT]), call
     return (ToolCall(id=call_id, name=name, arguments=arguments),)
 

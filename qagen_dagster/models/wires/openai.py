@@ -35,6 +35,7 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.wires import capabilities, sdk_client
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
+from qagen_dagster.models.wires.server_errors import failure_in, from_status
 from qagen_dagster.records.ids import digest
 
 _ERRORS = SdkErrors(
@@ -365,6 +366,6 @@ class OpenAIBatch(OpenAIClient):
             return TransientModelError(self.scrub(reason))
         status, body = line.response.status_code, line.response.body
         if status != 200 or not isinstance(body, dict):
-            return sdk_client.from_status(name, status or 500, body, {}, self._key)
+            return from_status(name, status or 500, body, {}, self._key)
         answer = cast("dict[str, Any]", body)
-        return sdk_client.failure_in(name, answer, self._key) or answer
+        return failure_in(name, answer, self._key) or answer

@@ -56,7 +56,7 @@ class PaidEmbedder:
             timeout_seconds=spec.timeout_seconds,
         )
         self._server = OpenAIClient(call, api_key)
-        shared = rate_limits.Limits(
+        shared = rate_limits.RateLimits(
             requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
         )
         self._limiter = rate_limits.shared_limiter(call, key_variable, state, shared, of="embeddings")

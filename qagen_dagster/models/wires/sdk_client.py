@@ -1,9 +1,7 @@
 """A provider's SDK as the wires use it: one call gives the body, or the ModelError that the failure means.
 
-What belongs here: the errors that HTTP statuses and error bodies mean, the size of a body, and reading a body into
-the shape that a wire expects. What does not: retries, which `models/retry.py` decides, and the meaning of a body. No
-type of an SDK appears here, so the rules are the same for every wire. Texts of errors contain no header, no API key
-and at most `MAX_TEXT` characters.
+What belongs here: the size of a body, and reading a body into the shape that a wire expects. What does not: the errors that
+statuses and bodies mean (`server_errors.py`), retries, which `models/retry.py` decides, and the meaning of a body.
 
 A compressed body of a few hundred bytes can decode to gigabytes, and several encodings multiply. So clients ask for
 bodies without encoding, accept one layer of gzip or deflate at most, and decode it in pieces up to a limit.
@@ -11,16 +9,13 @@ bodies without encoding, accept one layer of gzip or deflate at most, and decode
 
 from __future__ import annotations
 
-import math
 import re
 import ssl
 import sys
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -29,119 +24,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from qagen_dagster.errors import (
     ConfigError,
-    ContextOverflowError,
     MalformedResponseError,
     ModelError,
     PermanentModelError,
-    RateLimitedError,
-    RequestRefusedError,
     TransientModelError,
     UnreachableError,
 )
 from qagen_dagster.models import json_reply, retry
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.wires.server_errors import failure_in, from_error_body, from_status, scrub
 from qagen_dagster.settings import is_loopback, network_faults
 
-MAX_TEXT = 300
-# Users set placeholder keys like "none", "EMPTY" or "lm-studio", and answers may contain these words.
-_SHORTEST_IN_ERROR, _SHORTEST_IN_BODY = 6, 16
+_SHORTEST_IN_BODY = 16
 _MOST_TOKENS = 100_000_000  # no model reads or writes as many in one call
-_TRANSIENT = frozenset({408, 409, 425, 429})
-_TOO_MUCH = frozenset({429, 529})
-_OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
-_OVERFLOW = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
-    r"|available context size|exceed context limit|prompt is too long|input is too long|too many input tokens"
-    r"|exceeds the maximum number of tokens",
-    re.IGNORECASE,
-)
-_MAY_BE_LENGTH = frozenset({400, 413, 422})
-# Why a reply ended, where that means that the server failed: error, failed, aborted, cancelled, network_error, ...
-_BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)
-_KEY_LIKE = re.compile(
-    r"(?:\b(?:sk|pk|rk|gsk|xai|key|hf|nvapi)[-_]|\bAIza)[A-Za-z0-9_*.-]{6,}"
-    r"|(?<=bearer )[^\s\"',]{6,}|(?<=api[_-]key[=:] )[^\s\"',]{6,}|(?<=key=)[^\s\"',&]{6,}",
-    re.IGNORECASE,
-)
-
-
-def scrub(text: str, secret: str | None = None) -> str:
-    """`text` in one line, shortened, without `secret` and anything else that looks like an API key."""
-    if secret and len(secret) >= _SHORTEST_IN_ERROR:
-        text = text.replace(secret, "[key]")
-    text = _KEY_LIKE.sub("[key]", " ".join(text[: 4 * MAX_TEXT].split()))
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
-
-
-def from_status(
-    name: str, status: int, body: object, headers: Mapping[str, str], secret: str | None = None
-) -> ModelError:
-    """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
-    message = _message(body)
-    text = scrub(f"{name}: HTTP {status}: {message}" if message else f"{name}: HTTP {status}", secret)
-    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {message[:2000]}")):
-        return ContextOverflowError(text)
-    out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
-    if (status in _TRANSIENT or status >= 500) and not out_of_money:
-        kind = RateLimitedError if status in _TOO_MUCH else TransientModelError
-        return kind(text, retry_after=retry_after(headers))
-    return (RequestRefusedError if status in _MAY_BE_LENGTH else PermanentModelError)(text)
-
-
-def from_error_body(name: str, error: object, secret: str | None = None) -> ModelError:
-    """The error for a body that reports a failure under status 200."""
-    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
-    code = str(fields.get("code"))
-    if re.fullmatch(r"[45]\d\d", code):
-        return from_status(name, int(code), fields, {}, secret)
-    message, words = _message(fields), _codes(fields)
-    text = scrub(f"{name}: the server reports a failure: {message}", secret)
-    if _OVERFLOW.search(f"{words} {message[:2000]}"):
-        return ContextOverflowError(text)
-    if any(word in words for word in ("overloaded", "rate_limit")):
-        return RateLimitedError(text)
-    if any(word in words for word in ("server_error", "timeout", "api_error")):
-        return TransientModelError(text)
-    return (RequestRefusedError if "invalid_request" in words else PermanentModelError)(text)
-
-
-def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
-    """The error for a body under status 200 whose reply the server could not finish; None if there is no such failure.
-
-    The body itself reports the failure, or a part of it: a choice, an output item or a content block. A failure that a
-    part reports is transient if its kind is unknown.
-    """
-    if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
-        return from_error_body(name, body.get("error"), secret)
-    lists = (body.get(key) for key in ("choices", "output", "content"))
-    parts = [part for found in lists if isinstance(found, list) for part in cast("list[object]", found)]
-    for part in (body, body.get("incomplete_details"), *parts):
-        fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-        ends = {key: str(fields.get(key)) for key in ("finish_reason", "stop_reason", "status", "reason")}
-        reported = fields.get("error") or next(
-            (f"{key}: {end}" for key, end in ends.items() if _BROKEN.search(end)), None
-        )
-        if reported:
-            failure = from_error_body(name, reported, secret)
-            return TransientModelError(str(failure)) if type(failure) is PermanentModelError else failure
-    return None
-
-
-def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None or not value:
-        return seconds
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
@@ -202,34 +97,6 @@ def check_network(url: str) -> None:
     """Raises ConfigError, which names the variable, if proxies or certificates of the environment cannot be used for `url`."""
     for variable, fault in network_faults(url=url):
         raise ConfigError(fault, key=variable)
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
-
-
-def _message(body: object) -> str:
-    """The error message of the server, from any of the places where servers put it."""
-    if not isinstance(body, dict):
-        return str(body or "")
-    fields = cast("dict[str, Any]", body)
-    for key in ("error", "message", "detail"):
-        if fields.get(key):
-            return _message(fields[key])
-    return ""
-
-
-def _codes(body: object) -> str:
-    """The machine-readable codes and types at the top of an error body."""
-    if not isinstance(body, dict):
-        return ""
-    fields = cast("dict[str, Any]", body)
-    inner = _codes(fields.get("error"))
-    return " ".join(str(fields[key]) for key in ("code", "type", "status") if fields.get(key)) + " " + inner
 
 
 _MOST_CONNECTIONS = 1000  # of one client, as in the SDKs

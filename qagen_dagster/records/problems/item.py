@@ -1,6 +1,7 @@
-"""Physics problems, and what the seven roles submit about them. LaTeX in a submission is repaired.
+"""Physics problems, and what the seven roles submit about them. `mended_latex` repairs submitted LaTeX.
 
-Models read the docstrings and the descriptions of the fields of what they submit, which are part of the prompt.
+The classes `...Result` and `Unable` are what models submit. Their docstrings and the descriptions of their
+fields are part of the prompt, so models read them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from qagen_dagster.records.base import Difficulty, MathText, Record, Share
 from qagen_dagster.records.ids import Name, fingerprint
 
+# In JSON, a backslash before one of the letters f, b, t, r and n makes a control character. So commands lose
+# their first two characters if a model does not double the backslashes of its LaTeX. Each row has such a
+# control character at the beginning of a command, and the two characters to put back.
 _LOST: Final = (
     (re.compile("\f"), r"\\f"),
     (re.compile("\x08"), r"\\b"),
@@ -25,11 +29,15 @@ _FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.
 _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
 LEAST_CONFIDENCE: Final = 0.5  # a classification with a lower confidence is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of an item that marks the place of its diagram
-ANSWER_MARK: Final = r"\ans"  # stands at the end of a \task that is right
+ANSWER_MARK: Final = r"\ans"  # stands at the end of a \task that holds a right option
 
 
 def mended_latex(value: object) -> object:
-    """LaTeX whose commands lost no backslash, without a code fence and without white space around it. Other values stay."""
+    """Repair LaTeX that a model submitted. A value that is not text is returned unchanged.
+
+    The result has the backslashes that JSON took from commands. It has no code fence around it, no white
+    space around it, no carriage returns, and single backslashes where the model doubled them all.
+    """
     if not isinstance(value, str):
         return value
     fenced = _FENCE.match(value)
@@ -52,7 +60,7 @@ class QuestionKind(StrEnum):
     """What kind of question a problem is."""
 
     MCQ_SC = "mcq_sc"  # one right option
-    MCQ_MC = "mcq_mc"  # one or several
+    MCQ_MC = "mcq_mc"  # one or several right options
     SUBJECTIVE = "subjective"
     ASSERTION_REASON = "assertion_reason"
     PASSAGE = "passage"
@@ -60,7 +68,7 @@ class QuestionKind(StrEnum):
 
     @property
     def is_mcq(self) -> bool:
-        """Whether its options stand in a tasks environment; those of no other kind do."""
+        """Whether a question of this kind has options in a tasks environment."""
         return self in (QuestionKind.MCQ_SC, QuestionKind.MCQ_MC)
 
 
@@ -83,7 +91,7 @@ class VariantKind(StrEnum):
     NUMERICAL = "numerical"  # only numbers
     CONTEXT = "context"  # the scenario; the numbers stay
     CONCEPTUAL = "conceptual"  # the physics concept
-    CALCULUS = "calculus"  # what was constant varies
+    CALCULUS = "calculus"  # a quantity that was constant varies
     MULTI = "multi"  # several problems become one
 
 
@@ -107,7 +115,10 @@ class ProblemInput(StrEnum):
 
 
 class Breach(Record):
-    """A correctness property that an output lacks. The model is shown `detail`."""
+    """A correctness property, by its number, that an output lacks. `detail` says why.
+
+    If a model made the output, the model is shown this.
+    """
 
     property: Annotated[int, Field(ge=1, le=15)]
     detail: str
@@ -117,14 +128,17 @@ class Breach(Record):
 
 
 def _as_word(value: object) -> object:
-    """A value of an enumeration that a model wrote in another way, such as "MCQ-SC" for mcq_sc. Other values stay."""
+    """The value of an enumeration as it is spelled in the code: "mcq_sc" if a model wrote "MCQ-SC".
+
+    A value that is not text, or is a member of an enumeration already, is returned unchanged.
+    """
     if not isinstance(value, str) or isinstance(value, StrEnum):
         return value
     return "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
 
 
 def _as_diagram(value: object) -> object:
-    """As `_as_word`. All words for no diagram, and None, become "none"."""
+    """As `_as_word`, but None, "", "null" and "n/a" become "none"."""
     word = _as_word(value)
     return "none" if word in (None, "", "null", "n/a") else word
 
@@ -282,14 +296,17 @@ class Problem(Record):
 
     Attributes:
         id: unique within its set.
-        source_path: the path of its file, as a person gave it.
-        index: the number of the item or page in that file, from 1.
-        tex: for a TEX input the item as it is in the file; for a DESCRIPTION the words.
-        preamble: for a TEX input the packages and macros before its document.
-        picture: the image that models are shown.
+        source_path: the path of its file as a person gave it, with `#page=N` for page N of a PDF. A COMBINED
+            input has the problem ids or files of its parts instead. A DESCRIPTION has the word "description".
+        index: the number of the item or page in that file, or of the group of problems in the set; from 1.
+        tex: for a TEX input the item as it is in the file; for a DESCRIPTION the description.
+        preamble: for a TEX input the packages and macros before its document. For a COMBINED input those of
+            its first problem.
+        picture: for an IMAGE input the image that models are shown.
         parts: for a COMBINED input the items to combine.
         style: for a COMBINED input the style of the new problem, in words.
-        kind, source_format: given by a person; None: they must be found out.
+        kind: given by a person; if it is None, the classifier finds it out.
+        source_format: given by a person; if it is None, the structure of the item shows it.
         classification, ideas: given by a person, so that no model is asked for them.
     """
 
@@ -309,5 +326,8 @@ class Problem(Record):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that a model may be shown of the problem. It does not depend on the path of the file."""
+        """A hash of everything that a model may be shown of the problem.
+
+        It does not depend on id, path and index.
+        """
         return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
     CONTROLLED,

@@ -38,8 +38,8 @@ class PublishedVerdict(Record):
 
     blind_answer: str
     answerable: bool
-    matches: bool
-    non_trivial: bool | None  # here and below None: not judged
+    matches: bool | None  # here and below None: not judged
+    non_trivial: bool | None
     unambiguous: bool
     relevant: bool | None
     supported: bool | None = None

@@ -12,7 +12,7 @@ from typing import Literal, cast
 from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
 from qagen_dagster.records.run import CallSummary
@@ -165,7 +165,7 @@ def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
     The embedded reader can find faults of these criteria, but confirms none. Two criteria are not judged if the blind answer
-    is none or differs from the proposed one.
+    is none or differs from the proposed one. Without a blind answer nothing is compared.
     """
     if not isinstance(verdict, dict):
         return verdict
@@ -173,7 +173,8 @@ def without_unjudged(verdict: object) -> object:
     explanation = str(fields.get("explanation", ""))
     unasked = explanation.startswith(BY_CODE) or fields.get("answerable") is False
     names = _UNCONFIRMED if explanation.startswith(BY_READER) else _UNASKED if unasked else ()
-    return fields | {name: None for name in names if fields.get(name) is True}
+    compared = {} if fields.get("answerable") else {"matches": None}
+    return fields | {name: None for name in names if fields.get(name) is True} | compared
 
 
 class VerdictRecord(Record):
@@ -184,7 +185,7 @@ class VerdictRecord(Record):
     proposed_answer: str
     blind_answer: str
     answerable: bool
-    matches: bool
+    matches: bool | None
     non_trivial: bool | None
     unambiguous: bool
     relevant: bool | None
@@ -204,7 +205,7 @@ class VerdictRecord(Record):
             self.premise_holds,
             self.self_contained,
         )
-        return self.answerable and self.matches and self.unambiguous and False not in judged
+        return self.answerable and self.matches is True and self.unambiguous and False not in judged
 
 
 class Shortfall(Record):

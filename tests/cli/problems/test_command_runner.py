@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.latex.structure import split_items
-from qagen_dagster.loop.problems.properties import scan_breaches
+from qagen_dagster.loop.problems.code_checks import scan_breaches
 from tests.cli.conftest import Command, Play
 from tests.support.problems.board import PROFILE
 from tests.support.problems.files import pdf, picture, tex

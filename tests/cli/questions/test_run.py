@@ -117,3 +117,24 @@ def test_an_edited_file_is_noticed(qagen: Command) -> None:
     assert qagen.project.published(KEY)["questions"] == after
     assert qagen("run", "--replace").code == 0
     assert qagen.project.published(KEY)["questions"] == []
+
+
+def test_no_model_that_sees_nothing_is_asked_for_visual_questions(qagen: Command) -> None:
+    project = qagen.project
+    files = {"ridge.txt": waterworks.notes("ridge"), "quay.pdf": waterworks.sheet("quay")}
+    project.corpus("water", waterworks.corpus(1, "textual, visual"), files)
+    with WireServer(waterworks.answer) as server:
+        seeing = PROFILE.format(url=server.url("openai_compatible"))
+        blind = seeing.replace("model: asker,", "model: asker, images: false,")
+        project.profile("blind", blind)
+        refused = qagen("run", "--profile", "blind", "--mode", "visual")
+        assert (refused.code, server.requests) == (2, [])
+        assert "visual mode needs a generator that sees pictures" in refused.errors[0]
+        made = qagen("run", "--profile", "blind", "--json")
+        assert (made.code, [one["combination"] for one in made.value["combinations"]]) == (0, [KEY])
+        assert "water/facts/visual: not run: visual mode needs" in made.err
+        asked = len(server.requests)
+        bound = f"{blind}visual:\n  generator: {{provider: openai_compatible, model: asker, base_url: '{server.url('openai_compatible')}'}}\n"
+        project.profile("bound", bound)
+        assert qagen("run", "--profile", "bound", "--mode", "visual").code == 0
+        assert len(server.requests) > asked

@@ -158,6 +158,13 @@ def test_commands_agree_after_a_run_without_the_catalog(stored: Command) -> None
     assert "there is no question" in stored("show", accepted).err
 
 
+def test_runs_are_listed(stored: Command) -> None:
+    (run,) = stored("runs", "--json").value
+    assert (run["run_id"], run["combination"], run["accepted"]) == ("r", WHERE.key, 1)
+    assert "per question" in stored("runs", "--corpus", "water").out
+    assert stored("runs", "--mode", "visual", "--json").value == []
+
+
 def test_a_catalog_that_cannot_be_made_anew_is_told(stored: Command) -> None:
     assert stored("stats").err == ""
     store = Workspace(stored.project.settings()).store

@@ -88,7 +88,7 @@ def test_the_bank_shows_acceptance_catchers_cost_and_items(graph: GraphRun) -> N
     pictures = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown["rendered_items"])
     assert len(pictures) == 2
     assert {name for name, (passed, _) in checks(result).items() if passed} == {
-        "keys_confirmed", "no_duplicates", "verifier_differs",
+        "keys_confirmed", "no_duplicates", "verifier_differs", "up_to_date",
     }  # fmt: skip
     passed, numbers = checks(result)["formulas_can_be_set"]
     assert not passed, "one stem has a command that nobody knows"

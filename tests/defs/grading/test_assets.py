@@ -10,7 +10,7 @@ from qagen_dagster.defs.grading.checks import grounding_results
 from qagen_dagster.defs.grading.metadata import of_report
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus import GradingOptions
+from qagen_dagster.records.corpus_config import GradingOptions
 from qagen_dagster.records.grading import (
     AnswerGrade,
     Grade,

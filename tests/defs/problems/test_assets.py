@@ -61,6 +61,7 @@ def test_a_set_is_worked_from_sources_to_bank(worked: Worked) -> None:
     assert set(shown["exports"]) >= {"tex/main.tex", "items.jsonl", "moodle.xml"}
     assert {name: passed for name, (passed, _) in checks(worked.result).items()} == {
         "properties_hold": True, "no_duplicates": False, "latex_compiles": True, "nothing_is_flagged": True, "harmless": True,
+        "up_to_date": True,
     }  # fmt: skip
     calls = len(worked.board.received)
     again = worked.graph.materialize("motion", *ASSETS)

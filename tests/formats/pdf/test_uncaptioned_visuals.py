@@ -10,7 +10,7 @@ import pytest
 from qagen_dagster.formats.pdf.captions import Piece, text_of
 from qagen_dagster.formats.pdf.figures import Shape, Shown
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
-from qagen_dagster.formats.pdf.table_boxes import ruled_tables
+from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visual_boxes import accounts, heads
 from tests.formats.pdf.test_visuals import CELLS, caption, covers, grid, pages, prose, raster, visuals_of
@@ -195,7 +195,7 @@ def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -
     shown = Shown(shapes=[Shape(box, items=8) for box in boxes])
     both = Ruled((600, 1000, 3300, 1640), [[[0], [1]], [[2], [3]]], {})
     text = text_of(595, 842, pieces, 10.0)
-    found = ruled_tables(shown, text, [both], [])
+    found = boxes_of_ruled_tables(shown, text, [both], [])
     assert len(found) == (1 if between == 1 else 0)
 
 

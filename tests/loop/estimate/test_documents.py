@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Use
+from qagen_dagster.loop.estimate.assumed_calls import TABLE
 from qagen_dagster.loop.estimate.documents import (
     ENOUGH,
     FROM_FEW,
     FROM_OTHERS,
     FROM_OWN,
-    TABLE,
     Document,
     DocumentEstimator,
     Example,
 )
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Mode
 
 SERVER = ModelSpec(provider="openai", model="m")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
-from qagen_dagster.loop.evaluation.measures import placed
+from qagen_dagster.loop.evaluation.ranking_measures import placed
 from qagen_dagster.loop.evaluation.retrieval_baseline import (
     holders_of,
     measure_retrieval,
@@ -21,7 +21,7 @@ from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.corpus_config import IndexOptions
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.questions.results import Evidence

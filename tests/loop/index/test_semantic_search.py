@@ -13,7 +13,7 @@ from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.fingerprint import work_fingerprint
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.embedders import EmbedderSpec
-from qagen_dagster.records.corpus import CorpusConfig
+from qagen_dagster.records.corpus_config import CorpusConfig
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.document_view import DocumentView

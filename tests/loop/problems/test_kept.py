@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,

@@ -5,8 +5,15 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.questions.limits import batch_limits
-from qagen_dagster.records.corpus import Complexity, QuestionType, ScenarioConfig
+from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.loop.questions.limits import batch_limits, room_notes
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.records.corpus_config import (
+    Complexity,
+    QuestionType,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.grading import Method
 
 
@@ -49,3 +56,21 @@ def test_declared_types_take_the_place_of_a_preset_and_the_run_may_wish_a_target
     limits = batch_limits(scenario(batch={"question_types": ["temporal", "temporal", "causal"]}), 4)
     assert dict(limits.wanted("any")) == {QuestionType.TEMPORAL: 2, QuestionType.CAUSAL: 2}
     assert batch_limits(scenario(grading={"method": "keyword"}), None).method is Method.KEYWORD
+
+
+def test_a_scenario_that_asks_for_more_than_a_model_may_write_is_told() -> None:
+    def notes(tokens: int, strategy: Strategy, target: int) -> list[str]:
+        roles = {
+            role: ModelSpec(provider="openai", model=role.value, max_output_tokens=tokens) for role in Role
+        }
+        return room_notes(scenario(strategy=strategy, target_count=target), Profile(roles=roles))
+
+    assert notes(4096, Strategy.BATCH, 20) == []
+    assert notes(1024, Strategy.AGENT, 20) == []
+    assert [note.split(" may")[0] for note in notes(1024, Strategy.BATCH, 10)] == [
+        "the generator",
+        "the answerer",
+        "the validator",
+    ]
+    assert "max_output_tokens: 1600" in notes(1024, Strategy.BATCH, 10)[0]
+    assert "raise its max_output_tokens" in notes(200, Strategy.AGENT, 10)[0]

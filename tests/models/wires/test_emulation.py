@@ -157,3 +157,18 @@ def test_the_model_is_told_what_a_list_contains() -> None:
     tool = ToolSpec(name="cite", description="Cite.", parameters=parameters)
     told = in_words(ask(tools=(tool,)), "none").system
     assert told.endswith("- cite{box?: [number, ...], quotes?: [{text: string}, ...]}: Cite.")
+
+
+def test_the_whole_items_of_a_reply_that_is_cut_off_are_kept() -> None:
+    text = '{"tool": "read_lines", "arguments": {"answers": [{"n": 1}, {"n": 2, "answer": "It'
+    said = AssistantMessage(content=(Text(text=text),))
+
+    class Cut(ScriptedProvider):
+        def read(self, body: dict[str, Any]) -> Response:
+            return super().read(body).model_copy(update={"stop": Stop.LENGTH})
+
+    provider = EmulatedTools(Cut(SPEC, lambda _: said))
+    response = provider.read(provider.send(ask()))
+    (call,) = response.message.tool_calls
+    assert (response.stop, call.name, call.arguments) == (Stop.LENGTH, "read_lines", {"answers": [{"n": 1}]})
+    assert "cut off" in (call.fault or "")

@@ -146,6 +146,18 @@ def test_truncated_arguments_are_a_fault_of_the_call(make_provider: ProviderMake
     assert "cut off" in call.fault
 
 
+def test_the_whole_items_of_truncated_arguments_are_kept(make_provider: ProviderMaker) -> None:
+    broken = Call(
+        "submit", raw='{"kind": "x", "answers": [{"n": 1, "of": [{"a": 2}]}, {"n": 2}, {"n": 3, "answer": "It'
+    )
+    with WireServer([Reply(calls=(broken,), stop="length")]) as server:
+        provider = make_provider(server)
+        response = provider.read(provider.send(ask()))
+    (call,) = response.message.tool_calls
+    assert (response.stop, call.fault is None) == (Stop.LENGTH, False)
+    assert call.arguments["answers"] == [{"n": 1, "of": [{"a": 2}]}, {"n": 2}]
+
+
 def test_thinking_is_kept_apart_and_goes_back_unchanged(make_provider: ProviderMaker, wire: str) -> None:
     with WireServer([Reply(thinking="Hm.", calls=(Call("read_lines"),)), Reply(text="ok")]) as server:
         provider = make_provider(server)

@@ -13,7 +13,7 @@ from typing import Any
 from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
-from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
+from tests.support.models import CRITERIA, FakeModel, Turn, call, cut, say, told
 
 LINES = MANUAL.split("\n")
 FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
@@ -58,13 +58,15 @@ class BatchPlay:
         first: int | None = None,
         server: bool = False,
         lines: Sequence[int] = (),
+        characters: int = 1_000_000,
     ) -> None:
         """`first` numbers the questions of every round from it on, so that rounds repeat each other.
 
         `server`: the validator is a model on a server, which is shown the document. `lines`: where the generator says that the
-        answers rest.
+        answers rest. `characters`: where a reply is cut off.
         """
         self._rounds, self._before = rounds, before
+        self._characters = characters
         self._impossible, self._rewrites, self._first, self._lines = impossible, rewrites, first, lines
         validator = "openai" if server else "scripted"
         self.log: list[tuple[str, str]] = []
@@ -85,7 +87,7 @@ class BatchPlay:
         def respond(request: Request) -> Turn:
             self._before(role, request)
             self.log.append((role, request.canonical()))
-            return play(request)
+            return cut(play(request), self._characters)
 
         return FakeModel(respond, role, provider)
 

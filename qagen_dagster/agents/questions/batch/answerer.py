@@ -20,7 +20,7 @@ from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.batch import (
     AnsweredQuestion,
@@ -59,6 +59,7 @@ class AnsweredMany:
 
     candidates: tuple[Candidate | None, ...]
     calls: tuple[CallSummary, ...]
+    was_cut: bool = False  # at the output limit
 
 
 def prompt() -> Prompt:
@@ -109,7 +110,9 @@ def answer_many(
         role=ROLE,
         prompt=many_prompt().before(prompt()),
         tools=(),
-        terminals=(Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once),),
+        terminals=(
+            Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once, items="answers"),
+        ),
         limits=LIMITS,
     )
     values = {
@@ -120,7 +123,7 @@ def answer_many(
         "rejected": "(none)",
     }
     reply = ask(spec, model, context, reading, Task(task.choices, values, task.attempt, task.sample))
-    return AnsweredMany(check.candidates(), reply.calls)
+    return AnsweredMany(check.candidates(), reply.calls, reply.was_cut)
 
 
 def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:

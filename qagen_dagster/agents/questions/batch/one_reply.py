@@ -16,10 +16,11 @@ from pydantic import ValidationError
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason, Limits
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.models.messages import Stop
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
     SubmitGroundedAnswer,
@@ -111,7 +112,7 @@ def _kind(word: str) -> QuestionType | None:
     return QuestionType(str(name)) if name in _KINDS else None
 
 
-LIMITS = Limits(max_turns=4, max_nudges=1)
+LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,21 @@ class Reply:
 
     @property
     def texts(self) -> list[str]:
-        """The model's texts, in order, if it ended without a tool call; else nothing."""
+        """The model's texts, in order, if it ended without a tool call; else nothing. The last line of one that was cut off is left out."""
         end = self.run.end
-        if not isinstance(end, GiveUp) or end.reason is not GiveUpReason.NO_TOOL_CALL:
+        if not isinstance(end, GiveUp) or end.reason not in (
+            GiveUpReason.NO_TOOL_CALL,
+            GiveUpReason.OUTPUT_LIMIT,
+        ):
             return []
-        return [response.message.text for response in self.run.responses]
+        texts = ((one.message.text, one.stop is Stop.LENGTH) for one in self.run.responses)
+        return [text.rpartition("\n")[0] if cut else text for text, cut in texts]
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the reply was cut off at the output limit."""
+        end = self.run.end
+        return end.cut if isinstance(end, Finish) else end.reason is GiveUpReason.OUTPUT_LIMIT
 
     @property
     def failure(self) -> str:

@@ -27,7 +27,7 @@ from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.results import CallSummary
@@ -63,7 +63,7 @@ class Guides:
 _GENERAL = ("rules", "complexity", "document", "bad")  # the sections that describe no type
 _LINES = ("means", "ask", "not", "pattern", "example", "answer")  # of a type, in the order of `Guide`
 _NO_TYPE = (
-    "is no question type: add it to QuestionType in records/corpus.py, and to _DERIVED_TYPES in "
+    "is no question type: add it to QuestionType in records/corpus_config.py, and to _DERIVED_TYPES in "
     "agents/questions/evidence/answer_support.py if its answers are not words of the quotes"
 )
 _NOT_DESCRIBED = f"has no section (a question type has the lines {', '.join(_LINES)})"
@@ -165,6 +165,7 @@ class Questions:
     failure: str
     parts: tuple[int, ...]  # that were shown
     calls: tuple[CallSummary, ...]
+    was_cut: bool = False  # at the output limit
 
 
 @dataclass(frozen=True)
@@ -189,35 +190,43 @@ def reserve(count: int) -> int:
     return min(SPARE, -(-count // 4))
 
 
+def asked_for(wanted: Mapping[QuestionType, int], most: int) -> dict[QuestionType, int]:
+    """The wanted questions of each type and a few in reserve, evenly fewer if they are more than `most`."""
+    full = {kind: count + reserve(count) for kind, count in wanted.items()}
+    rows = sorted(((place, kind) for kind in full for place in range(full[kind])), key=lambda one: one[0])
+    taken = Counter(kind for _, kind in rows[:most])
+    return {kind: taken[kind] for kind in full if taken[kind]}
+
+
 def propose(
     context: QAContext,
     model: Model,
     reading: Reading,
-    wanted: Mapping[QuestionType, int],
+    asked: Mapping[QuestionType, int],
     told: Told,
     round_: int,
 ) -> Questions:
-    """Ask for `wanted` questions of each type and a few in reserve, in round `round_` from 1. Raises ModelError."""
+    """Ask for so many questions of each type, in round `round_` from 1. Raises ModelError."""
     spec = AgentSpec(
         name="batch question generator",
         role=ROLE,
         prompt=prompt(),
         tools=(),
-        terminals=(Terminal("submit_questions", SubmitQuestions, _refuse_nothing),),
+        terminals=(Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions"),),
         limits=LIMITS,
     )
-    types = list(wanted)
+    types = list(asked)
     values = context.task_values() | {
         "types": in_words(types),
         "rules": rules(types),
         "examples": examples(types),
-        "wanted": block(f"- {kind.value}: {count + reserve(count)}" for kind, count in wanted.items()),
+        "wanted": block(f"- {kind.value}: {count}" for kind, count in asked.items()),
         "known": _known(told),
         "rejected": _rejected(told),
     }
     choices = [reading.choose(round_, budget) for budget in BUDGETS]
     reply = ask(spec, model, context, reading, Task(choices, values, attempt=0, sample=round_))
-    return _questions(reply, wanted)
+    return _questions(reply, asked)
 
 
 def rewrite(
@@ -260,21 +269,21 @@ class Rejection:
     tried: Sequence[tuple[str, str]] = ()  # earlier replacements, with the reasons why they were rejected
 
 
-def _questions(reply: Reply, wanted: Mapping[QuestionType, int]) -> Questions:
+def _questions(reply: Reply, asked: Mapping[QuestionType, int]) -> Questions:
     if isinstance(reply.run.end, Finish):
         submitted = SubmitQuestions.model_validate(reply.run.end.result)
         drafts, impossible, failure = submitted.questions, submitted.not_possible, ""
     else:
-        default = next(iter(wanted)) if len(wanted) == 1 else None
+        default = next(iter(asked)) if len(asked) == 1 else None
         drafts, impossible = one_reply.questions(reply.texts, default), ()
         failure = "" if drafts else reply.failure
-    return Questions(_of_use(drafts, wanted), impossible, failure, reply.parts, reply.calls)
+    return Questions(_of_use(drafts, asked), impossible, failure, reply.parts, reply.calls, reply.was_cut)
 
 
-def _of_use(drafts: Sequence[DraftQuestion], wanted: Mapping[QuestionType, int]) -> tuple[DraftQuestion, ...]:
-    """The questions without tags, without empty ones; of each wanted type at most SPARE more than asked for."""
+def _of_use(drafts: Sequence[DraftQuestion], asked: Mapping[QuestionType, int]) -> tuple[DraftQuestion, ...]:
+    """The questions without tags, without empty ones; of each type at most SPARE more than asked for."""
     kept: list[DraftQuestion] = []
-    left = {kind: count + SPARE for kind, count in wanted.items()}
+    left = {kind: count + SPARE for kind, count in asked.items()}
     for draft in drafts:
         text = one_reply.untagged(draft.question)[0]
         if text and left.get(draft.question_type, 0):

@@ -11,7 +11,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import Wanted
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Accepted, Done
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import (

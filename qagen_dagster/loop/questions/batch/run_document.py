@@ -53,7 +53,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.question_form import form
 from qagen_dagster.loop.questions.duplicates.similarity import Encode, vetoed
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
+from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.state import (
     Controlled,
     Dedupe,
@@ -67,7 +67,7 @@ from qagen_dagster.loop.questions.state import (
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, GenerationResult, RejectionReason
@@ -129,6 +129,9 @@ def run_batch(
 
     Raises ModelError. After an error or an exhausted budget, a later run resumes from the journal.
     """
+    answering = (models.answerer or models.generator).spec
+    fit = fit_of(models.generator.spec, answering, models.validator.spec)
+    limits = limits.model_copy(update={"fit": fit})
     run = DocumentRun(work, limits, models)
     events = batch_events(journal)
     state, taken = replay(events, limits, run.wanted)
@@ -208,11 +211,12 @@ class DocumentRun:
         return QuestionGraded(number=step.draft.number, grade=grade)
 
     def _ask(self, step: Ask, state: BatchState) -> Asked:
+        wanted = questioner.asked_for(dict(step.wanted), step.most)
         found = questioner.propose(
             self.work.context,
             self.models.generator,
             self.reading,
-            dict(step.wanted),
+            wanted,
             questioner.Told(_known(state), [*_avoided(self.work), *_rejected(state)]),
             step.round,
         )
@@ -244,6 +248,7 @@ class DocumentRun:
             not_possible=found.not_possible,
             parts=found.parts,
             failure=found.failure,
+            fit=_fit("questions", found.was_cut, len(found.questions), sum(wanted.values())),
             calls=found.calls,
         )
 
@@ -293,11 +298,14 @@ class DocumentRun:
             None if near and one is not None and one.gate is RejectionReason.UNANSWERABLE else one
             for one in found.candidates
         ]
-        answers = zip(step.drafts, kept, strict=True)
-        return Prepared(
-            answers=tuple(PreparedAnswer(number=one.number, candidate=given) for one, given in answers),
-            calls=found.calls,
+        answers = tuple(
+            PreparedAnswer(number=one.number, candidate=given)
+            for one, given, whole in zip(step.drafts, kept, found.candidates, strict=True)
+            if whole is not None
+            or not found.was_cut  # what was cut off is asked for again, with fewer others
         )
+        fit = _fit("answers", found.was_cut, len(answers), len(asked))
+        return Prepared(answers=answers, fit=fit, calls=found.calls)
 
     def _near(self, drafts: tuple[Draft, ...]) -> tuple[int, ...]:
         """The narrow parts around the lines that the generator named.
@@ -324,8 +332,10 @@ class DocumentRun:
         found = validator.answer_all_blind(
             self.work.context, self.models.validator, step.questions, step.attempt
         )
+        asked = [one for one in step.questions if one in found.answers or not found.was_cut]
+        fit = _fit("blind", found.was_cut, len(asked), len(step.questions))
         return BlindAnswered(
-            answers={one: found.answers.get(one) for one in step.questions}, calls=found.calls
+            answers={one: found.answers.get(one) for one in asked}, fit=fit, calls=found.calls
         )
 
     def _validate(self, step: Validate, state: BatchState) -> Judged | Controlled:
@@ -387,6 +397,11 @@ class DocumentRun:
 
     def _passages(self, state: BatchState, words: str, tries: int) -> Task:
         return _sampled(state, [self.reading.near(words, budget) for budget in BUDGETS[2:]], tries)
+
+
+def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
+    """How many items fit into a reply, if it was cut off: those that were whole, or else half of those that were asked for."""
+    return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 
 def _sampled(state: BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:

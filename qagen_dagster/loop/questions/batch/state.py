@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from qagen_dagster.loop.questions.limits import Wanted
+from qagen_dagster.loop.questions.limits import Fit, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
@@ -24,7 +24,7 @@ from qagen_dagster.loop.questions.state import (
     Validate,
 )
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
@@ -92,6 +92,7 @@ class Asked(Record):
     not_possible: tuple[NotPossible, ...] = ()
     parts: tuple[int, ...] = ()
     failure: str = ""
+    fit: Fit = Fit()  # fewer if the reply was cut off
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -141,6 +142,7 @@ class Prepared(Record):
 
     kind: Literal["prepared"] = "prepared"
     answers: tuple[PreparedAnswer, ...]
+    fit: Fit = Fit()
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -149,6 +151,7 @@ class BlindAnswered(Record):
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
+    fit: Fit = Fit()
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -247,11 +250,15 @@ class BatchState(Record):
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
     graded: tuple[Graded, ...] = ()
     parts: tuple[int, ...] = ()  # shown to the generator; empty: all
+    fit: Fit = Fit()  # what replies that were cut off have shown
 
 
 class Ask(Record):
+    """Ask for questions, at most so many in one reply."""
+
     round: int
     wanted: Wanted
+    most: int
 
 
 class GradeQuestion(Record):

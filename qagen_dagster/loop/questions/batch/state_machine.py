@@ -49,7 +49,7 @@ from qagen_dagster.loop.questions.batch.state import (
     fault_of,
     rank_of,
 )
-from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
+from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Fit, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
@@ -64,11 +64,9 @@ from qagen_dagster.loop.questions.state import (
     Validate,
 )
 from qagen_dagster.loop.questions.state import Step as QAStep
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
-
-MOST = 12  # maximum number of questions in one request
 
 
 def waiting_drafts(state: BatchState) -> list[Draft]:
@@ -76,15 +74,15 @@ def waiting_drafts(state: BatchState) -> list[Draft]:
     return [one for one in state.drafts if one.number not in state.taken]
 
 
-def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[Draft, ...]:
-    """The next waiting questions without an answer, at most MOST. All of them were written from the same parts of the document.
+def for_answerer(state: BatchState, missing: dict[QuestionType, int], most: int = MOST) -> tuple[Draft, ...]:
+    """The next waiting questions without an answer, at most `most`. All of them were written from the same parts of the document.
 
     Of each type, they are as many as are missing, and a few in reserve.
     """
     left = _with_reserve(missing)
     found: list[Draft] = []
     for one in waiting_drafts(state):
-        if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == MOST:
+        if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == most:
             continue
         if not found or one.parts == found[0].parts:
             left[one.question_type] -= 1
@@ -93,7 +91,7 @@ def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[D
 
 
 def for_validator(
-    state: BatchState, candidate: Candidate, missing: dict[QuestionType, int]
+    state: BatchState, candidate: Candidate, missing: dict[QuestionType, int], most: int = MOST
 ) -> tuple[str, ...]:
     """The question of the candidate, and further questions that the validator answers in the same request.
 
@@ -103,7 +101,7 @@ def for_validator(
     found = [candidate]
     if state.qa.recheck:
         for again in state.qa.recheck[1:]:
-            _join(found, again.candidate, state)
+            _join(found, again.candidate, state, most)
         return tuple(one.question for one in found)
     left = {kind.value: count for kind, count in _with_reserve(missing).items()}
     left[candidate.question_type] = left.get(candidate.question_type, 0) - 1
@@ -111,14 +109,14 @@ def for_validator(
         one = state.prepared.get(draft.number)
         if one is None or one.gate is RejectionReason.UNANSWERABLE or left.get(one.question_type, 0) <= 0:
             continue
-        left[one.question_type] -= _join(found, one, state)
+        left[one.question_type] -= _join(found, one, state, most)
     return tuple(one.question for one in found)
 
 
-def _join(found: list[Candidate], one: Candidate, state: BatchState) -> bool:
+def _join(found: list[Candidate], one: Candidate, state: BatchState, most: int) -> bool:
     """Add the candidate if its question can be asked with the others. Returns whether it was added."""
     known = one.question in state.blind or any(_share_chain(one, other) for other in found)
-    if not known and len(found) < MOST:
+    if not known and len(found) < most:
         found.append(one)
         return True
     return False
@@ -163,7 +161,8 @@ NO_ANSWER = "the answerer gave no answer"
 def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     """The next step. The work on a question that has begun is finished before the next question."""
     if state.qa.current is not None or state.qa.recheck:
-        return _check(state, state_machine.next_step(state.qa, limits), missing_of(state, wanted))
+        step = state_machine.next_step(state.qa, limits)
+        return _check(state, step, missing_of(state, wanted), limits.fit.smaller(state.fit).blind)
     if state.current is not None:
         return _on_current(state.current, limits)
     missing = missing_of(state, wanted)
@@ -174,7 +173,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return ended
     draft = next((one for one in waiting_drafts(state) if one.question_type in missing), None)
     if draft is not None:
-        return _begin(draft, state, missing)
+        return _begin(draft, state, missing, limits.fit.smaller(state.fit).answers)
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
     if not open_types:
         return Done(
@@ -182,7 +181,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         )
     if state.rounds - state.forgiven_rounds >= ROUNDS:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.rounds} rounds of questions")
-    return Ask(round=state.rounds + 1, wanted=open_types)
+    return Ask(round=state.rounds + 1, wanted=open_types, most=limits.fit.smaller(state.fit).questions)
 
 
 def transition(state: BatchState, event: BatchEvent) -> BatchState:
@@ -211,10 +210,11 @@ def transition(state: BatchState, event: BatchEvent) -> BatchState:
 
 
 def _answered_ahead(state: BatchState, event: Prepared | BlindAnswered) -> BatchState:
+    fit = state.fit.smaller(event.fit)
     if isinstance(event, BlindAnswered):
-        return state.model_copy(update={"blind": state.blind | event.answers})
+        return state.model_copy(update={"blind": state.blind | event.answers, "fit": fit})
     known = {one.number: one.candidate for one in event.answers}
-    return state.model_copy(update={"prepared": state.prepared | known})
+    return state.model_copy(update={"prepared": state.prepared | known, "fit": fit})
 
 
 def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) -> tuple[BatchState, int]:
@@ -233,7 +233,9 @@ def ask_again(state: BatchState, limits: BatchLimits, wanted: Wanted) -> BatchSt
     step = next_step(state, limits, wanted)
     if not isinstance(step, Done) or not state_machine.is_useless(state.qa, step):
         return state
-    again = BatchState(qa=state_machine.forgiven(state.qa), drafts=state.drafts, parts=state.parts)
+    again = BatchState(
+        qa=state_machine.forgiven(state.qa), drafts=state.drafts, parts=state.parts, fit=state.fit
+    )
     kept = {"rounds": state.rounds, "forgiven_rounds": state.rounds, "prepared": state.prepared}
     return again.model_copy(update=kept)
 
@@ -244,19 +246,19 @@ def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
     return {kind: count - have[kind.value] for kind, count in wanted if count > have[kind.value]}
 
 
-def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int]) -> Step:
+def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> Step:
     """The next check of a candidate. Before the validator judges it, its question is answered together with others."""
     if not isinstance(step, (Dedupe, Validate, Mend)):
         raise ValueError("the candidate waits for no check")
     if not isinstance(step, Validate) or step.candidate.question in state.blind:
         return step
-    asked = for_validator(state, step.candidate, missing)
+    asked = for_validator(state, step.candidate, missing, most)
     return AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
 
 
-def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int]) -> Step:
+def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int], most: int) -> Step:
     """Begin the work on a question; if there are others to answer with it, first answer all of them in one request."""
-    asked = for_answerer(state, missing) if waiting.number not in state.prepared else ()
+    asked = for_answerer(state, missing, most) if waiting.number not in state.prepared else ()
     if len(asked) > 1:
         return Prepare(drafts=asked)
     return GradeQuestion(draft=waiting, question=waiting.question)
@@ -377,6 +379,8 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
             ),
             "drafts": (*state.drafts, *event.drafts),
             "rounds": state.rounds + 1,
+            "forgiven_rounds": state.forgiven_rounds + (event.fit != Fit() and bool(event.drafts)),
+            "fit": state.fit.smaller(event.fit),
             "not_possible": state.not_possible
             | {one.question_type: one.reason for one in event.not_possible},
             "parts": tuple(sorted({*state.parts, *event.parts})),

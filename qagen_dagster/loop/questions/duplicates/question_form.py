@@ -1,6 +1,7 @@
-"""Finds, without a parser, what a question asks for, and which parts are played in it: who does what to whom.
+"""Finds, without a parser, what a question asks for, and who does what to whom in it.
 
-Two questions may state one exchange from both sides: "A bought X from B" is "B sold X to A", but not "A sold X to B".
+Two questions may state one exchange from both sides: "A bought X from B" is "B sold X to A", but not "A sold
+X to B".
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from qagen_dagster.english.words import plain, stem, tokens, word_set
 
 
 def stem_of(word: str) -> str:
-    """As `stem`, but also equal for the forms of short verbs: "sue" and "sued"."""
+    """The stem of a word.
+
+    Unlike `stem`, it is the same for the forms of a short verb, such as "sue" and "sued".
+    """
     found = stem(word)
     if word.removesuffix("s").endswith("ee"):
         return word.removesuffix("s")  # "employee" and "employer" stay different
@@ -26,7 +30,7 @@ _AUX = word_set(
     "is are was were be been being do does did has have had can could may might must shall should will would"
 )
 BE = word_set("is are was were be been being get gets got gotten")
-_BEFORE_DEEDS = _AUX - BE | {"who", "what"}
+_BEFORE_DEEDS = _AUX - BE | {"who", "what"}  # words that may stand directly before a deed, see `_has_deed`
 _WH = word_set("what which who whom whose when where why how")
 _PREPOSITIONS = word_set(
     "about above across after against along among around as at before behind below beneath beside besides between beyond by "
@@ -36,8 +40,9 @@ _PREPOSITIONS = word_set(
 _OTHER = word_set("and or but if that this these those there it its their his her not no also and/or")
 FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
 _DROPPED = word_set("a an the please exactly")
-_DO = (("did",), ("does",), ("do",))
-_ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}
+_DO = (("did",), ("does",), ("do",))  # parts of a frame, see `Form`
+_ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}  # read the first as the second
+# Stems of words that ask for a quantity after "how".
 _QUANTITY = frozenset(
     map(
         stem_of,
@@ -46,6 +51,7 @@ _QUANTITY = frozenset(
         ),
     )
 )
+# The kind of answer that a noun after "what" asks for, by the stem of the noun.
 _HEADS = {
     stem_of(word): kind
     for kind, words in {
@@ -64,6 +70,7 @@ _FRAMES = frozenset(
         word_set("year date day number percentage proportion share amount duration reason many much often"),
     )
 )
+# Stems of words that count as the same word, because "how long is" asks the same as "what is the length of".
 _ONE_WORD = {
     stem_of(word): stem_of(words.split()[0])
     for words in (
@@ -85,31 +92,42 @@ _CHAT = word_set(
     "sure unsure certain clear know knows knew tell say explain wonder wondering wondered ask asking like want need understand "
     "remember recall confused curious question questions help quick quickly exactly idea any one more again"
 )
+# An opening counts as chat only if it has one of these words.
 _PERSON = word_set(
     "i i'm i'd i've i'll me my we us our you your hello hi hey please thanks sorry anyone anybody someone"
 )
+# A question word. The question itself begins with the first one.
 _TOPIC = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
 
+# Words in order. A run of a question is a longest sequence of its words without a function word.
 Run = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Form:
-    """One question. Words are stems. Each number or date is one word in a standard spelling."""
+    """The words of one question, in several arrangements.
 
-    words: Run  # all words except articles, in order
-    symbols: tuple[str, ...]  # signs that are not part of a word: "--", "%", "+"
+    Function words (`FUNCTION`) are whole, and other words are stems. Each number or date is one word in a
+    standard spelling.
+    """
+
+    words: Run  # all words in order, except articles, "please" and "exactly"
+    symbols: tuple[str, ...]  # signs other than ordinary punctuation, sorted: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
-    kind: str  # the noun directly after "what" or "which", or ""
-    content: Counter[str]  # without `kind` and words that only frame the question
+    kind: str  # the word directly after "what" or "which" if it is no function word, else ""
+    content: Counter[str]  # without `kind`, function words, and words that only name the kind of answer
     frame: Run  # function words in order, with an underscore for each run between them
-    runs: tuple[tuple[str, Run], ...]  # the function word before each run, and the run
-    passive: bool
+    runs: tuple[tuple[str, Run], ...]  # each run, after the function word before it ("" if there is none)
+    passive: bool  # whether the question has "by" and a form of "be"
 
 
 @lru_cache(maxsize=50_000)
 def without_opening(question: str) -> str:
-    """The question without an opening of words of `_CHAT`. It is unchanged if it has no such opening before a question word."""
+    """The question without a chatty opening, such as "Could you tell me".
+
+    An opening is what stands before the first question word. It is chatty if it has only words of `_CHAT`,
+    and at least one of them is in `_PERSON`. Any other question is returned unchanged.
+    """
     asked = _TOPIC.search(question)
     if asked is None or asked.start() == 0:
         return question
@@ -123,7 +141,7 @@ def without_opening(question: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def form(question: str) -> Form:
-    """The form of a question."""
+    """Read the form of a question."""
     text = _SHORT_IS.sub(r"\1 is", plain(question))
     words = _words(text)
     runs = _runs(words)
@@ -141,7 +159,10 @@ def form(question: str) -> Form:
 
 
 def swapped(one: Form, other: Form) -> bool:
-    """Whether both have the same words, but in exchanged roles: "A bought B", "B bought A"."""
+    """Whether both questions have the same words in exchanged roles: "A bought B", "B bought A".
+
+    Function words may differ.
+    """
     if Counter(_told(one)) != Counter(_told(other)):
         return False
     if one.frame == other.frame:
@@ -154,7 +175,12 @@ def swapped(one: Form, other: Form) -> bool:
 
 
 def same_roles(one: Form, other: Form) -> bool:
-    """Whether the words have the same order, or differ only by the order of whole phrases."""
+    """Whether the words of both questions stand in the same roles.
+
+    They do if both questions have the same runs in any order, or if `_order` gives the same words for both.
+    They also do if one question asks for its subject, and the other is a passive whose "by" is followed by a
+    function word or by nothing: "Who built A" and "Who was A built by".
+    """
     if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):
         return True
     active, passive = sorted((one, other), key=lambda form: form.passive)
@@ -162,7 +188,11 @@ def same_roles(one: Form, other: Form) -> bool:
 
 
 def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
-    """The words in which two questions differ, if they begin and end with the same words and differ in at most three words; else None."""
+    """The different words of two questions that are the same except in one place; None for others.
+
+    The place must have one to three words in each question. The rest must have a word that is no function
+    word.
+    """
     a, b = one.words, other.words
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
@@ -176,7 +206,7 @@ def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
 
 
 def _words(text: str) -> list[str]:
-    """The stems in order. "X's Y" is read as "Y of X"; a number or a date is one word."""
+    """`Form.words` of a text. "X's Y" is read as "Y of X"."""
     text = _POSSESSIVE.sub(r"\2 of \1 ", text)
     read = facts(text)
     spans = sorted(
@@ -196,7 +226,10 @@ def _stems(text: str) -> list[str]:
 
 
 def _asked(words: list[str]) -> tuple[str, int]:
-    """The kind of answer that is asked for, and the position of the word that says so."""
+    """The kind of answer (see `Form.asked`), and the position of the question word that asks for it.
+
+    Without such a word, these are "" and -1.
+    """
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) else ""
         if word in ("who", "whom"):
@@ -211,7 +244,10 @@ def _asked(words: list[str]) -> tuple[str, int]:
 
 
 def _kind_of_answer(words: list[str], at: int) -> str:
-    """The kind of answer that the noun after "what" at `at` asks for: "what year", "what is the number of"."""
+    """The kind of answer (see `Form.asked`) that "what" and the following words ask for, such as "what year".
+
+    `at` is the position of "what".
+    """
     if at + 1 < len(words) and words[at + 1] not in _AUX:
         return _HEADS.get(words[at + 1], "")
     head = _HEADS.get(words[at + 2], "") if at + 2 < len(words) else ""
@@ -220,7 +256,7 @@ def _kind_of_answer(words: list[str], at: int) -> str:
 
 
 def _kind_at(words: list[str], at: int) -> int:
-    """The position of the noun directly after "what"; -1 if there is none."""
+    """The position after "what", if "what" is at `at` and at least two words follow it; else -1."""
     return at + 1 if 0 <= at < len(words) - 2 and words[at] == "what" else -1
 
 
@@ -263,13 +299,21 @@ def _told(one: Form) -> list[str]:
 
 
 def _has_deed(run: tuple[str, Run]) -> bool:
-    """Whether the run may be a deed: "A bought B". Only in a deed does the order of the words matter, not in "the daily maximum dose"."""
+    """Whether the run may be a deed, such as "A bought B". The order of the words matters in a deed.
+
+    It does not matter in other runs, such as "the daily maximum dose". `run` is an element of `Form.runs`.
+    """
     return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
 
 
 def _order(one: Form) -> Run:
-    """The words as agent, verb and object. A clear passive is turned into the active."""
-    # Without the noun that "what" asks for.
+    """The words of all runs in order. The words after "by" come first, as the agent.
+
+    If the question is a passive with a run directly after a form of "be", it is turned into the active. After
+    the agent come the last word of that run (the verb), the rest of that run (the object) and the other
+    words.
+    """
+    # The first word after "what" is left out, because it names what is asked for.
     runs = [(before, run[before == "what" :]) for before, run in one.runs]
     agent = [word for before, run in runs if before == "by" for word in run]
     rest = [word for before, run in runs if before != "by" for word in run]
@@ -282,12 +326,12 @@ def _order(one: Form) -> Run:
 
 
 def _asks_subject(one: Form) -> bool:
-    """Whether the subject is asked for: "Who built it?", but not "What did they build?"."""
+    """Whether the question asks for its subject: "Who built it?", but not "What did they build?"."""
     return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
 
 
 def _swapped_voice(active: Form, passive: Form) -> bool:
-    """Whether the passive has exchanged roles: "When did A sue B" and "When was A sued by B"."""
+    """Whether the two questions exchange the roles: "When did A sue B" and "When was A sued by B"."""
     return _order(active) != _order(passive) and [word for _, run in active.runs for word in run] == [
         word for before, run in passive.runs if before != "by" for word in run[:-1]
     ] + [run[-1] for before, run in passive.runs if before in BE] + [
@@ -296,14 +340,17 @@ def _swapped_voice(active: Form, passive: Form) -> bool:
 
 
 def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
-    """Whether one asks for the subject and the other for the object of a deed: "Who replaced A" and "Whom did A replace"."""
+    """Whether the two questions ask for the subject and for the object of a deed with the same words.
+
+    Such questions are "Who replaced A" and "Whom did A replace".
+    """
     if not _asks_subject(asks_subject) or asks_object.frame[1:2] not in _DO:
         return False
     deed, done = asks_subject.runs[0][1], asks_object.runs[0][1]
     return Counter(deed) == Counter(done) and deed[0] == done[-1] and len(deed) > 1
 
 
-# Verbs whose subject gives, each with the verbs of the same exchange whose subject takes.
+# For each verb whose subject gives something, the verbs of the same exchange whose subject takes it.
 _EXCHANGES = {
     "sell": "buy purchase acquire",
     "lend": "borrow",
@@ -315,14 +362,21 @@ _EXCHANGES = {
     "lease": "rent",
     "export": "import",
 }
+# Pairs (giving verb, taking verb) of one exchange, as stems.
 _TAKING = {(stem_of(give), stem_of(take)) for give, takes in _EXCHANGES.items() for take in takes.split()}
 _GIVERS, _TAKERS = {give for give, _ in _TAKING}, {take for _, take in _TAKING}
 _VERBS = _GIVERS | _TAKERS
-_ASKED: Run = ("?",)
+_ASKED: Run = ("?",)  # stands for what the question asks for
 
 
 @dataclass(frozen=True)
 class _Exchange:
+    """An exchange that a question states.
+
+    `_ASKED` stands for a party or thing that the question asks for. A party or thing that the question does
+    not name is empty.
+    """
+
     verb: str
     giver: Run
     taker: Run
@@ -330,7 +384,11 @@ class _Exchange:
 
 
 def same_exchange(one: Form, other: Form) -> bool | None:
-    """Whether both ask about one exchange. None if no verb of one is the converse of a verb of the other, or a party is not named."""
+    """Whether both questions ask about one exchange. False if the giver, the taker or the thing differs.
+
+    None if this rule cannot tell. That is the case if no verb of one question is the converse of a verb of
+    the other, if a party is not named, or if the parties and the thing are the same but other words differ.
+    """
     for a in _exchanges(one):
         for b in _exchanges(other):
             if (a.verb, b.verb) in _TAKING or (b.verb, a.verb) in _TAKING:
@@ -341,12 +399,16 @@ def same_exchange(one: Form, other: Form) -> bool | None:
 
 
 def _exchanges(form: Form) -> list[_Exchange]:
-    """The exchanges of a question of which both parties are named or asked for."""
+    """The exchanges in a question.
+
+    Exchanges with a party that is neither named nor asked for are left out.
+    """
     found = [_read(form, at) for at, word in enumerate(form.words) if word in _VERBS]
     return [one for one in found if one.giver and one.taker]
 
 
 def _read(form: Form, at: int) -> _Exchange:
+    """The exchange of the verb at the position `at`, which is one of `_VERBS`."""
     words, verb = form.words, form.words[at]
     begin = at
     while begin and words[begin - 1] not in FUNCTION:
@@ -363,7 +425,11 @@ def _read(form: Form, at: int) -> _Exchange:
 
 
 def _after(words: Run, preposition: str) -> Run:
-    """The words after a preposition. They are `_ASKED` if the preposition ends the question or a function word follows it."""
+    """The words from the first `preposition` to the next function word; empty without this preposition.
+
+    They are `_ASKED` if there are none, because the preposition ends the question or a function word follows
+    it.
+    """
     if preposition not in words:
         return ()
     at = words.index(preposition)
@@ -371,6 +437,7 @@ def _after(words: Run, preposition: str) -> Run:
 
 
 def _until_function(words: Run, start: int) -> Run:
+    """The words from `start` to the next function word or the end."""
     end = start
     while end < len(words) and words[end] not in FUNCTION:
         end += 1

@@ -24,8 +24,8 @@ from qagen_dagster.publishing.questions.exported_set import (
     Place,
 )
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
-from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.document import Document, IndexEntry, LineRange, joined
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -87,16 +87,22 @@ class ExportedRows:
 
     def _text(self, document_id: str) -> PassageText:
         if document_id not in self._texts:
-            text = stored_text(self._space.store, self._combination.corpus, self._entries[document_id])
-            self._texts[document_id] = PassageText(document_id, text)
+            store, corpus = self._space.store, self._combination.corpus
+            document = store.read(Document.key(corpus, document_id), Document)
+            text = stored_text(store, corpus, self._entries[document_id])
+            self._texts[document_id] = PassageText(document_id, text, document.wrapped)
         return self._texts[document_id]
 
     def _row(self, question: PublishedQuestion) -> ExportedRow:
         text = self._text(question.document_id)
-        places = (text.place(one) for one in question.evidence)
+        places = [text.place(one) for one in question.evidence]
         pictures = (self._picture(question.document_id, visual) for visual in question.visuals)
+        evidence = tuple(
+            one if place is None else one.model_copy(update={"quote": place.quote})
+            for one, place in zip(question.evidence, places, strict=True)
+        )
         return ExportedRow(
-            question,
+            question.model_copy(update={"evidence": evidence}),
             tuple(one for one in places if one is not None),
             tuple(one for one in pictures if one is not None),
         )
@@ -118,27 +124,26 @@ class ExportedRows:
 
 
 class PassageText:
-    """The text of a document, cut into passages."""
+    """The text of a document as in its file (lines that were split are whole again), cut into passages."""
 
-    def __init__(self, document_id: str, text: str) -> None:
-        chunks = chunks_of(text, _PASSAGES)
+    def __init__(self, document_id: str, text: str, wrapped: Sequence[LineRange] = ()) -> None:
+        self._wrapped = wrapped
+        self._text, self._line_starts = joined(text.split("\n"), wrapped)
+        chunks = chunks_of(self._text, _PASSAGES)
         self.passages = tuple(
-            Passage(f"{document_id}#{chunk.number}", text[chunk.start : chunk.end]) for chunk in chunks
+            Passage(f"{document_id}#{chunk.number}", self._text[chunk.start : chunk.end]) for chunk in chunks
         )
-        self._lines = text.split("\n")
         self._starts = [chunk.start for chunk in chunks]
 
     def place(self, evidence: Evidence) -> Place | None:
-        """The place of a quote; None if the evidence has no lines."""
+        """The place of a quote, in the words of the file; None if the evidence has no lines."""
         if evidence.start_line is None:
             return None
-        before = sum(len(line) + 1 for line in self._lines[: evidence.start_line - 1])
-        start = before + "\n".join(self._lines[evidence.start_line - 1 : evidence.end_line]).index(
-            evidence.quote
-        )
+        quote, _ = joined(evidence.quote.split("\n"), self._wrapped, evidence.start_line)
+        start = self._text.index(quote, self._line_starts[evidence.start_line - 1])
         first = bisect_right(self._starts, start) - 1
-        after = bisect_left(self._starts, start + len(evidence.quote))
-        return Place(evidence.quote, start - self._starts[first], self.passages[first:after])
+        after = bisect_left(self._starts, start + len(quote))
+        return Place(quote, start - self._starts[first], self.passages[first:after])
 
 
 FOLDER = "exports"  # beside corpus.json

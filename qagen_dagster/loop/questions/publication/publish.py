@@ -22,7 +22,7 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
-from qagen_dagster.records.corpus import Publish
+from qagen_dagster.records.corpus_config import Publish
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint

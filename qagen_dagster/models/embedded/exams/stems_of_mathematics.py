@@ -1,6 +1,8 @@
-"""Answers to stems of mathematics by search, counting and iteration, without the families' formulas.
+"""Answers the stems of exam items on mathematics. A stem is the text of a question without its options.
 
-`solve` is the entry point for mathematics and physics.
+A function that answers a kind of stem gets the numbers of the stem in their order. Most of these functions
+search, count, iterate or solve equations. So they do not repeat the formulas in `families/`, which makes the
+stems. `solve` is the entry point for mathematics and physics.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from itertools import combinations
 
 from qagen_dagster.models.embedded.exams.stems_of_physics import PHYSICS, Method, Solved, best, method
 
-_Answer = Callable[..., Solved | None]
+_Answer = Callable[..., Solved | None]  # gets the numbers of a stem
 
 
 def solve(stem: str) -> Solved | None:
-    """The answer of the method that matches the stem; None for an unknown kind of stem."""
+    """The answer of the first method that matches the stem and has an answer; None if no method does."""
     for one in (*MATHEMATICS, *PHYSICS):
         found = one.solve(stem)
         if found is not None:
@@ -38,6 +40,11 @@ def _law(first: float, second: float) -> Solved:
 
 
 def _percent(direction: float) -> Callable[[float], Solved]:
+    """Returns a function from the change of the surface of a body to that of its volume, both in per cent.
+
+    `direction` is 1 for growth and -1 for shrinking.
+    """
+
     def answer(change: float) -> Solved:
         side = math.sqrt(6 * (1 + direction * change / 100) / 6)
         return Solved(abs(side**3 - 1) * 100, "took a unit cube, scaled its faces, and compared volumes")
@@ -46,6 +53,8 @@ def _percent(direction: float) -> Callable[[float], Solved]:
 
 
 def _percent_back(direction: float) -> Callable[[float], Solved]:
+    """Returns a function from the change of the volume of a body to that of its surface, as in `_percent`."""
+
     def answer(change: float) -> Solved:
         side = math.cbrt(1 + direction * change / 100)
         return Solved(abs(6 * side * side / 6 - 1) * 100, "took a unit cube, scaled it, and compared faces")
@@ -54,6 +63,8 @@ def _percent_back(direction: float) -> Callable[[float], Solved]:
 
 
 def _of_root(power: int, sign: float) -> _Answer:
+    """Returns a function that computes scale * (x^power + x^-power), where x + sign/x = k."""
+
     def answer(k: float, scale: float = 1.0) -> Solved:
         x = (k + math.sqrt(k * k - 4 * sign)) / 2
         return Solved(scale * (x**power + x**-power), f"solved for x={x:.6g} and evaluated")
@@ -71,6 +82,7 @@ def _of_pair(expression: Callable[[complex, complex], complex]) -> Callable[[flo
 
 
 def _quadratic(value: float, at: float, x: float, y: float, wanted: float) -> Solved:
+    """f(wanted) of the quadratic f with the extreme value f(at) = value and with f(x) = y."""
     rows = [[at * at, at, 1.0, value], [x * x, x, 1.0, y], [2 * at, 1.0, 0.0, 0.0]]
     a, b, c = _three(rows)
     return Solved(
@@ -79,7 +91,10 @@ def _quadratic(value: float, at: float, x: float, y: float, wanted: float) -> So
 
 
 def _three(rows: list[list[float]]) -> list[float]:
-    """Gaussian elimination with pivots."""
+    """The solution of three linear equations, by Gaussian elimination with pivots.
+
+    Each of the three rows has three coefficients and the right side. `rows` is changed.
+    """
     for place in range(3):
         pivot = max(range(place, 3), key=lambda row: abs(rows[row][place]))
         rows[place], rows[pivot] = rows[pivot], rows[place]
@@ -93,6 +108,11 @@ def _three(rows: list[list[float]]) -> list[float]:
 
 
 def _periodic(sign: float) -> _Answer:
+    """Returns a function that computes f(first) + factor * f(second) for a periodic f with f(at) = value.
+
+    `sign` is 1 if f is even, and -1 if f is odd.
+    """
+
     def answer(
         period: float, at: float, value: float, first: float, factor: float, second: float
     ) -> Solved | None:
@@ -110,14 +130,20 @@ def _periodic(sign: float) -> _Answer:
 
 
 def _mirrored(k: float, total: float, m: float | str, wanted: float) -> Solved:
+    """f(wanted), where f(x) + k f(total - x) = m for all x.
+
+    `m` is a multiple of x in LaTeX, such as `x` or `3x`.
+    """
     return _swap(k, 1.0 if m == "x" else float(str(m).removesuffix("x")), wanted, total - wanted)
 
 
 def _inverted(k: float, m: str, wanted: float) -> Solved:
+    """f(wanted), where f(x) + k f(1/x) = m for all x. `m` is as in `_mirrored`."""
     return _swap(k, 1.0 if m == "x" else float(m.removesuffix("x")), wanted, 1 / wanted)
 
 
 def _swap(k: float, m: float, here: float, there: float) -> Solved:
+    """f(here), where f(here) + k f(there) = m * here and f(there) + k f(here) = m * there."""
     determinant = 1 - k * k
     return Solved(
         (m * here * 1 - k * m * there) / determinant,
@@ -145,8 +171,14 @@ def _intercepts(p: float, q: float, slope: float) -> Solved:
 
 
 def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
+    """Returns a function for the two tangents from (p, q) to the circle x^2 + y^2 = square.
+
+    It computes the sum of their lengths, or if `area` is true, the area of the quadrilateral between them and
+    the two radii.
+    """
+
     def answer(p: float, q: float, square: float) -> Solved:
-        # The points of contact lie on the polar line p x + q y = r^2: intersect it with the circle.
+        # The polar line p x + q y = square meets the circle in the points of contact (ax, ay) and (bx, by).
         d = p * p + q * q
         foot = square / d
         half = math.sqrt(square - square * square / d) / math.sqrt(d)
@@ -162,6 +194,11 @@ def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
 
 
 def _wave_below(word: str, wave: Callable[[float], float]) -> _Answer:
+    """Returns a function that computes the extreme value of top / (base + swing * wave(x)).
+
+    `word` is "greatest" or "least".
+    """
+
     def answer(top: float, base: float, swing: float) -> Solved:
         value = best(lambda x: top / (base + swing * wave(x)), 0, 4 * math.pi, greatest=word == "greatest")
         return Solved(value, "scanned a whole period")
@@ -170,6 +207,11 @@ def _wave_below(word: str, wave: Callable[[float], float]) -> _Answer:
 
 
 def _waves(greatest: bool, sine: float, cosine: float, swapped: bool = False) -> _Answer:
+    """Returns a function for the extreme value of c + sine * first * sin(t) + cosine * second * cos(t).
+
+    `sine` and `cosine` are signs. If `swapped`, `first` belongs to the cosine and `second` to the sine.
+    """
+
     def answer(c: float, first: float, second: float) -> Solved:
         s, k = (second, first) if swapped else (first, second)
         value = best(
@@ -181,6 +223,10 @@ def _waves(greatest: bool, sine: float, cosine: float, swapped: bool = False) ->
 
 
 def _wave_and_square(word: str, first: str) -> _Answer:
+    """Returns a function that computes the extreme value of a sin x + b cos^2 x, or of a cos x + b sin^2 x.
+
+    `word` is "greatest" or "least". `first` is "sin" for the first expression and "cos" for the second.
+    """
     one, other = (math.sin, math.cos) if first == "sin" else (math.cos, math.sin)
 
     def answer(a: float, b: float) -> Solved:
@@ -204,6 +250,7 @@ def _sum(start: float, end: float, top: float, step: float) -> Solved:
 
 
 def _switched(count: float, p: float, q: float) -> Solved:
+    """How many of the lamps 1 to `count` are on after all multiples of p, then all of q were switched."""
     state = [False] * (int(count) + 1)
     for step in (int(p), int(q)):
         for place in range(step, int(count) + 1, step):
@@ -212,14 +259,23 @@ def _switched(count: float, p: float, q: float) -> Solved:
 
 
 def _fence(length: float, parts: float = 1) -> Solved:
+    """The largest area of a rectangle along a wall, divided into equal `parts`.
+
+    The fences have the length `length` in all. One is parallel to the wall, and the others lead to it.
+    """
     return Solved(best(lambda x: x * (length - (parts + 1) * x), 0, length), "tried all depths")
 
 
 def _corner(a: float, b: float) -> Solved:
+    """The largest area of a rectangle in the right angle of a right triangle with the legs `a` and `b`."""
     return Solved(best(lambda x: x * b * (1 - x / a), 0, a), "tried all places of the free corner")
 
 
 def _cost(area: float, a: float, b: float) -> Solved:
+    """The least cost of the sides of a rectangle of `area` m^2.
+
+    The pairs of sides cost `a` and `b` per metre.
+    """
     side = math.sqrt(area)
     value = best(lambda t: 2 * a * side * math.exp(t) + 2 * b * side * math.exp(-t), -4, 4, greatest=False)
     return Solved(value, "tried all shapes of the given area")

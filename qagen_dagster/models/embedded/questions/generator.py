@@ -20,13 +20,8 @@ from qagen_dagster.models.embedded.conversation import (
     line_total,
 )
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, read_context
-from qagen_dagster.models.embedded.questions.extract import (
-    candidates,
-    interleave,
-    prose,
-    refusal,
-    without_rivals,
-)
+from qagen_dagster.models.embedded.questions.candidate_checks import refusal
+from qagen_dagster.models.embedded.questions.extract import candidates, interleave, prose, without_rivals
 from qagen_dagster.models.embedded.questions.structure import cell_questions
 from qagen_dagster.models.embedded.text.blocks import Kind, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english

@@ -1,7 +1,7 @@
 """Questions from the main clause of a sentence: who, when, how many, how long, why, what is it.
 
 Each rule finds a gap in a clause, which is the answer. The functions above the rules word the question: inversion of the
-auxiliary, "do", the order of adjuncts. `extract.py` decides whether a question makes sense.
+auxiliary, "do", the order of adjuncts. `candidate_checks.py` decides whether a question makes sense.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from qagen_dagster.agents.questions.batch.questioner import (
     SPARE,
     Rejection,
     Told,
+    asked_for,
     examples,
     guides,
     in_words,
@@ -22,7 +23,7 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop
-from qagen_dagster.records.corpus import Complexity, QuestionType
+from qagen_dagster.records.corpus_config import Complexity, QuestionType
 from tests.support.documents import context_of, view_of
 from tests.support.models import FakeModel, Turn, answer, call, say, told
 
@@ -37,7 +38,7 @@ def questions(*kinds: str) -> list[dict[str, str]]:
 def asked(model: FakeModel, text: str | None = None, round_: int = 1) -> tuple[str, ...]:
     context = context_of() if text is None else context_of(view_of(text))
     told_ = Told([("Which words?", QuestionType.CAUSAL)], [("Who is it?", "duplicate: the same words")])
-    found = propose(context, model, Reading(context.view), WANTED, told_, round_)
+    found = propose(context, model, Reading(context.view), asked_for(WANTED, 200), told_, round_)
     return tuple(f"{one.question_type.value} {one.question}" for one in found.questions)
 
 
@@ -68,7 +69,7 @@ def test_tags_go_and_so_does_what_nobody_asked_for() -> None:
     )
     found = asked(model)
     assert found[0] == "causal Why did pump 0 stop?"
-    assert [one.split()[0] for one in found] == ["causal", *["temporal"] * (1 + SPARE)]
+    assert [one.split()[0] for one in found] == ["causal", *["temporal"] * (2 + SPARE)]
 
 
 def test_a_submission_of_nothing_is_refused_and_unknown_types_are_explained() -> None:
@@ -93,7 +94,7 @@ def test_plain_text_is_read_where_no_tool_is_called() -> None:
 def test_a_refusal_is_a_failure_and_nothing_is_read_into_it() -> None:
     model = FakeModel([answer(say("Why should I? (causal)"), Stop.REFUSAL)])
     context = context_of()
-    found = propose(context, model, Reading(context.view), WANTED, Told(), 1)
+    found = propose(context, model, Reading(context.view), asked_for(WANTED, 200), Told(), 1)
     assert (found.questions, found.failure) == ((), "refused: Why should I? (causal)")
 
 
@@ -113,7 +114,7 @@ def test_a_model_that_cannot_take_so_much_is_shown_less(refusal: type[RequestRef
     assert "Only parts of the document" in told(model.requests[2])
     never = FakeModel(lambda _: ContextOverflowError("too long"))
     context = context_of(view_of(LONG))
-    found = propose(context, never, Reading(context.view), WANTED, Told(), 1)
+    found = propose(context, never, Reading(context.view), asked_for(WANTED, 200), Told(), 1)
     assert found.failure.startswith("context_overflow")
     assert len(never.requests) == len(BUDGETS)
 
@@ -224,3 +225,11 @@ def test_types_and_their_descriptions_must_agree(
     with pytest.raises(ConfigError, match=said):
         guides()
     guides.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("most", "counts"), [(200, (3, 2, 2)), (6, (2, 2, 2)), (4, (2, 1, 1)), (2, (1, 1)), (1, (1,))]
+)
+def test_fewer_questions_are_asked_for_evenly(most: int, counts: tuple[int, ...]) -> None:
+    wanted = {QuestionType.CAUSAL: 2, QuestionType.TEMPORAL: 1, QuestionType.ANALYSIS: 1}
+    assert tuple(asked_for(wanted, most).values()) == counts

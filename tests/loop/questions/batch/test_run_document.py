@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJourna
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
@@ -397,3 +398,35 @@ def test_questions_for_another_kind_of_answer_are_no_repeats() -> None:
 def test_the_threshold_is_the_scenarios() -> None:
     assert find_duplicates([NEARER], [NEAR], alike, 0.95) == [None]
     assert find_duplicates([], [NEAR], alike, 0.5) == []
+
+
+CAUSAL = {QuestionType.CAUSAL: 8}
+
+
+@pytest.mark.parametrize("server", [False, True])
+@pytest.mark.parametrize("characters", [100_000, 900, 600, 400, 260])
+def test_replies_that_are_cut_off_give_what_is_whole(characters: int, server: bool) -> None:
+    play = BatchPlay([[("causal", Fate.GOOD)] * 8] * 12, characters=characters, server=server)
+    result = run(play, limits=limits_of(CAUSAL))
+    assert result.stats.accepted_count == 8
+    assert not any(one.rejection_detail.startswith("output_limit") for one in result.rejected)
+    assert len({request for _, request in play.log}) == len(play.log)
+
+
+def test_replies_in_which_nothing_fits_say_what_to_raise() -> None:
+    play = BatchPlay([[("causal", Fate.GOOD)] * 8] * 12, characters=40)
+    with pytest.raises(MalformedResponseError, match="raise `max_output_tokens` of the generator"):
+        run(play, limits=limits_of(CAUSAL))
+    assert play.asked("generator") <= 6
+
+
+def test_no_more_is_asked_for_than_a_model_may_write() -> None:
+    play = BatchPlay([[("causal", Fate.GOOD)] * 5] * 12, server=True)
+    for name in ("generator", "answerer", "validator"):
+        model = getattr(play.models, name)
+        model._spec = model.spec.model_copy(update={"max_output_tokens": 500})
+    run(play, limits=limits_of(CAUSAL))
+    asked = [json.loads(request)["messages"] for role, request in play.log if role == "generator"]
+    assert "- causal: 6" in str(asked[0])
+    answers = [request for role, request in play.log if role == "answerer"]
+    assert all("3. [causal]" not in request for request in answers)

@@ -52,7 +52,7 @@ from qagen_dagster.loop.questions.state import (
     Recheck,
     Validate,
 )
-from qagen_dagster.records.corpus import BatchOptions, QuestionType
+from qagen_dagster.records.corpus_config import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA, VerdictRecord
@@ -314,6 +314,8 @@ def test_what_an_earlier_version_gave_counts_by_its_type(passed: bool) -> None:
     assert next_step(state, limits_of(), wanted) == Validate(candidate=doubtful, attempt=8)
     state = transition(state, Judged(verdict=verdict(passed)))
     missing = [QuestionType.MULTI_HOP] if passed else [QuestionType.TEMPORAL, QuestionType.MULTI_HOP]
-    assert next_step(state, limits_of(), wanted) == Ask(round=1, wanted=tuple((kind, 1) for kind in missing))
+    assert next_step(state, limits_of(), wanted) == Ask(
+        round=1, wanted=tuple((kind, 1) for kind in missing), most=200
+    )
     assert [one.id for one in state.qa.accepted] == (["q-1", "q-2"] if passed else ["q-1"])
     assert [one.reason for one in state.qa.retired] == ([] if passed else [RejectionReason.WRONG_ANSWER])

@@ -11,7 +11,7 @@ from qagen_dagster.loop.questions.batch.state import AnswerBlind, BatchState, Bl
 from qagen_dagster.loop.questions.batch.state_machine import for_validator, next_step, transition
 from qagen_dagster.loop.questions.state import Carried, Recheck, Validate
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
 from tests.support.batches.run import fresh, limits_of, run

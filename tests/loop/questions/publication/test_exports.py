@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.formats.wrap import split_long_lines
 from qagen_dagster.loop.questions.publication.exports import (
     ExportedRows,
     PassageText,
@@ -124,3 +125,31 @@ def test_a_quote_stands_in_its_passages(words: list[str], first: int, length: in
     place = whole.place(evidence)
     assert place is not None
     assert place.text[place.start : place.start + len(quote)] == quote
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Pier 7 was rebuilt in 1911.  Its lamps burn gas; they are old. " * 40,
+        "\u6a4b\u306f\u53e4\u3044\u3002\u5ddd\u306f\u6df1\u3044\uff01" * 90,
+    ],
+)
+@pytest.mark.parametrize(("start", "length"), [(0, 30), (190, 15), (195, 420), (700, 12)])
+def test_quotes_and_passages_are_those_of_the_file_though_its_lines_were_split(
+    line: str, start: int, length: int
+) -> None:
+    original = f"A title\n{line}\nThe end."
+    found = split_long_lines(original.split("\n"))
+    text = "\n".join(found.lines)
+    quote = text[start : start + length]
+    number = text[:start].count("\n") + 1
+    evidence = Evidence(quote=quote, start_line=number, end_line=number + quote.count("\n"))
+    whole = PassageText("a.txt", text, found.wrapped)
+    assert "".join(one.text for one in whole.passages) == original
+    place = whole.place(evidence)
+    assert place is not None
+    assert place.text[place.start : place.start + len(place.quote)] == place.quote
+    assert place.quote in original
+    assert place.quote.split("\n") == ["".join(quote.split("\n"))] or " ".join(quote.split()) == " ".join(
+        place.quote.split()
+    )

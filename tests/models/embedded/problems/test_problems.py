@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.latex.structure import split_items
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     answer_of,
     conversion_breaches,
     idea_breaches,

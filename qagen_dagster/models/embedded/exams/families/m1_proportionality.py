@@ -1,4 +1,7 @@
-"""Families of M1, hidden proportionality and scaling."""
+"""The item families of the exam schema M1: hidden proportionality and scaling.
+
+A function that takes `context` makes one draft of an item. `context` is the number of the variant, from 0.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ _BODIES = (  # the first four ask for the volume, the others for the area
     ("A tank is replaced by a mathematically similar one. The volume", "its surface area"),
     ("The volume inside a spherical soap bubble", "its surface area"),
 )
-_SCALES = (*range(1, 10), *range(11, 21), 30, 40)  # tenths of the length
+_SCALES = (*range(1, 10), *range(11, 21), 30, 40)  # the new length in tenths of the old length
 
 
 def _area_and_volume(draw: Draw, context: int) -> Draft:
@@ -111,7 +114,7 @@ def _percent(value: Fraction) -> str:
 
 
 def _shown(value: Fraction, growing: bool) -> bool:
-    """Whether a percentage is a short decimal and possible: nothing shrinks by more than 100 %."""
+    """Whether a percentage can be an option: it is a short decimal, and nothing shrinks by 100 % or more."""
     digits = str(value.numerator * 100 // value.denominator).strip("0")
     return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
 

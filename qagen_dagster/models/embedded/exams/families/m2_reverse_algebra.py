@@ -1,4 +1,7 @@
-"""Families of M2, reverse algebra and recognition of structure."""
+"""The item families of the exam schema M2: reverse algebra, and recognition of structure.
+
+A function that takes `context` makes one draft of an item. `context` is the number of the variant, from 0.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def _sum_product(draw: Draw, context: int) -> Draft | None:
 
 
 def _quartic(draw: Draw, context: int) -> Draft:
-    # Two settings share the computation of a fourth power: one uses odd numbers, the other even ones.
+    # Contexts 0 and 2 have the same expression. Their items differ because k is odd in 0 and even in 2.
     k = draw.whole(3, 20) if context % 2 else draw.choice((3, 5, 7, 9) if context == 0 else (4, 6, 8, 10))
     square = k * k - 2
     asked, value, expression, wrong = (

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.problems.roles import prompts, scan_prompt
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
     conversion_breaches,

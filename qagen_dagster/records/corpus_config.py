@@ -1,4 +1,4 @@
-"""What a corpus.yaml may say. Reading the file, with line numbers, is `configuration/corpora.py`."""
+"""The schema and defaults of corpus.yaml. `configuration/corpora.py` reads the file, with line numbers."""
 
 from __future__ import annotations
 

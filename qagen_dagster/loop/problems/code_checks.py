@@ -33,7 +33,21 @@ from qagen_dagster.latex.structure import (
     structure_faults,
     tikz_pictures,
 )
-from qagen_dagster.loop.problems.faults import (
+from qagen_dagster.loop.problems.kept import (
+    figure_faults,
+    givens_kept,
+    leaked_answer,
+    only_joined,
+    same_method,
+    same_scene,
+    solution_faults,
+    stale_givens,
+    text_kept,
+    value_faults,
+    which_of_nothing,
+    without_calculus,
+)
+from qagen_dagster.loop.problems.text_faults import (
     LEAST_WORDS,
     answer_kept,
     answer_of,
@@ -49,20 +63,6 @@ from qagen_dagster.loop.problems.faults import (
     undrawn,
     unlike_options,
     whole_item,
-)
-from qagen_dagster.loop.problems.kept import (
-    figure_faults,
-    givens_kept,
-    leaked_answer,
-    only_joined,
-    same_method,
-    same_scene,
-    solution_faults,
-    stale_givens,
-    text_kept,
-    value_faults,
-    which_of_nothing,
-    without_calculus,
 )
 from qagen_dagster.records.problems.item import (
     AlternateResult,

@@ -1,0 +1,96 @@
+"""Marks answers: whether an answer is right, and how many words it shares with the reference answer.
+
+Source: Rajpurkar et al., SQuAD, 2016 (exact match and token F1: case, punctuation and English articles do not count; in
+scripts without spaces between words each character is a token, as in MLQA, Lewis et al. 2020).
+`english/answers.py` compares the facts of two answers.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+
+from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.english.answer_types import wrong_type
+from qagen_dagster.english.answers import Match, match
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.evaluation import Decided
+from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.run import Outcome
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_ASCII = frozenset(string.punctuation)
+_UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+
+
+def exact(given: str, right: str) -> bool:
+    """Whether both answers have the same words in the same order. Two answers without words are compared as strings."""
+    mine, wanted = words(given), words(right)
+    return mine == wanted if mine or wanted else given.strip() == right.strip()
+
+
+def token_f1(given: str, right: str) -> float:
+    """The harmonic mean of precision and recall over words, 0 to 1."""
+    mine, wanted = Counter(words(given)), Counter(words(right))
+    if not mine or not wanted:
+        return float(exact(given, right))
+    common = (mine & wanted).total()
+    return 2 * common / (mine.total() + wanted.total())
+
+
+def words(text: str) -> list[str]:
+    """The words of a text that count in comparisons."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    bare = "".join("" if _is_punctuation(char) else char for char in plain)
+    return _UNSPACED.sub(r" \1 ", _ARTICLES.sub(" ", bare)).split()
+
+
+def _is_punctuation(char: str) -> bool:
+    return char in _ASCII or unicodedata.category(char).startswith("P")
+
+
+_UNKNOWN = frozenset(
+    {
+        "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
+        "cannot be determined", "cannot be known", "not enough information",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Whether an answer is right, and what decided it."""
+
+    right: bool
+    decided: Decided
+    explanation: str
+
+
+def says_nothing(answer: str) -> bool:
+    """Whether the text is empty, or says that the answer is not known."""
+    return normalise(answer).rstrip(".!") in _UNKNOWN
+
+
+def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
+    """Compare `given` with the reference answer. If code cannot decide, `model` does. The caller records the calls of `model`.
+
+    Raises ModelError.
+    """
+    if says_nothing(given):
+        return Outcome(Marked(False, Decided.UNKNOWN, "no answer was given"))
+    found = match(given, reference)
+    if found is Match.SAME:
+        return Outcome(Marked(True, Decided.MATCH, "the same words, numbers and names"))
+    if found is Match.CONFLICT:
+        return Outcome(Marked(False, Decided.MATCH, "another number, date or name, or the opposite"))
+    if other := wrong_type(question, reference, given):
+        return Outcome(Marked(False, Decided.MATCH, f"the wrong type of answer: {other}"))
+    if model is None:
+        return Outcome(None, "code cannot decide, and the profile has no judge")
+    marked = closed_book.mark(model, role, question, reference, given)
+    if marked.result is None:
+        return Outcome(None, f"not compared: {marked.failure}")
+    return Outcome(Marked(marked.result.right, Decided.MODEL, marked.result.explanation))
