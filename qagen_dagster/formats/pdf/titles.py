@@ -26,13 +26,13 @@ _WEIGHTS = {
     "thesis": -3.0,  # a line says that this is a thesis
     "person": -0.75,
     "sentence": -2.0,  # it begins or ends like a part of a sentence
-    "word": -1.0,  # one short word, such as a logo
+    "word": -2.0,  # one short word, such as a logo
     "below text": -4.0,
     "letter": -6.0,  # the page addresses a reader
 }
 _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
-_SOME = 0.3  # value of print that is barely large
+_SOME = 0.15  # value of print that is barely large
 _LARGE = 1.15  # times the size of the running text
 _NEARLY = 0.95  # minimum size of a bold title, as a share of the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title
