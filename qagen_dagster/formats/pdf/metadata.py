@@ -1,47 +1,18 @@
-"""Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages.
-
-The title comes from the outline or the properties if the first pages confirm it, else from the print of the first page.
-"""
+"""Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import takewhile
 from typing import TypeVar
 
-from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, body_size, letters_of
+from qagen_dagster.formats.pdf.headings import letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText, is_prose
+from qagen_dagster.formats.pdf.titles import title_of
 from qagen_dagster.records.document import Metadata
 
-_MAX_TITLE = 300
-_CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
-_CONFIRMED = 0.75  # minimum share of a title's words that these pages must show
-_ALIKE = 0.5  # share of words that two titles have in common if both name the document
-_LARGE = 1.15  # times the size of the running text
-_NEARLY_TEXT = 0.95  # minimum size of a bold title, as a share of the size of the running text
-_EQUAL = 0.97  # minimum ratio of two sizes that are equal but for rounding
-_NEARLY = 0.85  # minimum ratio of the sizes of two lines of a title, if a logo begins one of them
-_LOGO_CHARS = 12
-_FIRST = 4  # first lines, some of them running heads; a document of one page with fewer lines has no title
-_LINES = 5  # maximum lines of a title
-# Stamps, addresses, dates, periodicals and rules that are printed larger than the text around them.
-_NO_TITLE = re.compile(
-    r"(?i)arxiv:|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
-    r"|(?:v|version|release)\.? ?\d|.*@|(?:\d{1,2}(?:\.|st|nd|rd|th)? +)?[^\W\d_]{3,9}\.? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$|confidential$|draft$|by "
-    r"|(?:(?:doctoral|ph\.?d\.?|(?:master|bachelor)['\u2019]?s?) )?(?:thesis|dissertation)$|\w*(?:arbeit|\u8bba\u6587)(?:\(\w+\))?$"
-)
-_BY = re.compile(r"(?i)by|von|par|por|di|door")  # above the name of an author
-_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters in the logo "LaTeX"
-_NOTE_MARK = re.compile(
-    r"(?:[\s,]*(?:[\u2217\u2020\u2021\u22c6]|\^\d(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
-)
-# Lost letters, or letters spaced apart so that the words are lost. Chinese does not separate words.
-_UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
-_PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
-_WORD = re.compile(r"[^\W_]+")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>|]{2,120}")
 _DOI_FILE = re.compile(r"/\d+/[^/]*\.pdf$|\.pdf$")
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?")
@@ -65,7 +36,7 @@ _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
 _NO_PERSON = re.compile(
     r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
     r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
-    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?|for|abstract|contents|conference|"
+    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?(?!\.)|for|abstract|contents|conference|"
     r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\b"
 )
@@ -84,150 +55,9 @@ _GOES_ON = re.compile(
     r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
 )  # or ends with a mark
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
+_LED = re.compile(r"(?i)(?:by|von|par|por|di|authors?:) ")
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # number of lines below the title in which its authors stand
-
-
-def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
-    """The title, or None if there is none. `stated` is the title in the properties, which is often the title of a template."""
-    stated = " ".join(stated.replace("\0", " ").split())[:_MAX_TITLE]
-    end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
-    first = text.pages[0].end_line
-    large = _LARGE * body_size(text)
-    roots = [title for level, title, _ in pdf.outline if level == 1]
-    root = roots[0][:_MAX_TITLE] if len(roots) == 1 else ""  # if there are several, none is the title
-    for name in filter(_names_document, (root, stated)):
-        lines = text.lines[: end if " " in name else first]
-        heads = [line for line, font in zip(lines, text.fonts, strict=False) if font.size > large]
-        if _is_printed(lines, name) or _is_printed(heads, name):
-            return name
-    shown = _largest(text, first) or _set_apart(text, first) or _above_author(text.lines[:first])
-    shown = "" if _UNREADABLE.search(shown) else " ".join(shown.replace(" | ", " ").split())
-    alike = max(_share(stated, [shown]), _share(shown, [stated])) >= _ALIKE
-    if _names_document(stated) and not alike and _share(stated, text.lines[:end]) >= _CONFIRMED:
-        return stated
-    return _NOTE_MARK.sub("", _LOGO.sub("", shown)) or None
-
-
-def _names_document(title: str) -> bool:
-    return any(map(str.isalpha, title)) and not (
-        FILE_NAME.search(title) or NAMED.fullmatch(title) or NUMBERED.match(title) or _NO_TITLE.match(title)
-    )
-
-
-def _is_printed(lines: Sequence[str], title: str) -> bool:
-    """Whether whole lines show the title; only letters are compared."""
-    wanted = letters_of(title)
-    shown = [letters for line in lines if (letters := letters_of(line))]
-    for start in range(len(shown)):
-        rest = wanted
-        for n in range(start, len(shown)):
-            if not rest.startswith(shown[n]):
-                break
-            rest = rest[len(shown[n]) :]
-            if not rest:
-                return True
-    return False
-
-
-def _share(title: str, lines: Sequence[str]) -> float:
-    """The share of the words of a title that the lines show."""
-    words = set(_WORD.findall("\n".join(lines).casefold()))
-    wanted = _WORD.findall(title.casefold())
-    return sum(word in words for word in wanted) / max(1, len(wanted))
-
-
-def _largest(text: PdfText, end: int) -> str:
-    """The lines in the largest letters of the first page, if these letters stand out.
-
-    A single word, such as a logo, is chosen only if nothing else fits.
-    """
-    body = body_size(text)
-    fonts, lines = text.fonts[:end], text.lines[:end]
-    if len(text.pages) > 1 and not any(map(is_prose, lines)):  # slides may have no running text at all
-        body = min([body, *sorted({font.size for font in fonts if font.size}, reverse=True)[1:2]])
-    large = _LARGE * body
-    # A line of running text may begin with a large letter. A line of a title is followed by large print.
-    texts = [n for n in range(end - 1) if all(map(is_prose, lines[n : n + 2])) and fonts[n + 1].size <= large]
-    above = min(texts, default=end)
-    shown = [n for n in range(end) if lines[n] and not _NO_TITLE.match(lines[n])]
-    if len(shown) < _FIRST and len(text.pages) == 1:
-        return ""
-    usable = [n for n in shown if n < above]
-    sizes = sorted({fonts[n].size for n in usable if fonts[n].size > large}, reverse=True)[:3]
-    starts = (next(n for n in usable if _EQUAL * size <= fonts[n].size <= size) for size in sizes)
-    runs = [(n, _run_of(n, lines, fonts)) for n in starts]
-    runs = [(n, run) for n, run in runs if _may_be_title(run)]
-    # A short word may be a logo. If it stands above all other large print, it is a title if there is no text or if the page repeats it.
-    short = {n for n, run in runs if " " not in run and len(run) <= _LOGO_CHARS}
-    start, word = runs[0] if runs else (end, "")
-    name = letters_of(word)
-    repeated = above == end or any(name in letters_of(line) for n, line in enumerate(lines) if n != start)
-    if start in short and repeated and start == min(runs)[0]:
-        below = takewhile(lambda n: lines[n] and fonts[n].size > large, range(start + 1, end))
-        return " ".join([word, *(lines[n] for n in below if not _NO_TITLE.match(lines[n]))])
-    return next((run for n, run in runs if n not in short), word)
-
-
-def _run_of(start: int, lines: Sequence[str], fonts: Sequence[Font]) -> str:
-    """The lines in the size of line `start`, and the lines above it in nearly that size; empty if they are too many for a title.
-
-    Blank lines and single lines of smaller print between these lines are left out.
-    """
-    same = [start]
-    for n in range(start + 1, len(lines)):
-        if _is_like(n, start, lines, fonts):
-            same.append(n)
-        elif lines[n] and not (
-            fonts[n].size < fonts[start].size and lines[n - 1] and _is_like(n + 1, start, lines, fonts)
-        ):
-            break
-    above = takewhile(lambda n: _is_like(n, start, lines, fonts, _NEARLY), range(start - 1, -1, -1))
-    shown = [lines[n] for n in sorted({*above, *same})]
-    return " ".join(shown) if len(shown) <= _LINES else ""
-
-
-def _is_like(n: int, start: int, lines: Sequence[str], fonts: Sequence[Font], share: float = _EQUAL) -> bool:
-    """Whether line `n` may belong to a title that begins at line `start`. Very short lines, such as a dash, may."""
-    size = fonts[start].size
-    return (
-        n < len(lines)
-        and share * size <= fonts[n].size <= size / share
-        and (len(lines[n]) < 4 or not (_NO_TITLE.match(lines[n]) or NAMED.fullmatch(lines[n])))
-    )
-
-
-def _set_apart(text: PdfText, end: int) -> str:
-    """The first bold line among the first lines, with the lines that continue in its font, if ordinary text follows."""
-    lines, fonts = text.lines[:end], text.fonts[:end]
-    shown = [n for n in range(end) if lines[n]]
-    least = _NEARLY_TEXT * body_size(text)
-    start = next((n for n in shown[: _FIRST - 1] if fonts[n].bold and fonts[n].size > least), end)
-    block = list(takewhile(lambda n: lines[n] and fonts[n] == fonts[start], range(start, end)))
-    title = " ".join(lines[n] for n in block)
-    below = next((fonts[n] for n in shown if n >= start + len(block)), None)
-    fits = len(block) <= _LINES and below and not below.bold
-    worded = (" " in title or not title.isupper()) and not title[:1].isdigit()
-    return title if fits and worded and _may_be_title(title) else ""
-
-
-def _above_author(lines: Sequence[str]) -> str:
-    """The first paragraph of a title page in one font, if a line such as "by" precedes the author there."""
-    shown = list(takewhile(bool, lines))
-    named = any(_BY.fullmatch(line) for line in lines[len(shown) :])
-    title = " ".join(shown)
-    return title if named and len(shown) <= _LINES and _may_be_title(title) else ""
-
-
-def _may_be_title(shown: str) -> bool:
-    """Whether a text can be a title: it is no heading, stamp, row of a table or part of a sentence."""
-    return (
-        2 <= len(shown) <= _MAX_TITLE
-        and not (_NO_TITLE.match(shown) or NAMED.fullmatch(shown))
-        and not (NUMBERED.match(shown) or DIVISION.fullmatch(shown))
-        and shown[0] not in _PUNCTUATION
-        and shown.count(" | ") <= 2
-    )
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
@@ -256,7 +86,7 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in the property `stated`. A single word is often an account name, so it counts only if the first pages show it."""
+    """The names in the property `stated` that the first pages show. Others often name an account, a maker of PDFs or an institution."""
     if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []
@@ -269,12 +99,13 @@ def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
         for name in names
         if 0 < len(name.split()) <= _WORDS_OF_A_NAME
         and not _NO_NAME.search(name)
-        and (" " in name or (not name[0].islower() and any(name in line for line in lines)))
+        and not (_NO_PERSON.search(name) or name[0].islower())
+        and any(name.split()[-1] in line for line in lines)
     )
 
 
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
-    """The names directly below the title on the first page, if an affiliation or an e-mail address shows that they are persons.
+    """The names directly below the title on the first page, if "by", an affiliation or an e-mail address shows that they are persons.
 
     Returns no names if more names stand further below, between affiliations, since the list would be incomplete. Returns none,
     either, if the line below may be an institute.
@@ -301,7 +132,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
         return ()
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
-    return found if mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
+    said = any(map(_LED.match, front[: len(first)]))
+    return found if said or mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
 
 
 def _names(line: str) -> list[str]:

@@ -47,7 +47,6 @@ _WALL_WORDS = 4
 _LABEL_CHARS = 26  # maximum average characters of pieces of lettering
 _CODE_CHARS = 6  # minimum average characters of lines of a listing
 _HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
-_MAX_LINE = 1_000  # characters of lettering on one line
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
 _FEW_CUT = 4  # one row of a table in this many may be part of a longer line
@@ -67,48 +66,27 @@ def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ())
     captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
     if not captions:
         return lines
-    page = _page(f, lines)
     found: list[Line] = []
     done = 0
     for caption in captions:
-        start = _start(f, lines, caption, done, page, cells)
+        start = _start(f, lines, caption, done, cells)
         run = [line for line in lines[start:caption] if line[1]]
         if len(run) > 1 and _is_loose(f, run):
             found += lines[done:start]
-            found += _joined(f, run)
+            text = MARK.join(text for text, _ in run).replace(" | ", MARK)
+            found.append((text, [n for _, row in run for n in row]))
             done = caption
     return found + lines[done:]
 
 
-class _Page(NamedTuple):
-    """The usual letter size and the usual starts of lines on a page, in tenths of a point."""
-
-    size: int
-    starts: frozenset[int]
-
-
-def _page(f: Fragments, lines: Sequence[Line]) -> _Page:
-    sizes: Counter[int] = Counter()
-    starts: Counter[int] = Counter()
-    for text, row in lines:
-        if row and len(text) >= _WALL_CHARS:
-            sizes[f.size[row[0]]] += len(text)
-            starts[f.x0[row[0]] // 10] += 1
-    usual = [start for start, count in starts.items() if count > 2]
-    near = frozenset(one for start in usual for one in range(start - 1, start + 2))
-    return _Page(sizes.most_common(1)[0][0] if sizes else 0, near)
-
-
-def _start(
-    f: Fragments, lines: Sequence[Line], caption: int, least: int, page: _Page, cells: Container[int]
-) -> int:
+def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells: Container[int]) -> int:
     """The number of the first line of the run of lettering above a caption."""
     foot = f.y0[lines[caption][1][0]]
     n = caption
     while n > least:
         text, row = lines[n - 1]
         below = row and max(f.y1[one] for one in row) > foot + 30
-        if row and (below or row[0] in cells or _is_text(f, text, row, page)):
+        if row and (below or row[0] in cells or _is_text(text)):
             break
         n -= 1
     last = lines[n - 1][1] if n else []
@@ -122,33 +100,16 @@ def _start(
     return n
 
 
-def _is_text(f: Fragments, text: str, row: Row, page: _Page) -> bool:
+def _is_text(text: str) -> bool:
     """Whether a line belongs to a paragraph, a heading or a caption."""
-    if _CAPTION.match(text):
-        return True
-    size = max(f.size[one] for one in row)
-    if " | " in text or size * 100 < 88 * page.size:
-        return False
-    if len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS:
-        return True
-    if size * 100 < 97 * page.size:
-        return False
-    return _HEADING.match(text) is not None or (
-        f.x0[row[0]] // 10 in page.starts and sum(map(str.isalpha, text)) > _WALL_WORDS
-    )
+    words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
+    return bool(_CAPTION.match(text) or _HEADING.match(text)) or (words and " | " not in text)
 
 
 def _follows(f: Fragments, above: Row, below: Row) -> bool:
     """Whether a line continues the paragraph or caption above it."""
-    if not below:
-        return False
-    a, b = above[0], below[0]
-    return (
-        abs(f.size[a] - f.size[b]) <= 4
-        and -f.size[a] < f.y0[b] - f.y1[a] < f.size[a] * 3 // 5
-        and f.y0[b] > f.y0[a]
-        and abs(f.x0[a] - f.x0[b]) <= 2 * f.size[a]
-    )
+    a, b = above[0], below[0] if below else above[0]
+    return bool(below) and 0 < f.y0[b] - f.y0[a] < 2 * f.size[a] and abs(f.x0[a] - f.x0[b]) <= 2 * f.size[a]
 
 
 def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
@@ -156,10 +117,6 @@ def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
     cells = [text.split(" | ") for text, _ in run]
     count = sum(map(len, cells))
     if sum(len(text) for text, _ in run) > _LABEL_CHARS * count:
-        return False
-    widths = Counter(len(one) for one in cells if len(one) > 2)
-    common = widths.most_common(1)[0] if widths else (0, 0)
-    if common[1] > 2 and common[1] * 2 > len(run):
         return False
     return not _is_listing(f, run)
 
@@ -174,18 +131,6 @@ def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
     even = sum(abs(step - usual) * 10 <= usual for step in steps)
     aligned = sum(count for _, count in starts.most_common(3))
     return usual > 0 and even * 10 >= 7 * len(steps) and aligned * 3 >= 2 * len(run)
-
-
-def _joined(f: Fragments, run: Sequence[Line]) -> list[Line]:
-    """The lettering on one line, or on several if it is long."""
-    lines: list[Line] = []
-    for text, row in run:
-        part = text.replace(" | ", MARK)
-        if lines and len(lines[-1][0]) + len(part) < _MAX_LINE:
-            lines[-1] = (lines[-1][0] + MARK + part, lines[-1][1] + row)
-        else:
-            lines.append((part, list(row)))
-    return lines
 
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:

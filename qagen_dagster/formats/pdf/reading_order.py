@@ -23,14 +23,12 @@ _WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
 _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
-_TITLE_PARTS = 6  # maximum fragments of a title
 _TITLE_CHARS = 8
 _PARTS = 3  # minimum fragments of a sidebar
 _ACROSS = 5  # tenths of a point
 _FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
-_MAX_COLUMN_JUMPS = 12
 _PROSE = 14  # average characters per line from which a run of lines is a column and not cells
 _FORMULA = 3  # maximum height of a part of a formula above the part drawn before it, in letter sizes
 _Box = tuple[int, int, int, int]
@@ -262,7 +260,7 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     if 10 * sizes[-1] < _TITLE * sizes[len(sizes) // 2]:
         return [which]
     title = [n for n in which if 10 * f.size[n] >= 9 * sizes[-1]]
-    if len(title) > _TITLE_PARTS or sum(len(f.text[n]) for n in title) < _TITLE_CHARS:
+    if sum(len(f.text[n]) for n in title) < _TITLE_CHARS:
         return [which]
     top, bottom = min(f.y0[n] for n in title), max(f.y1[n] for n in title)
     level = [n for n in which if top <= _middle(f, n) <= bottom and n not in title]
@@ -379,7 +377,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
             continue
         else:
             jumps += 1
-            if jumps > _MAX_COLUMN_JUMPS or not _starts_column(f, rows[start:], n):
+            if not _starts_column(f, rows[start:], n):
                 return None
             start = len(rows)
             row = [n]

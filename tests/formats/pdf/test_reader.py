@@ -274,6 +274,7 @@ Small things are everywhere. See https://doi.org/10.1234/small.things.5."""
 
 def paper(page: pymupdf.Page) -> None:
     write(page, PAPER.split("\n")[:2], size=18)
+    write(page, ["Ann Author and Bob Writer"], y=130, size=10)
     write(page, PAPER.split("\n")[3:], y=160, size=10)
 
 
@@ -310,7 +311,8 @@ def test_metadata_from_the_page():
     ],
 )
 def test_authors_in_one_string(said: str, names: tuple[str, ...]):
-    assert parse(pdf("The Art of Mills\nby Ovid\nwords", author=said)).metadata.authors == names
+    shown = f"The Art of Mills\nby Ovid\n{said}"
+    assert parse(pdf(shown, author=said)).metadata.authors == names
 
 
 @pytest.mark.parametrize(
@@ -328,6 +330,9 @@ def test_authors_in_one_string(said: str, names: tuple[str, ...]):
         (["Ann Author", "Mill Engineering", "University of Kest"], ()),
         (["Ann Author^1", "Bob Writer^2", "University of Kest"], ("Ann Author", "Bob Writer")),
         (["Ann Author"], ()),
+        (["By Ann Author"], ("Ann Author",)),
+        (["Authors: Ann Author, Bob Writer and Cy Third"], ("Ann Author", "Bob Writer", "Cy Third")),
+        (["Author: Ann van der Author"], ("Ann van der Author",)),
         (["Ann Authora, Bob Writerb", "aMills of Kest, ann@kest.example; bPonds of Kest"], ()),
         (["Old Mills and New", "10 May 2020"], ()),
         (["Mill Users Guide", "University of Kest"], ()),
@@ -346,8 +351,17 @@ def test_authors_below_the_title_are_read_if_something_shows_that_they_are_perso
     assert parse(pdf(paper)).metadata.authors == names
 
 
+@pytest.mark.parametrize(
+    "maker", ["Kest Consulting Services", "Acme Software", "University of Kest", "Cy Third"]
+)
+def test_makers_of_pdfs_and_institutions_in_the_properties_are_no_authors(maker: str):
+    assert parse(pdf("The Art of Mills\nKest Consulting Services", author=maker)).metadata.authors == ()
+
+
 def test_metadata_from_the_properties():
-    document = pymupdf.open("pdf", pdf("The Title\ntext", title="The Title", author="A. One; B. Two"))
+    document = pymupdf.open(
+        "pdf", pdf("The Title\nA. One, B. Two", title="The Title", author="A. One; B. Two")
+    )
     document.set_metadata({**document.metadata, "creationDate": "D:20240229120000Z"})
     document.xref_set_key(document.pdf_catalog(), "Lang", "(en-GB)")
     found = parse(document.tobytes()).metadata
