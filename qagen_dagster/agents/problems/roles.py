@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from qagen_dagster.agents.problems.task import Asking, Reply, ask
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.records.exams.submissions import BlindSolution
+from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.item import (
     AlternateResult,
     ClassificationResult,

@@ -25,9 +25,6 @@ from qagen_dagster.records.exams.submissions import (
 )
 from qagen_dagster.records.run import CallSummary
 
-KEY_NOT_REACHED = "key_not_reached"
-SEVERAL_RIGHT = "several_right_options"
-NONE_RIGHT = "no_right_option"
 _SEVERITY_ORDER = (Severity.STRUCTURAL, Severity.UNKNOWN, Severity.FIXABLE)
 UNUSABLE = "unusable_output"
 
@@ -94,7 +91,7 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
     if attempt.examination is not None:
         found = _of_code_checks(attempt.examination)
     if found is None and attempt.blind is not None and attempt.package is not None:
-        found = of_blind(attempt.blind, (attempt.package.question.correct_option,))
+        found = _of_blind(attempt.blind, attempt.package.question.correct_option)
     if found is None and attempt.report is not None:
         found = _of_report(attempt.report)
     if found is None and attempt.style is not None:
@@ -114,26 +111,18 @@ def _of_code_checks(examination: Examination) -> Finding | None:
     )
 
 
-def of_blind(blind: BlindSolution, keys: tuple[str, ...]) -> Finding | None:
-    """The finding if the options that a blind solution calls right are not exactly the keys; None if they are."""
-    right, key = blind.right, ", ".join(keys)
-    if right == keys:
+def _of_blind(blind: BlindSolution, key: str) -> Finding | None:
+    """The finding if the verifier's own answer is not exactly the key; None if it is."""
+    found = blind.disagreement((key,))
+    if found is None:
         return None
-    if len(right) > len(keys):
-        name, said = SEVERAL_RIGHT, f"found {', '.join(right)} all right"
-    elif not right:
-        name, said = NONE_RIGHT, "found no option right"
-    else:
-        name, said = KEY_NOT_REACHED, f"chose {right[0]}"
+    name, said = found
     return Finding(
         stage=Stage.BLIND_SOLUTION,
         name=name,
         severity=Severity.FIXABLE,
         detail=f"solving without the key, the verifier {said}, not {key}; its value: {blind.value}",
-        instructions=(
-            f"The key is {key}, but an examiner who did not know it {said}. Find out which of the two is mistaken, "
-            f"and leave no room for it in the new question. The examiner's steps: {blind.reasoning}"
-        ),
+        instructions=blind.advice(key, said, "leave no room for it in the new question"),
     )
 
 

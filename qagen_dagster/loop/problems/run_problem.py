@@ -51,7 +51,7 @@ from qagen_dagster.loop.problems.state_machine import (
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.exams.submissions import BlindSolution
+from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.item import (
     DIAGRAM_MARK,
     AlternateResult,

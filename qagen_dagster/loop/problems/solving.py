@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from qagen_dagster.agents.exams import shown_options
 from qagen_dagster.latex.comparison import bare_answer, boxed_answers, named_options, same_answer
 from qagen_dagster.latex.keyed import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
-from qagen_dagster.loop.exams.state_machine import of_blind
 from qagen_dagster.mathematics.values import close, value_of
-from qagen_dagster.records.exams.submissions import LETTERS, BlindSolution
+from qagen_dagster.records.blind import LETTERS, BlindSolution
 from qagen_dagster.records.problems.item import ANSWER_MARK, DIAGRAM_MARK
+from qagen_dagster.toolkit.excerpt import block
 
 _ABOUT = 0.021  # relative difference of rounded answers, and of those with g = 9.8 and g = 10
-_OTHER = (
-    "The key is {key}, but an examiner who did not know it reached {value}. Find out which of the two is mistaken, and put it "
-    "right. The examiner's steps: {steps}"
-)
+_END = "put it right"
 
 
 def asked(item: str) -> tuple[str, str]:
     """The question and the options as a solver is shown them, without comments and marks."""
     question = code_of(question_of(item)).replace(ANSWER_MARK, "").strip()
     texts = zip(LETTERS, (code_of(one.text).strip() for one in options_of(item)), strict=False)
-    return question, shown_options(texts)
+    return question, block(f"{letter}: {' '.join(text.split())}" for letter, text in texts)
 
 
 def unsolvable(item: str) -> str:
@@ -43,12 +39,12 @@ def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
     """What came of the comparison, in words, and the fault if the solver reached something else than the key."""
     keys = keys_of(item)
     if keys:
-        finding = of_blind(blind, keys)
-        return "key reached", finding.instructions if finding is not None else ""
+        found = blind.disagreement(keys)
+        return "key reached", blind.advice(", ".join(keys), found[1], _END) if found is not None else ""
     key, same = stated_answer(item) or "", _same_values(item, blind.value)
     if same is None:
         return f"undecided: code cannot compare {blind.value} with {key}", ""
-    return "key reached", "" if same else _OTHER.format(key=key, value=blind.value, steps=blind.reasoning)
+    return "key reached", "" if same else blind.advice(key, f"reached {blind.value}", _END)
 
 
 def _same_values(item: str, value: str) -> bool | None:

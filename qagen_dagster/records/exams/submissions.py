@@ -12,19 +12,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Difficulty, MathText, Record
+from qagen_dagster.records.blind import LETTERS, Letter, SaidLetter
+from qagen_dagster.records.blind import BlindSolution as BlindSolution
+from qagen_dagster.records.blind import as_letter as as_letter
 from qagen_dagster.records.ids import Name, store_key
 
-
-def as_letter(value: object) -> object:
-    """The letter of an option that a model wrote in another way, such as "(b)" for B. Other values stay."""
-    return value.strip(" ().:*`'\"").upper() if isinstance(value, str) else value
-
-
-LETTERS = "ABCDEFGH"
-Letter = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
-_SaidLetter = Annotated[
-    Letter, BeforeValidator(as_letter), WithJsonSchema({"type": "string", "enum": list(LETTERS)})
-]
 Score = Annotated[int, Field(ge=0, le=10)]
 
 
@@ -184,7 +176,7 @@ class ExamQuestion(Record):
     options: Annotated[
         dict[Letter, MathText], Field(min_length=4, max_length=8, description="Options by letter, from A on.")
     ]
-    correct_option: Annotated[_SaidLetter, Field(description="Letter of the one right option.")]
+    correct_option: Annotated[SaidLetter, Field(description="Letter of the one right option.")]
 
     @model_validator(mode="after")
     def _lettered(self) -> ExamQuestion:
@@ -239,26 +231,6 @@ class QuestionPackage(Record):
     check: Annotated[
         CheckableForm | None, Field(description="Where the answer is a value: how to compute it. Else null.")
     ] = None
-
-
-class BlindSolution(Record):
-    """Submit your own solution, made without knowing which option is held to be right."""
-
-    reasoning: Annotated[MathText, Field(description="Your steps, short.")]
-    value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
-    right_options: Annotated[
-        tuple[_SaidLetter, ...], Field(description="Every option that is right by your own work.")
-    ]
-    chosen_option: Annotated[
-        _SaidLetter | None,
-        Field(description="The one option that is right; null if none is, or several are."),
-    ]
-
-    @property
-    def right(self) -> tuple[Letter, ...]:
-        """Every option that it calls right, in one place or the other."""
-        chosen = () if self.chosen_option is None else (self.chosen_option,)
-        return tuple(sorted({*self.right_options, *chosen}))
 
 
 class VerifierReport(Record):

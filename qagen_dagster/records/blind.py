@@ -1,0 +1,64 @@
+"""What a model submits that solves a question without its key, and how that differs from the key.
+
+Models read the docstring and the descriptions of the fields, which are part of the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from qagen_dagster.records.base import MathText, Record
+
+KEY_NOT_REACHED = "key_not_reached"
+SEVERAL_RIGHT = "several_right_options"
+NONE_RIGHT = "no_right_option"
+
+
+def as_letter(value: object) -> object:
+    """The letter of an option that a model wrote in another way, such as "(b)" for B. Other values stay."""
+    return value.strip(" ().:*`'\"").upper() if isinstance(value, str) else value
+
+
+LETTERS = "ABCDEFGH"
+Letter = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
+SaidLetter = Annotated[
+    Letter, BeforeValidator(as_letter), WithJsonSchema({"type": "string", "enum": list(LETTERS)})
+]
+
+
+class BlindSolution(Record):
+    """Submit your own solution, made without knowing which option is held to be right."""
+
+    reasoning: Annotated[MathText, Field(description="Your steps, short.")]
+    value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
+    right_options: Annotated[
+        tuple[SaidLetter, ...], Field(description="Every option that is right by your own work.")
+    ]
+    chosen_option: Annotated[
+        SaidLetter | None,
+        Field(description="The one option that is right; null if none is, or several are."),
+    ]
+
+    @property
+    def right(self) -> tuple[Letter, ...]:
+        """Every option that it calls right, in one place or the other."""
+        chosen = () if self.chosen_option is None else (self.chosen_option,)
+        return tuple(sorted({*self.right_options, *chosen}))
+
+    def disagreement(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
+        """The name of the disagreement and what it says, if the options that it calls right are not exactly the keys."""
+        right = self.right
+        if right == keys:
+            return None
+        if len(right) > len(keys):
+            return SEVERAL_RIGHT, f"found {', '.join(right)} all right"
+        return (KEY_NOT_REACHED, f"chose {right[0]}") if right else (NONE_RIGHT, "found no option right")
+
+    def advice(self, key: str, said: str, end: str) -> str:
+        """What a maker is told whose key another one does not reach; `end` says what to do."""
+        return (
+            f"The key is {key}, but an examiner who did not know it {said}. Find out which of the two is mistaken, "
+            f"and {end}. The examiner's steps: {self.reasoning}"
+        )
