@@ -17,12 +17,7 @@ from qagen_dagster.loop.questions.publication.published_set import LATEST, Publi
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown
-from qagen_dagster.records.answer import (
-    ChunkContext,
-    DocumentTextStatus,
-    QAError,
-    SemanticSearchAnswer,
-)
+from qagen_dagster.records.answer import ChunkContext, DocumentTextStatus, QAError, SemanticSearchAnswer
 from qagen_dagster.records.evaluation import ScoreReport, SystemOutput
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import load_settings

@@ -33,12 +33,7 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import RunDocument, Spent
-from qagen_dagster.records.questions.results import (
-    QAPair,
-    RejectedQA,
-    RejectionReason,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.results import QAPair, RejectedQA, RejectionReason, ValidatedSet
 from qagen_dagster.records.run import CallSummary, RunRecord
 
 Row = dict[str, Any]

@@ -5,12 +5,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.defs.metadata import (
-    Metadata,
-    bar_chart,
-    markdown_table,
-    path,
-)
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog
 from qagen_dagster.loop.refresh.products import Group

@@ -9,15 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from qagen_dagster.records.document import (
-    Box,
-    LineRange,
-    Metadata,
-    Outcome,
-    PageSpan,
-    Section,
-    Visual,
-)
+from qagen_dagster.records.document import Box, LineRange, Metadata, Outcome, PageSpan, Section, Visual
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.

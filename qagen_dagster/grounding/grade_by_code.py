@@ -16,12 +16,7 @@ from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import STOP_WORDS, read, tokens
 from qagen_dagster.grounding.claim_rules import Decision, Rule, decide
 from qagen_dagster.grounding.conjunctions import parts_of
-from qagen_dagster.grounding.no_claim import (
-    claim_of,
-    is_generic,
-    is_refusal,
-    is_unsure,
-)
+from qagen_dagster.grounding.no_claim import claim_of, is_generic, is_refusal, is_unsure
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.records.grading import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
 

@@ -29,12 +29,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
-from qagen_dagster.records.document import (
-    CorpusIndex,
-    Document,
-    IndexEntry,
-    VisualManifest,
-)
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,

@@ -11,14 +11,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qagen_dagster.mathematics.expressions import (
-    LONGEST,
-    Expressions,
-    Kind,
-    Token,
-    Unreadable,
-    tokens,
-)
+from qagen_dagster.mathematics.expressions import LONGEST, Expressions, Kind, Token, Unreadable, tokens
 from qagen_dagster.mathematics.units import INVERTED, ONE, Unit, named_unit
 
 CURRENCIES = {

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from qagen_dagster.publishing.exporter import line, table
-from qagen_dagster.records.evaluation import (
-    Comparison,
-    Measure,
-    ScoreReport,
-    Scores,
-    SystemScores,
-)
+from qagen_dagster.records.evaluation import Comparison, Measure, ScoreReport, Scores, SystemScores
 
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
 _MEANINGS = {

@@ -7,14 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from qagen_dagster.catalog.source import CatalogSource, DocumentRow, FailureRow, ResultRow, RunRow, VisualRow
-from qagen_dagster.records.document import (
-    Box,
-    Document,
-    Metadata,
-    Outcome,
-    Visual,
-    VisualType,
-)
+from qagen_dagster.records.document import Box, Document, Metadata, Outcome, Visual, VisualType
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import (
     CallSummary,

@@ -8,12 +8,7 @@ from qagen_dagster.english.facts import facts, missing_amounts
 from qagen_dagster.english.sentences import Sentence, claims, split
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.grounding.grade_by_code import grade_by_code
-from qagen_dagster.grounding.source import (
-    LEAST_COPIED,
-    Copies,
-    Source,
-    Window,
-)
+from qagen_dagster.grounding.source import LEAST_COPIED, Copies, Source, Window
 from qagen_dagster.records.grading import SentenceStatus
 
 WORDS = ("tank", "holds", "forty", "litres", "of", "oil")

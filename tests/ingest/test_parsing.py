@@ -20,12 +20,7 @@ from qagen_dagster.ingest.parsing import (
     why_outdated,
 )
 from qagen_dagster.records.corpus_config import DocumentOptions
-from qagen_dagster.records.document import (
-    CorpusIndex,
-    Document,
-    Outcome,
-    VisualManifest,
-)
+from qagen_dagster.records.document import CorpusIndex, Document, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

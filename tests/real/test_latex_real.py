@@ -14,12 +14,7 @@ import pytest
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.latex.comparison import numbers_of, words_of
-from qagen_dagster.latex.engine import (
-    MISSING,
-    Engine,
-    compile_item,
-    find_engine,
-)
+from qagen_dagster.latex.engine import MISSING, Engine, compile_item, find_engine
 from qagen_dagster.latex.structure import (
     TexItems,
     item_faults,

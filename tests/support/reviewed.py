@@ -13,12 +13,7 @@ import uvicorn
 from qagen_dagster.cli.pages import HOST, listen
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exporter import json_lines
-from qagen_dagster.records.document import (
-    CorpusIndex,
-    Document,
-    IndexEntry,
-    Outcome,
-)
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Combination, Mode, content_hash, question_id
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,

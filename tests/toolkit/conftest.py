@@ -5,13 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.records.document import (
-    Document,
-    Outcome,
-    PageSpan,
-    Section,
-    Visual,
-)
+from qagen_dagster.records.document import Document, Outcome, PageSpan, Section, Visual
 from qagen_dagster.toolkit.document_view import DocumentView
 
 Render = Callable[[int, RenderOptions], PageImage | None]

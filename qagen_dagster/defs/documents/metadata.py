@@ -20,12 +20,7 @@ from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import (
-    CorpusIndex,
-    Outcome,
-    Visual,
-    VisualManifest,
-)
+from qagen_dagster.records.document import CorpusIndex, Outcome, Visual, VisualManifest
 from qagen_dagster.store import Store
 
 MAX_CROPS = 6

@@ -17,12 +17,7 @@ from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    Progress,
-    open_evaluation,
-    report_version,
-)
+from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.refresh.products import TABLE, Group, Product
 from qagen_dagster.loop.workspace import Workspace

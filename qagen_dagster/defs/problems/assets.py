@@ -15,12 +15,7 @@ from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import spending_id
-from qagen_dagster.loop.problems.bank import (
-    keep_sources,
-    open_bank,
-    plan_problem_set,
-    publish_problem_bank,
-)
+from qagen_dagster.loop.problems.bank import keep_sources, open_bank, plan_problem_set, publish_problem_bank
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.run_set import run_stages
 from qagen_dagster.loop.refresh.products import PROBLEM_STAGES, Group

@@ -24,13 +24,7 @@ from qagen_dagster.formats.pdf.cells import (
     with_empty_cells,
 )
 from qagen_dagster.formats.pdf.font_tables import has_symbols
-from qagen_dagster.formats.pdf.fragments import (
-    Fragments,
-    fragments_of,
-    mark_checkboxes,
-    mark_scripts,
-    split,
-)
+from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, mark_checkboxes, mark_scripts, split
 from qagen_dagster.formats.pdf.hidden import without_hidden
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order

@@ -15,12 +15,7 @@ from qagen_dagster.loop.estimate.documents import Document, DocumentEstimator, E
 from qagen_dagster.loop.estimate.limits import BudgetEnd, budget_ends, run_time
 from qagen_dagster.loop.estimate.past import PastRun, document_of, example_of, kind_of, past_run, visual_count
 from qagen_dagster.loop.questions.fingerprint import specs_of
-from qagen_dagster.loop.questions.plan import (
-    CombinationPlan,
-    RunOptions,
-    finished,
-    plan,
-)
+from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec

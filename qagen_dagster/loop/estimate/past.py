@@ -11,12 +11,7 @@ from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.questions.results import (
-    CandidateSet,
-    DocumentEnd,
-    GenerationResult,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, GenerationResult, ValidatedSet
 
 MOST_READ = 30  # maximum finished documents of one combination that are read, spread evenly
 _PAGE_CHARACTERS = 2_000  # characters that count for a page without text

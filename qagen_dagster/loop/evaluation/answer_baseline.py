@@ -40,12 +40,7 @@ from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
 from qagen_dagster.records.document import SearchIndex
-from qagen_dagster.records.evaluation import (
-    AnswerReport,
-    BaselineAnswer,
-    DocumentEvaluation,
-    Kind,
-)
+from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
 from qagen_dagster.records.questions.results import QAPair

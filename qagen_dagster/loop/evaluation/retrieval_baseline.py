@@ -23,18 +23,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import counter, map_in_parallel
 from qagen_dagster.models.embedders import EmbedderSpec
-from qagen_dagster.records.document import (
-    Chunk,
-    ChunkHit,
-    Ranking,
-    SearchIndex,
-)
-from qagen_dagster.records.evaluation import (
-    Kind,
-    Placement,
-    RetrievalReport,
-    RetrievedQuestion,
-)
+from qagen_dagster.records.document import Chunk, ChunkHit, Ranking, SearchIndex
+from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, RetrievedQuestion
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 

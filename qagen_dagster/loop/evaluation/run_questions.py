@@ -16,12 +16,7 @@ from typing import Any, Generic, TypeVar
 from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile
-from qagen_dagster.errors import (
-    BudgetExhaustedError,
-    MalformedResponseError,
-    ModelError,
-    StoreError,
-)
+from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter

@@ -27,13 +27,7 @@ from qagen_dagster.loop.problems.code_checks import (
     variant_breaches,
 )
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
-from qagen_dagster.loop.problems.plan import (
-    ProblemOptions,
-    SetPlan,
-    picture_key,
-    plan_set,
-    wishes_of,
-)
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL

@@ -13,19 +13,8 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems.config import MOST_VARIANTS
-from qagen_dagster.records.problems.item import (
-    Format,
-    Problem,
-    ProblemInput,
-    VariantKind,
-)
-from qagen_dagster.records.problems.result import (
-    ProblemEnd,
-    Stage,
-    Task,
-    TaskEnd,
-    TaskResult,
-)
+from qagen_dagster.records.problems.item import Format, Problem, ProblemInput, VariantKind
+from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskEnd, TaskResult
 
 FULL = tuple(Stage)
 DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # if one of these fails, the problem is lost

@@ -21,12 +21,7 @@ from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged, Validate
-from qagen_dagster.loop.review import (
-    QuestionReview,
-    ReviewState,
-    decisions_of,
-    state_of,
-)
+from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id

@@ -17,12 +17,7 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
 from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
-from qagen_dagster.records.corpus_config import (
-    BatchOptions,
-    CorpusConfig,
-    ScenarioConfig,
-    Strategy,
-)
+from qagen_dagster.records.corpus_config import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "8"  # increase if the same responses would give another result

@@ -12,12 +12,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import (
-    BatchOptions,
-    QuestionType,
-    ScenarioConfig,
-    Strategy,
-)
+from qagen_dagster.records.corpus_config import BatchOptions, QuestionType, ScenarioConfig, Strategy
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet

@@ -13,12 +13,7 @@ import yaml
 
 from qagen_dagster.publishing.exporter import json_file, json_lines
 from qagen_dagster.publishing.questions import tables
-from qagen_dagster.publishing.questions.exported_set import (
-    ExportedRow,
-    ExportedSet,
-    ExportFormat,
-    Place,
-)
+from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet, ExportFormat, Place
 
 Json = dict[str, Any]
 

@@ -11,12 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
-from qagen_dagster.records.questions.submissions import (
-    Computation,
-    EvidenceQuote,
-    JudgingAnswer,
-    SubmitQA,
-)
+from qagen_dagster.records.questions.submissions import Computation, EvidenceQuote, JudgingAnswer, SubmitQA
 
 _MOST_QUOTES = 20
 

@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.validator import (
-    Judgement,
-    TypeRule,
-    judge,
-    rejection,
-)
+from qagen_dagster.agents.questions.validator import Judgement, TypeRule, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider

@@ -8,13 +8,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
-from qagen_dagster.loop.exams.bank import (
-    gather,
-    is_bank_current,
-    is_part_current,
-    keep_part,
-    publish_bank,
-)
+from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, keep_part, publish_bank
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.shared_budget import RunSpending

@@ -4,13 +4,7 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.parallel import WorkOutcome
-from qagen_dagster.loop.questions.plan import (
-    CombinationPlan,
-    RunOptions,
-    collect,
-    plan,
-    unfinished,
-)
+from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.budget import Allowance

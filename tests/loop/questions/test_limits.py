@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.questions.limits import batch_limits, room_notes
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus_config import (
-    Complexity,
-    QuestionType,
-    ScenarioConfig,
-    Strategy,
-)
+from qagen_dagster.records.corpus_config import Complexity, QuestionType, ScenarioConfig, Strategy
 from qagen_dagster.records.grading import Method
 
 

@@ -19,12 +19,7 @@ from qagen_dagster.records.exams.bank import (
     Stage,
     StageLog,
 )
-from qagen_dagster.records.exams.submissions import (
-    ExamPart,
-    Severity,
-    Verdict,
-    VerifierReport,
-)
+from qagen_dagster.records.exams.submissions import ExamPart, Severity, Verdict, VerifierReport
 from qagen_dagster.records.run import CallSummary
 from tests.support.exams.items import TIME, TITLES
 from tests.support.exams.items import plan as idea

@@ -18,12 +18,7 @@ from qagen_dagster.models.messages import Request
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.submissions import (
-    ExamPart,
-    ExamSchema,
-    QuestionPackage,
-    read_sample,
-)
+from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema, QuestionPackage, read_sample
 from qagen_dagster.store import Store
 from tests.support.models import FakeModel, Turn, call
 

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import (
-    LIMITS,
-    Reply,
-    Task,
-    ask,
-)
+from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck

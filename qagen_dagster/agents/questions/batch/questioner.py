@@ -14,12 +14,7 @@ from pathlib import Path
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import (
-    LIMITS,
-    Reply,
-    Task,
-    ask,
-)
+from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import TypeRule

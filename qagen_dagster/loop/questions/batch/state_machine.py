@@ -13,12 +13,7 @@ from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
-from qagen_dagster.english.facts import (
-    facts,
-    missing_amounts,
-    missing_dates,
-    missing_names,
-)
+from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch.state import (

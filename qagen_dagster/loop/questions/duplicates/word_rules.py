@@ -9,14 +9,7 @@ from functools import lru_cache
 
 from qagen_dagster.english.amounts import unit_of
 from qagen_dagster.english.answers import Match, clearly_different, match
-from qagen_dagster.english.facts import (
-    Facts,
-    Kind,
-    differences,
-    facts,
-    missing_amounts,
-    missing_dates,
-)
+from qagen_dagster.english.facts import Facts, Kind, differences, facts, missing_amounts, missing_dates
 from qagen_dagster.english.polarity import by_form, negates
 from qagen_dagster.english.words import content_stems, plain, tokens
 from qagen_dagster.loop.questions.duplicates.question_form import (

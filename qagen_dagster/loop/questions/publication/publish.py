@@ -11,12 +11,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
-from qagen_dagster.loop.questions.plan import (
-    CombinationPlan,
-    RunOptions,
-    finished,
-    plan_without_documents,
-)
+from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan_without_documents
 from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts

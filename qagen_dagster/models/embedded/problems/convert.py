@@ -10,12 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from qagen_dagster.latex.comparison import final_answer, numbers_of, same_answer
-from qagen_dagster.latex.structure import (
-    environments,
-    options_of,
-    solution_of,
-    statement_of,
-)
+from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems.reading import (
     Numeral,

@@ -31,13 +31,7 @@ from qagen_dagster.loop.questions.batch.state import (
     Settle,
     Step,
 )
-from qagen_dagster.loop.questions.batch.state_machine import (
-    ROUNDS,
-    missing_of,
-    next_step,
-    replay,
-    transition,
-)
+from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
 from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
