@@ -40,6 +40,7 @@ _CAPTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
+_LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +243,12 @@ class Caption:
 
 
 def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
-    """The captions of a page in reading order, without mentions in prose."""
+    """The captions of a page in reading order, without entries of a list of figures and mentions in prose."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
-    taken = {text.pieces[n] for n in named}
+    starts = list(named)
+    if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
+        return []
+    taken = {text.pieces[n] for n in starts}
     return [_caption(text, n, match, taken, rules) for n, match in named.items()]
 
 
@@ -272,6 +276,15 @@ def _opens(text: Text, n: int) -> bool:
         and not above.text.rstrip().endswith((".", ":", "!", "?"))
         for above in text.pieces[max(0, n - 8) : n]
     )
+
+
+def _is_listing(pieces: list[Piece], text: Text) -> bool:
+    """Whether these are entries of a list of figures: most end in page numbers or dots."""
+    ends = 0
+    for piece in pieces:
+        row = " ".join(one.text for one in text.pieces if one.line in (piece.line, piece.line + 1))
+        ends += bool(_LEADERS.search(row.rstrip()))
+    return ends * 10 >= 6 * len(pieces)
 
 
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece], rules: list[Rect]) -> Caption:
@@ -317,7 +330,8 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece], rules: list[Re
     if one.is_turned or not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
         return False
     gap = one.box[1] - last.box[3]
-    if not (-0.6 * one.size < gap < 0.7 * one.size) or one.box[1] <= last.box[1] + 2:
+    lead = _leading(pieces)
+    if not (-0.6 * one.size < gap < min(lead, 0.7 * one.size)) or one.box[1] <= last.box[1] + 2:
         return False
     if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
         return False
@@ -326,10 +340,32 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece], rules: list[Re
         for other in cells
     ):
         return False  # part of a row of cells
-    return not any(
+    if any(
         last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and shared_width(rule, one.box) > 0
         for rule in rules
+    ):
+        return False
+    return not _ended(pieces, one)
+
+
+def _leading(pieces: list[Piece]) -> float:
+    """The maximum gap between two lines of this caption."""
+    if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
+        return pieces[-1].size
+    gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
+    return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
+
+
+def _ended(pieces: list[Piece], one: Piece) -> bool:
+    """Whether the last line clearly ends its paragraph."""
+    last, box = pieces[-1], union(piece.box for piece in pieces)
+    if not last.text.rstrip().endswith((".", ")", ":")):
+        return False
+    short = last.box[2] < max(box[2], one.box[2]) - 0.2 * (max(box[2], one.box[2]) - box[0])
+    centred = (
+        abs((last.box[0] + last.box[2]) / 2 - (one.box[0] + one.box[2]) / 2) < 3 and last.box[0] > box[0] + 6
     )
+    return short and not centred and one.text[:1].isupper()
 
 
 def joined(pieces: list[Piece]) -> str:

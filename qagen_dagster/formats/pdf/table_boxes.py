@@ -44,6 +44,7 @@ _HEADING = 40  # maximum characters of a heading of rows between the heads of a 
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
+_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
@@ -261,6 +262,18 @@ def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return rows
 
 
+def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
+    """The box of a ruled table with the rows of cells right above its first rule."""
+    above = (box[0] - 6, 0.0, box[2] + 6, box[1])
+    for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
+        head = union(one.box for one in row)
+        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # excludes numbered headings
+        if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
+            break
+        box = union((box, head))
+    return box
+
+
 def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
     """The box of rows of cells that begin right below the caption (or end right above it, if `up`); None if there are none."""
     rows = rows_of(pieces)
@@ -364,6 +377,24 @@ def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
         and shared_width(one, box) > 0.5 * (one[2] - one[0])
         for one in cells
     )
+
+
+def is_printed(pieces: Sequence[Piece]) -> bool:
+    """Whether all letters are equally wide, as in output of a program. Such output is text and often wrapped."""
+    words = [one for one in pieces if len(one.text) > 2]
+    longest = max(words, key=lambda one: (" " not in one.text, len(one.text)), default=None)
+    if longest is None:
+        return False
+    pitch = (longest.box[2] - longest.box[0]) / (len(longest.text) * longest.size)
+    equal = [one for one in words if _is_even(one, pitch)]
+    return len({_DIGITS.sub("0", one.text) for one in equal}) > 1 and len(equal) > 0.95 * len(words)
+
+
+def _is_even(piece: Piece, pitch: float) -> bool:
+    """Whether the width of a text is that of its letters and of a whole number of additional spaces, if all are `pitch` wide."""
+    more = (piece.box[2] - piece.box[0]) / (pitch * piece.size) - len(piece.text)
+    spaces = max(round(more), 0) if " " in piece.text else 0
+    return abs(more - spaces) < 0.1 + 0.005 * len(piece.text)
 
 
 def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:

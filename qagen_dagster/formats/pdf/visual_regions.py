@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -22,9 +22,10 @@ from qagen_dagster.formats.pdf.captions import (
 )
 from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
 from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of
+from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # maximum points between a caption and its visual
+_BESIDE_AREA = 2_500  # minimum square points of a visual beside its caption; smaller ones are marginal marks
 _BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
@@ -58,7 +59,7 @@ class PageView:
 
 
 def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
-    """The possible visuals above and below each caption of a page."""
+    """The possible visuals above, below and beside each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
         if caption.is_turned:
@@ -69,7 +70,18 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
             choice = finder.beyond(caption, up=side == "above")
             if choice is not None:
                 found[side] = choice
+        if not any(one.strength > Strength.TEXT for one in found.values()):
+            choice = finder.sideways(caption)
+            if choice is not None:
+                found["beside"] = choice
         yield caption, found
+
+
+def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
+    """The bottom of a line, or of the line right below it that begins at the same left edge, such as a paragraph's last line."""
+    tall = line[3] - line[1]
+    ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
+    return max(ends, default=line[3])
 
 
 class _Finder:
@@ -100,6 +112,20 @@ class _Finder:
             return drawn
         return self._texts(caption, room, up=up)
 
+    def sideways(self, caption: Caption) -> Choice | None:
+        """The shape or table beside the caption. It is used if nothing stands above or below."""
+        near = [
+            box
+            for box in self._solid
+            if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
+            and -_FAR < shared_width(box, caption.box) <= 4
+            and area(box) > _BESIDE_AREA
+        ]
+        if not near:
+            return None
+        best = max(near, key=lambda box: shared_width(box, caption.box))
+        return Choice(best, Strength.DRAWN)
+
     def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
         for caption in self._view.captions:
             yield caption, caption.box
@@ -129,7 +155,7 @@ class _Finder:
         ahead = [box for box in stops if shared_width(box, reach) > 5]
         if up:
             last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
-            room = (own[0], min(last[3], own[1]) if last else 0.0, own[2], own[1])
+            room = (own[0], min(_end_of(last, stops), own[1]) if last else 0.0, own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
@@ -149,7 +175,8 @@ class _Finder:
             lined = best
         if lined is None:
             return None
-        return Choice(lined, Strength.RULED)
+        near = [piece for piece in self._loose(room) if piece not in self._text.prose]
+        return Choice(with_heads(lined, near), Strength.RULED)
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
         return (
@@ -168,7 +195,19 @@ class _Finder:
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
         box = union((box, *titles(box, panels, self._text, self._loose(room))))
-        return Choice(box, Strength.DRAWN)
+        return Choice(self._with_level(caption, box, room), Strength.DRAWN)
+
+    def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
+        """The box with the shapes and texts beside it in the caption's column, such as the matrix beside a graph."""
+        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
+            return box
+        column = union(
+            one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
+        )
+        reach = intersection(room, (column[0], box[1], column[2], box[3]))
+        loose = [piece for piece in self._loose(reach) if piece not in self._text.prose]
+        level = [shape for shape in self._shapes if contains(reach, shape.box)]
+        return union((box, *(one.box for one in (*loose, *level))))
 
     def _loose(self, box: Rect) -> list[Piece]:
         """The pieces in a box that belong neither to captions nor to running heads and feet."""
@@ -218,6 +257,26 @@ class _Finder:
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, Strength.TEXT) if box else None
+        if len(rows_of(pieces)) < 3 and up:
+            pieces = self._listing(caption)
         if len(rows_of(pieces)) < 3:
             return None
         return Choice(union(one.box for one in pieces), Strength.TEXT)
+
+    def _listing(self, caption: Caption) -> list[Piece]:
+        """The pieces of small print right above a caption, such as a program listing."""
+        found: list[Piece] = []
+        edge = caption.box[1]
+        small = 0.88 * self._text.body
+        own = self._own | self._margin
+        pieces = [
+            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
+        ]
+        for one in sorted(pieces, key=lambda one: -one.box[3]):
+            if one.box[3] > caption.box[1] + 2:
+                continue
+            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
+                break
+            found.append(one)
+            edge = min(edge, one.box[1])
+        return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf.captions import (
+    MARGIN,
     Caption,
     Text,
     area,
@@ -32,7 +33,12 @@ from qagen_dagster.formats.pdf.figures import (
 from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
-from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, number_tables
+from qagen_dagster.formats.pdf.table_boxes import (
+    boxes_of_ruled_tables,
+    is_printed,
+    number_tables,
+    with_heads,
+)
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
@@ -253,9 +259,12 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     pictures = _pictures(view.shown, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
+    top = MARGIN * view.text.height
+    loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
+    tables = [with_heads(box, loose) for box in view.tables]
+    for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held:
+        if not held and not is_printed(view.text.inside(box)):
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:

@@ -168,6 +168,18 @@ def test_a_short_caption_at_the_margin_belongs_to_the_chart_above_it() -> None:
     assert covers(figure, (60, 200, 480, 342))
 
 
+def test_a_matrix_beside_a_drawing_is_part_of_the_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for row in range(3):
+        page.insert_text((120, 230 + 14 * row), "1  0  1", fontsize=9)
+    chart(page, 300, 200)
+    caption(page, 240, 330, "Figure 1. Rain by quarter.")
+    prose(page, 60, 350, 535, 430)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (120, 200, 480, 332))
+
+
 def test_a_framed_note_above_a_chart_is_no_part_of_the_figure() -> None:
     document, (page,) = pages()
     for y in (150, 200):
@@ -217,6 +229,18 @@ def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
     prose(page, 60, 460, 535, 540)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 150, 380, 432))
+
+
+def test_heads_above_the_first_rule_belong_to_a_ruled_table() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    grid(page, 60, 200, CELLS)
+    for column, text in enumerate(("Place", "Metres", "Litres")):
+        page.insert_text((64 + 90 * column, 195), text, fontsize=9)
+    caption(page, 60, 275, "Table 1. Depth and rain at two stations.")
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 187, 330, 277))
 
 
 def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
@@ -298,3 +322,17 @@ def test_lines_of_music_are_no_table() -> None:
         page.insert_text((66 + 31 * n, 206 + 6 * (n % 4)), "W", fontsize=14)
     prose(page, 60, 300, 535, 380)
     assert not visuals_of(document)
+
+
+def test_a_table_between_rules_takes_the_heads_above_its_first_rule() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 40, 535, 100)
+    caption(page, 60, 280, "Table 1. Depth and rain.")
+    for y in (218, 266):
+        page.draw_line((60, y), (330, y))
+    for row, texts in enumerate([*CELLS, ["Long Sound", "55", "701"]]):
+        for column, text in enumerate(texts):
+            page.insert_text((64 + column * 90, 214 + row * 15), text, fontsize=9)
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 206, 330, 282), slack=4)

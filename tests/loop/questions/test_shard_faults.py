@@ -40,7 +40,8 @@ TOO_LONG = Fault(400, {"error": {"message": "prompt is too long: 210000 tokens >
 
 NOTHING_SAID = {
     "openai": "the response is complete but has no output",
-    "openai_compatible": "the response is malformed at choices: Tuple should have at least 1 item after validation, not 0",
+    "openai_compatible": "the response is malformed at choices: Tuple should have at least 1 item after validation, not 0"
+    '; the server sent {"id": "x", "status": "completed"}',
 }
 
 

@@ -111,7 +111,7 @@ def test_an_item_a_line_with_its_parts() -> None:
     assert original["statement"].endswith("$5\\,\\mathrm{s}$?"), "options stand apart"
     assert [one["right"] for one in original["options"]] == [True, False, False, False]
     assert original["options"][1]["text"] == "$11\\,\\mathrm{m\\,s^{-1}}$"
-    assert original["answer"] == original["options"][0]["text"] == "$10\\,\\mathrm{m\\,s^{-1}}$"
+    assert f"${original['answer']}$" == original["options"][0]["text"] == "$10\\,\\mathrm{m\\,s^{-1}}$"
     assert original["solution"].startswith("The speed is")
     assert original["alternates"] == [OTHER]
     assert original["classification"]["topic"] == "Kinematics"

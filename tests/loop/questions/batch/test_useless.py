@@ -55,13 +55,10 @@ def test_a_document_without_a_reply_of_use_is_unfinished_and_cheap(kind: str, ro
 
 @pytest.mark.parametrize("role", ["generator", "answerer", "validator"])
 @pytest.mark.parametrize("stop", [Stop.REFUSAL, Stop.FILTER])
-def test_a_refusal_of_the_model_is_final(stop: Stop, role: str) -> None:
+def test_a_document_that_a_model_only_refused_is_unfinished_and_asked_again(stop: Stop, role: str) -> None:
     store, model = fresh(), FakeModel(lambda _: answer(say("I cannot help."), stop))
-    models = replace(BatchPlay(ROUNDS * 40).models, **{role: model})
-    found = work(models, store)
-    assert found.end is DocumentEnd.CONSECUTIVE_FAILURES
-    assert "I cannot help." in found.end_detail
-    asked = len(model.requests)
-    assert 0 < asked <= 30
-    assert work(models, store) == found
-    assert len(model.requests) == asked, "it is not paid again"
+    with pytest.raises(MalformedResponseError, match="I cannot help"):
+        work(replace(BatchPlay(ROUNDS * 40).models, **{role: model}), store)
+    assert 0 < len(model.requests) <= 30
+    found = work(BatchPlay(ROUNDS * 40).models, store)
+    assert (found.end, found.stats.accepted_count) == (DocumentEnd.TARGET_REACHED, 5)
