@@ -30,6 +30,14 @@ ProviderMaker = Callable[..., Provider]
 ModelMaker = Callable[..., Model]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_known_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of several tests may have the same port, and what a process knows of one is by its address."""
+    for place in ("forcing._refusing", "sdk_client._ANSWERED"):
+        monkeypatch.setattr(f"qagen_dagster.models.wires.{place}", set[str]())
+    monkeypatch.setattr("qagen_dagster.models.wires.sdk_client._FAILED", dict[str, float]())
+
+
 @pytest.fixture(params=WIRES)
 def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
