@@ -25,7 +25,7 @@ pytestmark = pytest.mark.local_model
 PYTHON = PROJECT_ROOT / ".venv-local-model" / "bin" / "python"
 KEY = "water/facts/textual"
 SMALL = "max_output_tokens: 64, max_attempts: 1, timeout_seconds: 600, deadline_seconds: 600, images: false, concurrency: 1"
-REPLIES = ("no_tool_call: ", "faulty_calls: ", "malformed: ", "context_overflow: ")
+REPLIES = ("no_tool_call: ", "faulty_calls: ", "malformed: ", "context_overflow: ", "output_limit: ")
 MOST = 30  # calls for a document of a few lines
 
 

@@ -36,6 +36,8 @@ PASSWORDS = {
 # What the notes of the folder's manifest say of files that do not simply parse.
 EXPECTED = {
     "pdf/not-a-pdf.pdf": {"not_what_it_says"},
+    "pdf/TAMReview.pdf": {"garbled"},
+    "pdf/ThuluthFeatures.pdf": {"garbled"},
     "pdf/poppler-742-0-fuzzed.pdf": {"corrupt"},
     "pdf/poppler-85140-0.pdf": {"corrupt"},
     "pdf/poppler-67295-0.pdf": {"corrupt"},
