@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -204,4 +205,5 @@ def _rests_on_the_full_text(found: SemanticSearchAnswer, one: Paper, place: Plac
 
 
 def _letters(text: str) -> str:
-    return "".join(text.split())
+    """The text without spaces and without characters that have no shape, which readers leave out."""
+    return "".join(char for char in text if not char.isspace() and unicodedata.category(char) != "Cf")
