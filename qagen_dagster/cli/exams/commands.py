@@ -38,7 +38,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.records.base import Difficulty, Record
-from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank, ProofStatus
+from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
 
@@ -125,10 +125,10 @@ def show(console: Console, exam_report: ExamReport, assets: str) -> None:
         usd = "unknown cost" if stats.usd is None else f"{stats.usd:.4f} USD"
         console.print(f"{stats.attempts} attempts, {stats.calls} model calls, {usd}")
     if stats.accepted:
-        proven = stats.proofs.get(ProofStatus.PROVEN.value, 0)
-        console.print(
-            f"keys: {proven} of {stats.accepted} proven by computation, the others confirmed by the verifier alone"
+        shown = (
+            ", ".join(f"{name} {count}" for name, count in sorted(stats.keys_by.items())) or "not recorded"
         )
+        console.print(f"keys of {stats.accepted} accepted items, by what showed that they are right: {shown}")
         console.print(
             f"items: {assets}/exams/{exam_report.exam}/accepted.jsonl; exports: {assets}/exams/{exam_report.exam}/exports/",
             soft_wrap=True,
