@@ -76,14 +76,14 @@ MISFITS: dict[str, Reply] = {
 }
 
 
-@pytest.mark.parametrize("role", ["generator", "validator"])
-@pytest.mark.parametrize("kind", MISFITS)
+@pytest.mark.parametrize(
+    ("role", "kind"),
+    [("generator", kind) for kind in MISFITS]
+    + [("validator", kind) for kind in MISFITS if kind != "a sentence for an array"],  # it has another tool
+)
 def test_a_document_without_a_reply_of_use_is_unfinished_and_cheap(
-    tmp_path: Path, kind: str, role: str
+    tmp_path: Path, role: str, kind: str
 ) -> None:
-    if role == "validator" and kind == "a sentence for an array":
-        pytest.skip("the validator has another tool")
-
     def useless(seen: Seen, number: int) -> Step:
         return MISFITS[kind] if read(seen).role == role else useful(seen, number)
 
