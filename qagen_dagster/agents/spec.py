@@ -164,6 +164,11 @@ def is_unusable(failure: str) -> bool:
     return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in _UNUSABLE))
 
 
+def did_not_fit(failure: str) -> bool:
+    """Whether a run ended because replies were cut off; `failure` is its GiveUp as text. Another attempt would end in the same way."""
+    return failure.removeprefix("comparison: ").startswith(f"{GiveUpReason.OUTPUT_LIMIT.value}: ")
+
+
 Step = Finish | RunTools | Nudge | GiveUp
 
 
@@ -207,15 +212,17 @@ def _line(text: str) -> str:
 
 
 _CUT = "your reply was cut off at its limit of {most} tokens: give fewer or shorter items"
-_RAISE = "{count} replies were cut off at {most} output tokens: raise `max_output_tokens` of the {role}, or the limit of its server"
+RAISE = "cut off at {most} output tokens: raise `max_output_tokens` of the {role}, or the limit of its server"
 
 
 def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, most: int) -> Step:
     """The step after a reply that was cut off: its whole items are the result, or the model is told; a second one ends the run.
 
-    `most` is the number of output tokens that the model may write.
+    The first one ends a run for several items, because its caller asks for fewer. `most` is the number of output tokens that the model may
+    write.
     """
-    if response.stop is not Stop.LENGTH or not isinstance(step, (RunTools, Nudge)):
+    ended = isinstance(step, GiveUp) and step.reason is not GiveUpReason.NO_TOOL_CALL
+    if response.stop is not Stop.LENGTH or ended or isinstance(step, Finish):
         return step
     last = step.calls[-1] if isinstance(step, RunTools) else None
     if last is not None:
@@ -227,8 +234,8 @@ def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, 
             return Finish(last.name, part, cut=True)
     state.cut += 1
     limit = response.usage.output_tokens or most
-    if state.cut > 1:
-        return GiveUp(GiveUpReason.OUTPUT_LIMIT, _RAISE.format(count=state.cut, most=limit, role=spec.role))
+    if state.cut > 1 or any(one.items for one in spec.terminals):
+        return GiveUp(GiveUpReason.OUTPUT_LIMIT, RAISE.format(most=limit, role=spec.role))
     if not isinstance(step, RunTools) or last is None:
         return step
     told = last.model_copy(update={"fault": _CUT.format(most=limit)})

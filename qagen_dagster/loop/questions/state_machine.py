@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
-from qagen_dagster.agents.spec import GiveUpReason, is_unusable
+from qagen_dagster.agents.spec import GiveUpReason, did_not_fit, is_unusable
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     MENDABLE,
@@ -59,11 +59,12 @@ def next_step(state: QAState, limits: QALimits) -> Step:
 def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
     """The end of a document after too many failures in a row or too many attempts; None if it goes on.
 
-    If no reply could be used so far, MOST_USELESS failures in a row are too many.
+    If no reply could be used so far, MOST_USELESS failures in a row are too many, or one if the replies did not fit.
     """
-    count = state.consecutive_failures
-    if count > limits.max_consecutive_failures or (count >= MOST_USELESS and _nothing_of_use(state)):
-        last = f", the last: {state.rejected[-1].detail}" if _nothing_of_use(state) else ""
+    count, useless = state.consecutive_failures, _nothing_of_use(state)
+    most = 1 if useless and did_not_fit(state.rejected[-1].detail) else MOST_USELESS
+    if count > limits.max_consecutive_failures or (count >= most and useless):
+        last = f", the last: {state.rejected[-1].detail}" if useless else ""
         return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{last}")
     if state.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
