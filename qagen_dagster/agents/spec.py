@@ -105,6 +105,16 @@ class AgentSpec:
     reads_text: bool = False
 
 
+_FEW = AgentLimits(max_turns=4)
+
+
+def without_tools(
+    name: str, role: str, prompt: Prompt, terminal: Terminal, limits: AgentLimits = _FEW
+) -> AgentSpec:
+    """An agent that only submits a result."""
+    return AgentSpec(name, role, prompt, (), (terminal,), limits)
+
+
 class GiveUpReason(StrEnum):
     """Why a run ended without a result."""
 
@@ -159,14 +169,14 @@ class GiveUp:
         return f"{self.reason.value}: {self.detail}"
 
 
+def ended_by(failure: str, *reasons: GiveUpReason) -> bool:
+    """Whether a run ended for one of the reasons; `failure` is its GiveUp as text."""
+    return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in reasons))
+
+
 def is_unusable(failure: str) -> bool:
-    """Whether a run ended because no reply was usable; `failure` is its GiveUp as text. The work is not finished then."""
-    return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in _UNUSABLE))
-
-
-def did_not_fit(failure: str) -> bool:
-    """Whether a run ended because replies were cut off; `failure` is its GiveUp as text. Another attempt would end in the same way."""
-    return failure.removeprefix("comparison: ").startswith(f"{GiveUpReason.OUTPUT_LIMIT.value}: ")
+    """Whether a run ended because no reply was usable. The work is not finished then."""
+    return ended_by(failure, *_UNUSABLE)
 
 
 Step = Finish | RunTools | Nudge | GiveUp

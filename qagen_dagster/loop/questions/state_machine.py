@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
-from qagen_dagster.agents.spec import GiveUpReason, did_not_fit, is_unusable
+from qagen_dagster.agents.spec import GiveUpReason, ended_by, is_unusable
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     MENDABLE,
@@ -35,7 +35,6 @@ from qagen_dagster.loop.questions.state import (
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
-_REFUSALS = (f"{GiveUpReason.REFUSED.value}: ", f"{GiveUpReason.FILTERED.value}: ")
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 
@@ -62,7 +61,7 @@ def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
     If no reply could be used so far, MOST_USELESS failures in a row are too many, or one if the replies did not fit.
     """
     count, useless = state.consecutive_failures, _nothing_of_use(state)
-    most = 1 if useless and did_not_fit(state.rejected[-1].detail) else MOST_USELESS
+    most = 1 if useless and ended_by(state.rejected[-1].detail, GiveUpReason.OUTPUT_LIMIT) else MOST_USELESS
     if count > limits.max_consecutive_failures or (count >= most and useless):
         last = f", the last: {state.rejected[-1].detail}" if useless else ""
         return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{last}")
@@ -181,13 +180,13 @@ def _nothing_of_use(state: QAState) -> bool:
 
 
 def _is_useless(one: Rejected) -> bool:
-    refused = one.detail.removeprefix("comparison: ").startswith(_REFUSALS)
+    refused = ended_by(one.detail, GiveUpReason.REFUSED, GiveUpReason.FILTERED)
     return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
 
 
 def is_malformed(failure: str) -> bool:
     """Whether a step failed because the reply of the model's server could not be read."""
-    return failure.removeprefix("comparison: ").startswith(f"{GiveUpReason.MALFORMED.value}: ")
+    return ended_by(failure, GiveUpReason.MALFORMED)
 
 
 def check_replies(state: QAState, done: Done) -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
-from qagen_dagster.agents.spec import did_not_fit
+from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state_machine
@@ -293,7 +293,8 @@ def _on_answer(current: Current, limits: BatchLimits) -> Step:
     fault = _fault_of_try(last, limits)
     if fault is None or _gave_up(last):
         return Settle(candidate=_candidate_of(last, None))
-    if not did_not_fit(last.failure) and len(current.tries) <= limits.options.answer_regenerations:
+    did_not_fit = ended_by(last.failure, GiveUpReason.OUTPUT_LIMIT)
+    if not did_not_fit and len(current.tries) <= limits.options.answer_regenerations:
         rejected = tuple(
             (one.candidate.answer, _fault_of_try(one, limits) or "") for one in current.tries if one.candidate
         )
