@@ -105,14 +105,9 @@ class AgentSpec:
     reads_text: bool = False
 
 
-_FEW = AgentLimits(max_turns=4)
-
-
-def without_tools(
-    name: str, role: str, prompt: Prompt, terminal: Terminal, limits: AgentLimits = _FEW
-) -> AgentSpec:
-    """An agent that only submits a result."""
-    return AgentSpec(name, role, prompt, (), (terminal,), limits)
+def without_tools(name: str, role: str, prompt: Prompt, terminal: Terminal, max_nudges: int = 3) -> AgentSpec:
+    """An agent that only submits a result, in at most four turns."""
+    return AgentSpec(name, role, prompt, (), (terminal,), AgentLimits(max_turns=4, max_nudges=max_nudges))
 
 
 class GiveUpReason(StrEnum):

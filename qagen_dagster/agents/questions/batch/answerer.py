@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
@@ -70,7 +70,7 @@ def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, tas
     """Answer `asked`; `task` says from which parts. Raises ModelError."""
     check = _AnswerCheck(context, asked)
     terminal = Terminal("submit_grounded_answer", SubmitGroundedAnswer, check.reject_once)
-    spec = without_tools("batch answerer", ROLE, prompt(), terminal, LIMITS)
+    spec = without_tools("batch answerer", ROLE, prompt(), terminal, max_nudges=1)
     values = {
         "question": asked.question,
         "question_type": asked.question_type.value,
@@ -95,7 +95,7 @@ def answer_many(
     check = _AnswersCheck([_AnswerCheck(context, one) for one in asked])
     terminal = Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once, items="answers")
     spec = without_tools(
-        "batch answerer of several questions", ROLE, many_prompt().before(prompt()), terminal, LIMITS
+        "batch answerer of several questions", ROLE, many_prompt().before(prompt()), terminal, max_nudges=1
     )
     values = {
         "question": block(

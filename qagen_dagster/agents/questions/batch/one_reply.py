@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
@@ -110,9 +110,6 @@ def _quotes(text: str) -> list[str]:
 def _kind(word: str) -> QuestionType | None:
     name = as_type(word)
     return QuestionType(str(name)) if name in _KINDS else None
-
-
-LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import TypeRule
@@ -203,7 +203,7 @@ def propose(
 ) -> Questions:
     """Ask for so many questions of each type, in round `round_` from 1. Raises ModelError."""
     terminal = Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions")
-    spec = without_tools("batch question generator", ROLE, prompt(), terminal, LIMITS)
+    spec = without_tools("batch question generator", ROLE, prompt(), terminal, max_nudges=1)
     types = list(asked)
     values = context.task_values() | {
         "types": in_words(types),
@@ -223,7 +223,7 @@ def rewrite(
 ) -> Rewritten:
     """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)
-    spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, LIMITS)
+    spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
     values = context.task_values()
     values = {name: values[name] for name in ("scenario_name", "scenario_description")} | {
         "types": in_words([rejected.question_type]),
