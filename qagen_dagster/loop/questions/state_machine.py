@@ -58,13 +58,15 @@ def next_step(state: QAState, limits: QALimits) -> Step:
 def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
     """The end of a document after too many failures in a row or too many attempts; None if it goes on.
 
-    If no reply could be used so far, MOST_USELESS failures in a row are too many, or one if the replies did not fit.
+    If no reply could be used so far, or the replies did not fit, MOST_USELESS failures in a row are too many. If both hold, one is.
     """
     count, useless = state.consecutive_failures, _nothing_of_use(state)
-    most = 1 if useless and ended_by(state.rejected[-1].detail, GiveUpReason.OUTPUT_LIMIT) else MOST_USELESS
-    if count > limits.max_consecutive_failures or (count >= most and useless):
-        last = f", the last: {state.rejected[-1].detail}" if useless else ""
-        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{last}")
+    last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
+    too_long = bool(last) and all(ended_by(one, GiveUpReason.OUTPUT_LIMIT) for one in last)
+    most = 1 if useless and too_long else MOST_USELESS
+    if count > limits.max_consecutive_failures or (count >= most and (useless or too_long)):
+        why = f", the last: {state.rejected[-1].detail}" if useless or too_long else ""
+        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
     if state.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
     return None
