@@ -78,6 +78,7 @@ class RowFailure:
     row: str
     outcome: Outcome
     detail: str
+    metadata: Metadata = field(default_factory=Metadata)
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,37 @@ def test_a_document_that_the_model_only_refused_is_asked_again(tmp_path: Path, s
     assert results(space, planned)["bar"].end is DocumentEnd.TARGET_REACHED
 
 
+CUT: dict[str, Reply] = {
+    "call": Reply(calls=(Call("submit_qa", raw='{"question": "At what'),), stop="length"),
+    "words": Reply(text="At what pressure does the", stop="length"),
+    "thought": Reply(thinking="The intake valve opens", stop="length"),
+    "nothing": Reply(stop="length"),
+}
+
+
+@pytest.mark.parametrize("role", ["generator", "validator"])
+@pytest.mark.parametrize("kind", CUT)
+def test_a_model_whose_replies_are_all_cut_off_is_told_once_and_the_line_says_what_to_raise(
+    tmp_path: Path, kind: str, role: str
+) -> None:
+    cut = CUT[kind]
+    if role == "validator" and kind == "call":
+        cut = Reply(calls=(Call("submit_answer", raw='{"answerable": tr'),), stop="length")
+
+    def long(seen: Seen, number: int) -> Step:
+        return cut if read(seen).role == role else useful(seen, number)
+
+    with WireServer(long) as server:
+        outcome, space, planned = run(tmp_path, server, ("openai_compatible",) * 3, ["bar"])
+        said = f"raise `max_output_tokens` of the {role}, or the limit of its server"
+        assert outcome.failed["bar.txt"].startswith("model_error: output_limit: ")
+        assert outcome.failed["bar.txt"].endswith(said)
+        assert sum(read(seen).role == role for seen in server.requests) == 2
+        server.follow(useful)
+        assert run_shard(space, planned, ["bar.txt"], "raised").finished == ["bar.txt"]
+    assert results(space, planned)["bar"].end is DocumentEnd.TARGET_REACHED
+
+
 def as_text(seen: Seen, number: int) -> Step:
     """A good reply whose arrays and objects are JSON text."""
     reply = waterworks.play(read(seen))
