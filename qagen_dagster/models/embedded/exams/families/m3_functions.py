@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
 
 
 def _vertex(draw: Draw, context: int) -> Draft | None:
@@ -13,45 +13,34 @@ def _vertex(draw: Draw, context: int) -> Draft | None:
     near, far = draw.whole(1, 3), draw.whole(2, 6)
     if near == far or v == 0:
         return None
-    least = context % 2 == 0
-    sign = 1 if least else -1
+    sign, extreme = (1, "least") if context % 2 == 0 else (-1, "greatest")
     at, to = (h + near, h - far) if context < 2 else (h - near, h + far)
-    q, value = v + sign * scale * near**2, v + sign * scale * far**2
-    linear = v + Fraction((q - v) * far, near)
-    return Draft(
-        stem=f"The quadratic function $f$ has its {'least' if least else 'greatest'} value ${v}$ at $x={h}$, and $f({at})={q}$. "
+    q, rise = v + sign * scale * near**2, "(q-v)*((t-h)/(p-h))**2"
+    return draft(
+        f"The quadratic function $f$ has its {extreme} value ${v}$ at $x={h}$, and $f({at})={q}$. "
         f"What is the value of $f({to})$?",
-        key=plain(str(value)),
-        wrong=tuple(
-            plain(number(one)) for one in (linear, value - v, v - sign * scale * far**2, v + sign * far**2)
-        ),
-        reasoning=f"$f(x)=a(x-{h})^2{v:+d}$ with $a={sign * scale}$ from $f({at})={q}$, so $f({to})={value}$.",
+        form=f"v+{rise}",
+        wrong=f"v+(q-v)*{far}/{near}; {rise}; v-{rise}; v+{sign * far**2}",
+        reasoning=f"$f(x)=a(x-{h})^2{v:+d}$ with $a={sign * scale}$ from $f({at})={q}$, so $f({to})=KEY$.",
         insight="The vertex form leaves one number to be found.",
-        expression="v+(q-v)*((t-h)/(p-h))**2",
         givens={"v": v, "q": q, "t": to, "h": h, "p": at},
     )
 
 
-def _odd_periodic(draw: Draw, context: int) -> Draft:
+def _odd_periodic(draw: Draw, context: int) -> Draft | None:
     period, value, factor = draw.whole(5, 9), draw.whole(3, 8), draw.whole(2, 4)
     inside = draw.whole(1, (period - 1) // 2)
     turns, back = draw.whole(2, 4), draw.whole(1, 3)
-    even = context % 2 == 1
     first, second = turns * period - inside, inside - back * period if context < 2 else inside + back * period
-    left = value if even else -value
-    kind, meaning = ("even", "f(-x)=f(x)") if even else ("odd", "f(-x)=-f(x)")
-    return Draft(
-        stem=f"The function $f$ is defined for all real $x$. It is {kind}, so that ${meaning}$, and $f(x+{period})=f(x)$ for all $x$. "
+    sign, kind, meaning = ((-1, "odd", "f(-x)=-f(x)"), (1, "even", "f(-x)=f(x)"))[context % 2]
+    return draft(
+        f"The function $f$ is defined for all real $x$. It is {kind}, so that ${meaning}$, and $f(x+{period})=f(x)$ for all $x$. "
         f"Given that $f({inside})={value}$, what is the value of $f({first})+{factor}f({second})$?",
-        key=plain(str(left + factor * value)),
-        wrong=tuple(
-            plain(str(one))
-            for one in (-left + factor * value, left - factor * value, -left - factor * value, left)
-        ),
-        reasoning=f"$f({first})=f(-{inside})={left}$ and $f({second})=f({inside})={value}$, so the sum is ${left + factor * value}$.",
+        form="e*v+c*v",
+        wrong="c*v-e*v; e*v-c*v; -e*v-c*v; e*v",
+        reasoning=f"$f({first})=f(-{inside})={sign * value}$ and $f({second})=f({inside})={value}$, so the sum is $KEY$.",
         insight="Whole periods may be dropped; only then does the symmetry come in.",
-        expression="e*v+c*v",
-        givens={"v": value, "c": factor, "e": "1" if even else "-1"},
+        givens={"v": value, "c": factor, "e": sign},
     )
 
 
@@ -62,24 +51,15 @@ def _functional(draw: Draw, context: int) -> Draft | None:
     if mirrored and 2 * t == c:
         return None
     other = Fraction(c - t) if mirrored else Fraction(1, t)
-    shown = f"{c}-x" if mirrored else "\\frac{1}{x}"
-    domain = "all real $x$" if mirrored else "all $x\\neq 0$"
+    shown, domain = (f"{c}-x", "all real $x$") if mirrored else ("\\frac{1}{x}", "all $x\\neq 0$")
     right = f"{m}x" if m > 1 else "x"
-    value = (m * t - k * m * other) / (1 - k * k)
-    wrong = (
-        Fraction(m * t, 1 + k),
-        (m * t + k * m * other) / (1 + k * k),
-        m * t - k * m * other,
-        (m * t - k * m * other) / (1 + k * k),
-    )
-    return Draft(
-        stem=f"The function $f$ satisfies $f(x)+{k}f\\left({shown}\\right)={right}$ for {domain}. What is the value of $f({t})$?",
-        key=plain(number(value)),
-        wrong=tuple(plain(number(Fraction(one))) for one in wrong),
+    return draft(
+        f"The function $f$ satisfies $f(x)+{k}f\\left({shown}\\right)={right}$ for {domain}. What is the value of $f({t})$?",
+        form="(m*t-k*m*u)/(1-k**2)",
+        wrong="m*t/(1+k); (m*t+k*m*u)/(1+k**2); m*t-k*m*u; (m*t-k*m*u)/(1+k**2)",
         reasoning=f"With $x={t}$ and $x={number(other)}$ there are two equations for $f({t})$ and $f\\left({number(other)}\\right)$; "
-        f"eliminating the latter gives $f({t})={number(value)}$.",
+        f"eliminating the latter gives $f({t})=KEY$.",
         insight="Putting in the partner of the argument gives a second equation in the same two unknowns.",
-        expression="(m*t-k*m*u)/(1-k**2)",
         givens={"m": m, "t": t, "k": k, "u": other},
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
 
 _FENCES = (
     ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall", 25),
@@ -18,37 +19,23 @@ _FENCES = (
 def _fence(draw: Draw, context: int) -> Draft | None:
     setting, what, material, free, most = _FENCES[context]
     parts, length = draw.choice((1, 1, 2, 3)), 12 * draw.whole(1, most)
-    divided = (
-        f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
-        if parts > 1
-        else ""
-    )
+    divided = f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
     out = parts + 1  # pieces perpendicular to the free side
-    value = Fraction(length**2, 4 * out)
-    if not _clean(value):
-        return None
-    wrong = (
-        Fraction(length, out + 2) ** 2,
-        Fraction(length, out + 1) ** 2,
-        Fraction(length**2, 4),
-        Fraction(length**2, 8) if parts > 1 else None,
-        value * 2 - Fraction(length, 2 * out) ** 2,
-    )
-    return Draft(
-        stem=f"{setting.format(l=length)}.{divided} What is the greatest possible area of the {what}?",
-        key=united(number(value), "m^2"),
-        wrong=tuple(united(number(one), "m^2") if one and _clean(one) else None for one in wrong),
-        reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is ${number(value)}$.",
+    return draft(
+        f"{setting.format(l=length)}.{divided if parts > 1 else ''} What is the greatest possible area of the {what}?",
+        form="L**2/(4*n)",
+        wrong=f"(L/(n+2))**2; (L/(n+1))**2; L**2/4; {'L**2/8' if parts > 1 else ''}; L**2/(2*n)-(L/(2*n))**2",
+        show=_clean,
+        reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is $KEY$.",
         insight="The long side is free, so half of the length goes into what stands out from it.",
-        expression="L**2/(4*n)",
         givens={"L": length, "n": out},
         unit="m^2",
     )
 
 
-def _clean(value: Fraction) -> bool:
-    """Whether it is a whole number that needs no calculator."""
-    return value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4
+def _clean(value: Fraction) -> str | None:
+    """A whole number that needs no calculator; None for others."""
+    return number(value) if value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4 else None
 
 
 _CORNERS = (
@@ -65,20 +52,15 @@ _CLEAN = tuple(
 )
 
 
-def _corner(draw: Draw, context: int) -> Draft:
+def _corner(draw: Draw, context: int) -> Draft | None:
     a, b = draw.choice(_CLEAN)
-    value = Fraction(a * b, 4)
-    square = Fraction(a * b, a + b) ** 2
-    return Draft(
-        stem=f"{_CORNERS[context].format(a=a, b=b)}. What is the greatest possible area of the {('rectangle', 'pond on the plan', 'rectangle', 'base of the box')[context]}?",
-        key=united(number(value), "cm^2"),
-        wrong=tuple(
-            united(number(one), "cm^2")
-            for one in (Fraction(a * b, 2), square, Fraction(a * a, 4), Fraction(2 * a * b, 9))
-        ),
-        reasoning=f"The free corner lies on the longest side, so $\\frac{{x}}{{{a}}}+\\frac{{y}}{{{b}}}=1$; $xy$ is greatest for equal terms, where it is ${number(value)}$.",
+    asked = ("rectangle", "pond on the plan", "rectangle", "base of the box")[context]
+    return draft(
+        f"{_CORNERS[context].format(a=a, b=b)}. What is the greatest possible area of the {asked}?",
+        form="(a/2)*(b/2)",
+        wrong="a*b/2; (a*b/(a+b))**2; a**2/4; 2*a*b/9",
+        reasoning=f"The free corner lies on the longest side, so $\\frac{{x}}{{{a}}}+\\frac{{y}}{{{b}}}=1$; $xy$ is greatest for equal terms, where it is $KEY$.",
         insight="The free corner at the middle of the longest side is best, and takes half the triangle.",
-        expression="(a/2)*(b/2)",
         givens={"a": a, "b": b},
         unit="cm^2",
     )
@@ -95,25 +77,17 @@ _COSTS = (
 def _cost(draw: Draw, context: int) -> Draft | None:
     a, b = draw.two(2, 20)
     side = draw.whole(3, 10)
-    area = side * side
     setting, what = _COSTS[context]
-    value = root(16 * a * b * area)
-    if "sqrt" in value:
+    if isqrt(a * b) ** 2 != a * b:
         return None
-    wrong = (
-        number(2 * (a + b) * side),
-        root(4 * a * b * area),
-        number((a + b) * side),
-        number(4 * a * b * side),
-    )
-    return Draft(
-        stem=f"{setting.format(s=area)} costs £${a}$ per metre, on the other pair £${b}$ per metre. What is the least possible cost of {what}, in pounds?",
-        key=f"${value}$",
-        wrong=tuple(f"${one}$" for one in wrong),
-        reasoning=f"For sides $x$ and $y$ with $xy={area}$ the cost $2\\times{a}x+2\\times{b}y$ is least where both terms are equal, and is ${value}$.",
+    return draft(
+        f"{setting.format(s=side**2)} costs £${a}$ per metre, on the other pair £${b}$ per metre. What is the least possible cost of {what}, in pounds?",
+        form="2*sqrt(2*a*2*b*s)",
+        key="sqrt(16*a*b*s)",
+        wrong=f"2*(a+b)*{side}; sqrt(4*a*b*s); (a+b)*{side}; 4*a*b*{side}",
+        reasoning=f"For sides $x$ and $y$ with $xy={side**2}$ the cost $2\\times{a}x+2\\times{b}y$ is least where both terms are equal, and is $KEY$.",
         insight="With a fixed product the sum of the two costs is least where they are equal, not where the sides are.",
-        expression="2*sqrt(2*a*2*b*s)",
-        givens={"a": a, "b": b, "s": area},
+        givens={"a": a, "b": b, "s": side**2},
     )
 
 
