@@ -23,10 +23,10 @@ _OF_ONE: dict[str, Callable[[float], float]] = {
 }  # fmt: skip
 
 
-def float_of(expression: str) -> float:
-    """The value of an expression in the syntax of checkable forms. Raises ValueError if it has no finite value, or symbols."""
+def float_of(expression: str, names: Mapping[str, float] | None = None) -> float:
+    """The value of an expression in the syntax of checkable forms. Raises ValueError if it has no finite value, or symbols without a value."""
     try:
-        value = _value(_parsed(expression), {"pi": math.pi}, float)
+        value = _value(_parsed(expression), {"pi": math.pi, **(names or {})}, float)
     except (ArithmeticError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise ValueError(f"no value: {error}") from None
     if isinstance(value, complex) or not math.isfinite(value):
