@@ -11,17 +11,8 @@ from itertools import pairwise
 from qagen_dagster.records.problems.item import ANSWER_MARK
 
 _VERBATIM_NAMES = (
-    "verbatim*",
-    "verbatim",
-    "Verbatim*",
-    "Verbatim",
-    "BVerbatim",
-    "lstlisting",
-    "minted",
-    "comment",
-    "filecontents*",
-    "filecontents",
-)
+    "verbatim*", "verbatim", "Verbatim*", "Verbatim", "BVerbatim", "lstlisting", "minted", "comment", "filecontents*", "filecontents",
+)  # fmt: skip
 _NAMES = "|".join(re.escape(name) for name in _VERBATIM_NAMES)
 _SPECIAL = re.compile(
     rf"\\begin[ \t]*\{{(?P<name>{_NAMES})\}}|\\(?P<verb>verb\*?|lstinline)(?=[^A-Za-z\s*\[{{])"

@@ -83,24 +83,13 @@ from qagen_dagster.store import Store
 ResultT = TypeVar("ResultT", bound=Record)
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
 _SHAPES = {
-    Stage.CLASSIFY: 1,
-    Stage.SCAN: 3,
-    Stage.DIAGRAM: 4,
-    Stage.IDEA: 5,
-    Stage.ALTERNATE: 6,
-    Stage.VARIANT: 9,
-    Stage.CONVERT: 11,
-}
+    Stage.CLASSIFY: 1, Stage.SCAN: 3, Stage.DIAGRAM: 4, Stage.IDEA: 5, Stage.ALTERNATE: 6, Stage.VARIANT: 9, Stage.CONVERT: 11,
+}  # fmt: skip
 _SOLVED = 16
 _FIELDS = {
-    Stage.CLASSIFY: "classification",
-    Stage.SCAN: "scan",
-    Stage.DIAGRAM: "tikz",
-    Stage.IDEA: "ideas",
-    Stage.ALTERNATE: "alternate",
-    Stage.VARIANT: "variant",
-    Stage.CONVERT: "conversion",
-}
+    Stage.CLASSIFY: "classification", Stage.SCAN: "scan", Stage.DIAGRAM: "tikz", Stage.IDEA: "ideas", Stage.ALTERNATE: "alternate",
+    Stage.VARIANT: "variant", Stage.CONVERT: "conversion",
+}  # fmt: skip
 
 
 def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
