@@ -22,7 +22,7 @@ from qagen_dagster.latex.comparison import (
     same_words,
     words_of,
 )
-from qagen_dagster.latex.keyed import assertion_faults, match_faults, passage_faults
+from qagen_dagster.latex.keyed import keyed_faults, uncheckable
 from qagen_dagster.latex.structure import (
     environments,
     has_environment,
@@ -156,12 +156,7 @@ def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator
     yield from unlike_options(latex)
     if source:
         yield from text_kept(source, latex)
-    if kind is QuestionKind.ASSERTION_REASON:
-        yield from assertion_faults(latex)
-    elif kind is QuestionKind.MATCH:
-        yield from match_faults(latex)
-    elif kind is QuestionKind.PASSAGE:
-        yield from passage_faults(latex)
+    yield from keyed_faults(kind or "", latex)
 
 
 def _figure_there(latex: str) -> str:
@@ -282,10 +277,12 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
         faults.append(f"{target.value} has no tasks environment")
     if target is Format.INTEGER:
         faults += asks_number(converted)
-    if not target.is_mcq:
+    if target.is_keyed:
+        faults += [*uncheckable(target, converted), *keyed_faults(target, converted)]
+    elif not target.is_mcq:
         faults += [*which_of_nothing(converted), *leaked_answer(source, converted)]
     faults += [*value_faults(converted, source), *_figures_kept(source, converted)]
-    faults += [*givens_kept(source, converted), *stale_givens(source, converted)]
+    faults += [*givens_kept(source, converted, listed=target.is_keyed), *stale_givens(source, converted)]
     return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 
 

@@ -182,11 +182,13 @@ def format_of(problem: Problem, state: ProblemState) -> Format:
     """The format to convert from: the format that a person gave, or else the one that the item's structure and words show."""
     if problem.source_format is not None:
         return problem.source_format
-    item = item_of(problem, state)
+    item, kind = item_of(problem, state), kind_of(problem, state)
+    if kind is not None and kind in set(Format) and Format(kind).is_keyed:
+        return Format(kind)
     if not has_environment(item, "tasks"):
         return Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else Format.SUBJECTIVE
     several = sum(option.right for option in options_of(item)) > 1
-    return Format.MCQ_MC if several or kind_of(problem, state) is QuestionKind.MCQ_MC else Format.MCQ_SC
+    return Format.MCQ_MC if several or kind is QuestionKind.MCQ_MC else Format.MCQ_SC
 
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:

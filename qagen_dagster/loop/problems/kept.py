@@ -22,6 +22,7 @@ from qagen_dagster.latex.comparison import (
     words_of,
 )
 from qagen_dagster.latex.equalities import false_equalities, sides_of
+from qagen_dagster.latex.keyed import lettered_options
 from qagen_dagster.latex.possible import impossible_answer, impossible_values
 from qagen_dagster.latex.structure import (
     has_environment,
@@ -141,8 +142,11 @@ def _strange_labels(drawing: str, text: str) -> list[Amount]:
     return [one for one in found if not any(one.same(other) for other in stated)]
 
 
-def givens_kept(source: str, converted: str) -> Iterator[str]:
-    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given."""
+def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
+    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given.
+
+    If the conversion is `listed`, its entries may have new amounts, and if only the source has lists, their amounts may be lost.
+    """
     old = [one for one in amounts(question_of(source)) if _is_given(one)]
     new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
     lost = [one for one in old if not any(one.same(other) for other in new)]
@@ -156,9 +160,9 @@ def givens_kept(source: str, converted: str) -> Iterator[str]:
     added = [
         one for one in asked if one.value not in constants and not any(one.same(other) for other in allowed)
     ]
-    if lost:
+    if lost and (listed or not lettered_options(source)):
         yield f"the given {lost[0].text} of the source is not there"
-    if added:
+    if added and not listed:
         yield f"{added[0].text} is not a given of the source"
 
 
