@@ -43,6 +43,7 @@ from qagen_dagster.loop.problems.kept import (
     solution_faults,
     stale_givens,
     text_kept,
+    too_large,
     value_faults,
     which_of_nothing,
     without_calculus,
@@ -179,6 +180,7 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
+    faults += [fault for one in pictures for fault in too_large(one)]
     if text:
         faults += figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
@@ -347,7 +349,9 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 
 
 def _figures_kept(source: str, result: str) -> Iterator[str]:
-    """Faults: labels of the drawings of a result that its statement does not have."""
+    """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
+    known = tikz_pictures(source)
+    yield from (fault for one in tikz_pictures(result) if one not in known for fault in too_large(one))
     yield from figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 

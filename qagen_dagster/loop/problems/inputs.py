@@ -99,6 +99,11 @@ class ProblemWork:
         drawn = int(digest(f"{self.seed}/{self.problem.id}/{task.key}")[:8], 16) / 16**8
         return self.models.get(Role.SOLVER) if task.stage in _SOLVED and drawn < self.solve else None
 
+    def second_reader(self, task: Task) -> Model | None:
+        """The solver, if it reads pictures and the task scans one."""
+        solver = self.solver(task) if task.stage is Stage.SCAN and self.problem.picture is not None else None
+        return solver if solver is not None and solver.spec.images else None
+
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work with models whose calls `meter` checks and records."""
         return replace(self, models=all_metered(self.models, meter))
@@ -211,6 +216,8 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
     solver = work.solver(task)
     if solver is not None:
         results += [json.dumps(solver.spec.identity(), sort_keys=True), role_prompt(Role.SOLVER).hash]
+    if work.second_reader(task) is not None:
+        results.append("read twice")
     results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [

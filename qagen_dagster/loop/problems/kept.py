@@ -54,6 +54,17 @@ _LABEL = re.compile(
     r"node(?:\s|at(?=\s*\()|\[[^\]]{0,200}\]|\([^()]{0,80}\))*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
     r"|(?:\b[lviRCL]|label|xlabel|ylabel)[_^]?\s*=\s*\{?\s*(\$[^$]*\$)|pic\s*\[[^\]]*\"([^\"]*)\""
 )
+_CLAUSE = re.compile(r"[,.;]|\band\b|\bwhile\b")
+_ARTICLE = re.compile(r"(?:\A|(?<=[.?!:;,]))\s*(?:A|An|I|In|At)\s(?=\s*[a-z])")
+_COUNTED = re.compile(r"\d[\s$]*(?:\\[,;: ])*(?:\\(?:mathrm|text)\s*\{[^{}]*\}|[A-Z](?![A-Za-z_]))")
+_NAME = re.compile(r"(?<![A-Za-z\\{])(?:[A-Z]|[a-z](?=\s*_))(?:\s*_\s*(?:\{\s*\w{1,3}\s*\}|\w))?(?![A-Za-z])")
+_SCALE = re.compile(r"\bscale\s*=\s*(\d*\.?\d+)")
+_OWN_SCALE = re.compile(
+    r"\\begin\s*\{(?:axis|scope)|\b[xy]scale\b|\b[xy]\s*=\s*\{?\(?[\d.]|scale\s*=.*scale\s*=|resizebox|scalebox",
+    re.DOTALL,
+)
+_COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
+_WIDEST, _HIGHEST = 20, 26  # cm
 
 
 def value_faults(item: str, source: str = "") -> Iterator[str]:
@@ -133,13 +144,49 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
     strange = _strange_labels(drawing, text)
     if strange and any(amounts(text)):
         yield f"the figure says {', '.join(one.text for one in strange)}, which the statement does not say"
+    shown, said = _named(". ".join(_labels(drawing))), _named(without_pictures(text))
+    for name in sorted(shown.keys() & said.keys()):
+        mine, theirs = shown[name], said[name]
+        kin = [one for one in theirs if _comparable(mine[0], one)]
+        if kin and not any(one.same(other) for one in mine for other in kin):
+            yield f"in the figure {name} has {mine[0].text}, in the statement {kin[0].text}"
+
+
+def _named(text: str) -> dict[str, list[Amount]]:
+    """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has one name."""
+    found: dict[str, list[Amount]] = {}
+    for one in amounts(text):
+        clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", one.before)))[-1]
+        names = {re.sub(r"[{}\s]", "", name) for name in _NAME.findall(clause)}
+        if one.unit is not None and len(names) == 1:
+            found.setdefault(names.pop(), []).append(one)
+    return found
+
+
+def _comparable(one: Amount, other: Amount) -> bool:
+    return one.unit is not None and other.unit is not None and one.unit.comparable(other.unit)
+
+
+def too_large(drawing: str) -> Iterator[str]:
+    """Faults: the coordinates of a drawing reach further than a page. Drawings with axes, scopes or units of their own are not judged."""
+    if _OWN_SCALE.search(drawing):
+        return
+    scale = _SCALE.search(drawing)
+    for place, side, most in ((1, "wide", _WIDEST), (2, "high", _HIGHEST)):
+        reached = [float(one.group(place)) for one in _COORDINATE.finditer(drawing)]
+        size = (max(reached) - min(reached)) * (float(scale.group(1)) if scale else 1) if reached else 0
+        if size > most:
+            yield f"the drawing is {size:.3g} cm {side}: at most {most} cm fit on a page"
 
 
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
-    labels = [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
     stated = list(amounts(without_pictures(text)))
-    found = [one for label in labels for one in amounts(label) if one.unit is not None]
+    found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
     return [one for one in found if not any(one.same(other) for other in stated)]
+
+
+def _labels(drawing: str) -> list[str]:
+    return [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
 
 
 def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:

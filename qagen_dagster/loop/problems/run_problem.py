@@ -14,6 +14,8 @@ from typing import TypeVar
 
 from qagen_dagster.agents.problems import roles
 from qagen_dagster.agents.problems.task import Asking, Reply
+from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
@@ -38,7 +40,7 @@ from qagen_dagster.loop.problems.inputs import (
     task_fingerprint,
     with_figure_of,
 )
-from qagen_dagster.loop.problems.solving import asked, compared, unsolvable
+from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Absent,
     Ended,
@@ -166,7 +168,23 @@ class _TaskRun:
         if found.scan is None:
             return found
         shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
-        return found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
+        found = found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
+        reader = self.work.second_reader(self.task)
+        return found if reader is None else self._read_again(found, reader, asking.pictures, prompt, word)
+
+    def _read_again(
+        self, found: TaskResult, reader: Model, pictures: tuple[Image, ...], prompt: Prompt, word: str
+    ) -> TaskResult:
+        """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
+        asking = Asking[ScanResult](
+            reader, self.work.problem.id, 3, lambda _: (), pictures=pictures, sample=self.work.seed
+        )
+        said = roles.scan(asking, prompt, word, "", has_diagram=None, role=Role.SOLVER)
+        told = f"not read twice: {said.detail}"
+        if said.result is not None and found.scan is not None:
+            told = differing_values(found.scan.latex, said.result.latex) or "same values"
+        told = f"{told} ({reader.spec.name})"
+        return found.model_copy(update={"read_twice": told, "calls": (*found.calls, *said.calls)})
 
     def _draw(self) -> TaskResult:
         known, problem = self._classification(), self.work.problem
@@ -272,7 +290,7 @@ class _TaskRun:
             shape=_SHAPES[stage],
             judge=judged,
             compile=compiled,
-            must_compile=stage is Stage.DIAGRAM,
+            must_compile=lambda result: latex is not None and bool(tikz_pictures(latex(result)[0])),
             settle=settle,
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
@@ -383,6 +401,8 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
         rows.append(f"the classification is unsure (confidence {found.classification.confidence:g})")
     if found.scan is not None and found.scan.missing_sections:
         rows.append(f"could not be read: {', '.join(found.scan.missing_sections)}")
+    if found.read_twice and not found.read_twice.startswith("same values"):
+        rows.append(f"compare the picture: {found.read_twice}")
     if found.compiled is not None and found.compiled.outcome is CompileOutcome.FAILED:
         rows.append(f"does not compile: {' '.join(found.compiled.message.split())[:300]}")
     return tuple(rows)
