@@ -79,6 +79,19 @@ def _computation(made: Draft) -> tuple[str, ...]:
     return (made.expression, *(f"{name}={value}" for name, value in sorted(made.givens.items())))
 
 
+@lru_cache(maxsize=128)
+def different_items(schema: str, difficulty: str) -> int:
+    """The most different items that a cell can give, counted up to _LOOKED_BACK. All are of one kind of question, in several settings."""
+    family, found, vain = family_of(schema, difficulty), set[tuple[str, ...]](), 0
+    draw = Draw(f"count/{schema}/{difficulty}")
+    while family is not None and len(found) < _LOOKED_BACK and vain < 10 * _LOOKED_BACK:
+        made = family.make(draw, draw.whole(0, family.contexts - 1))
+        known = len(found)
+        found |= set() if made is None else {_computation(made)}
+        vain = 0 if len(found) > known else vain + 1
+    return len(found)
+
+
 def _distinct(made: Draft, paths: tuple[str, ...]) -> list[tuple[str, str]]:
     """The wrong options whose value differs from all other options; none if a path leads to the key."""
     key, taken = value_of(made.key), list[Quantity]()

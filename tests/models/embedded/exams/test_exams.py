@@ -16,7 +16,7 @@ from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.family import Family
-from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS, question_of
+from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS, different_items, question_of
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
@@ -216,3 +216,17 @@ def test_style_is_counted_not_felt() -> None:
     bad = StyleReport.model_validate(ask("style-judge", "submit_style", long))
     assert bad.verdict.value == "FAIL"
     assert min(bad.scores.values) < 7
+
+
+@pytest.mark.parametrize(
+    ("schema", "difficulty", "few"), [("M1", "hard", True), ("M3", "medium", True), ("M4", "easy", False)]
+)
+def test_a_cell_says_how_many_different_items_it_can_give(schema: str, difficulty: str, few: bool) -> None:
+    most = different_items(schema, difficulty)
+    made = {
+        (package.check.expression, *sorted(package.check.givens.items()))
+        for slot in range(1, 61)
+        if (package := package_of(schema, difficulty, slot)).check is not None
+    }
+    assert len(made) <= most <= 100
+    assert (most < 60) is few
