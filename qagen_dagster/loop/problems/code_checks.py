@@ -153,16 +153,11 @@ def scan_breaches(
 
 
 def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
-    yield from value_faults(latex, source or _figure_there(latex))
+    yield from value_faults(latex, source, drawn_later=not source)
     yield from unlike_options(latex)
     if source:
         yield from text_kept(source, latex)
     yield from keyed_faults(kind or "", latex)
-
-
-def _figure_there(latex: str) -> str:
-    """The question alone. The figure of a picture is drawn later, so that its absence is no fault of the scan."""
-    return f"\\item {question_of(latex)}"
 
 
 def diagram_breaches(

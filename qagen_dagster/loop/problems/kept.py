@@ -67,11 +67,15 @@ _COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.
 _WIDEST, _HIGHEST = 20, 26  # cm
 
 
-def value_faults(item: str, source: str = "") -> Iterator[str]:
-    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure."""
+def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
+    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure.
+
+    If its figure is `drawn_later`, it may be missing.
+    """
     known = set(_value_faults(source)) if source else set[str]()
     yield from (one for one in _value_faults(item) if one not in known)
-    yield from _missing_figure(item, source)
+    if not drawn_later and not any(without_figure(question_of(source))):
+        yield from without_figure(question_of(item))
 
 
 def solution_faults(solution: str) -> Iterator[str]:
@@ -130,11 +134,6 @@ def _answer(item: str) -> str:
     """The final answer as a formula, or as the text of an option; empty if there is none."""
     answer = answer_of(item) or ""
     return f"${answer}$" if "\\" in answer and "$" not in answer else answer
-
-
-def _missing_figure(item: str, source: str) -> Iterator[str]:
-    if not any(without_figure(question_of(source))):
-        yield from without_figure(question_of(item))
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
