@@ -14,8 +14,12 @@ from functools import lru_cache
 from typing import Any
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda one, other: one / other,
+    ast.Pow: lambda one, other: one**other,
+}
 _OF_ONE: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "sec": lambda one: 1 / math.cos(one), "csc": lambda one: 1 / math.sin(one), "cot": lambda one: 1 / math.tan(one),

@@ -102,9 +102,11 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
     found: Counter[str] = Counter()
     for problem in plan.problems:
         work = plan.work(problem, plan.placeholder_models(), space.store)
-        done = {one.task for one in work_problem(work, plan.results(problem, space.store), ()).state.results}
+        done = {
+            one.task.key for one in work_problem(work, plan.results(problem, space.store), ()).state.results
+        }
         for task in work.tasks:
-            if task not in done:
+            if task.key not in done:
                 found[ROLE_OF[task.stage].value] += not _is_given(problem, task)
                 found[Role.SOLVER.value] += (work.solver(task) is not None) + (
                     work.second_reader(task) is not None

@@ -357,3 +357,20 @@ def test_a_conversion_keeps_the_answer() -> None:
     *_, breach = conversion_breaches(item(2, 5), Format.MCQ_SC, mcq(3, 5))
     assert (breach.property, "the answer must stay" in breach.detail) == (11, True)
     assert conversion_breaches(mcq(2, 5), Format.SUBJECTIVE, item(2, 5)) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("mass of $2", "mass of $-2"),
+        ("$3\\,\\mathrm{m\\,s^{-1}}$", "$4 \\times 10^8\\,\\mathrm{m\\,s^{-1}}$"),
+    ],
+)
+def test_an_impossible_value_in_the_statement_of_a_picture_is_refused(old: str, new: str) -> None:
+    good = (
+        "\\item A body with a mass of $2\\,\\mathrm{kg}$ moves at $3\\,\\mathrm{m\\,s^{-1}}$ as shown in the figure. What is its momentum?\n"
+        "\\begin{solution}\nIt is the product $p = mv$, by definition.\n\\end{solution}"
+    )
+    assert scan_breaches(good, QuestionKind.SUBJECTIVE) == ()
+    assert good.replace(old, new) != good
+    assert scan_breaches(good.replace(old, new), QuestionKind.SUBJECTIVE)

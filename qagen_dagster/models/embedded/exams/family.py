@@ -108,7 +108,7 @@ def draft(
 
 
 def _shown(
-    form: str | Fraction | None, names: Mapping[str, Fraction], show: Callable[[Fraction], str | None]
+    form: str | Fraction | int | None, names: Mapping[str, Fraction], show: Callable[[Fraction], str | None]
 ) -> str | None:
     """The value of a form in LaTeX."""
     text = "" if form is None else str(form).strip()
