@@ -30,14 +30,14 @@ class Family:
 
     schema: str
     difficulty: str
+    make: Callable[[Draw, int], Draft | None]
     summary: str
     carrier: str
     constraints: tuple[str, ...]
     asked: str
     rationale: str
     paths: tuple[str, ...]
-    contexts: int
-    make: Callable[[Draw, int], Draft | None]
+    contexts: int = 4
 
 
 def number(value: Fraction | int) -> str:

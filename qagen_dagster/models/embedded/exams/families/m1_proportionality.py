@@ -111,12 +111,10 @@ def _is_plausible(value: Fraction, growing: bool) -> bool:
 
 FAMILIES = (
     Family(
-        "M1", "easy",
+        "M1", "easy", _similar, carrier="similar solids", asked="the mass of the larger solid",
         summary="Two similar solids of one material are compared. A ratio of lengths is given and a ratio of masses is wanted, so the "
         "power with which mass follows length has to be recognised.",
-        carrier="similar solids",
         constraints=("the solids are similar", "the material is the same"),
-        asked="the mass of the larger solid",
         rationale="One step once the power is seen, with a ratio of small whole numbers.",
         paths=(
             "Takes mass to be proportional to height.",
@@ -124,15 +122,12 @@ FAMILIES = (
             "Adds the difference of the heights instead of scaling by their ratio.",
             "Replaces the cube of the ratio by three times the relative increase.",
         ),
-        contexts=4, make=_similar,
     ),
     Family(
-        "M1", "medium",
+        "M1", "medium", _law, carrier="a law of joint proportionality", asked="the factor by which the first quantity is multiplied",
         summary="A quantity follows two others by different powers, one of them inversely. Both are scaled, and the factor of the first "
         "has to be put together from the factors alone.",
-        carrier="a law of joint proportionality",
         constraints=("one quantity enters by its square", "the other one enters inversely by its square root"),
-        asked="the factor by which the first quantity is multiplied",
         rationale="No values are given, so it has to be seen that the constant of proportionality never matters.",
         paths=(
             "Divides by the factor of the second quantity without taking its square root.",
@@ -140,15 +135,12 @@ FAMILIES = (
             "Multiplies by the square root although the proportionality is inverse.",
             "Squares the factor of the second quantity instead of taking its root.",
         ),
-        contexts=4, make=_law,
     ),
     Family(
-        "M1", "hard",
+        "M1", "hard", _area_and_volume, contexts=8, carrier="a body that keeps its shape", asked="the percentage by which the volume changes, or the area",
         summary="A relative change of the area of a body that keeps its shape is given and that of its volume is wanted, or the other way "
         "about. The way leads through the length, which is never mentioned.",
-        carrier="a body that keeps its shape",
         constraints=("the shape does not change", "the change is given as a percentage"),
-        asked="the percentage by which the volume changes, or the area",
         rationale="The hidden length has to be brought in, and percentages must be turned into factors before powers are taken.",
         paths=(
             "Multiplies the percentage by the ratio of the dimensions, as if powers acted on percentages.",
@@ -158,6 +150,5 @@ FAMILIES = (
             "Goes one dimension too far and ends at the fourth power of the length.",
             "Gives the new size in place of the change.",
         ),
-        contexts=8, make=_area_and_volume,
     ),
 )  # fmt: skip

@@ -66,12 +66,10 @@ def _functional(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "M3", "easy",
+        "M3", "easy", _vertex, carrier="a quadratic function with a known turning point", asked="the value of the function at another place",
         summary="A quadratic is known by its turning point and one more point. Written about its turning point it has one unknown left, and any "
         "other value follows.",
-        carrier="a quadratic function with a known turning point",
         constraints=("the turning point is given", "one further point is given"),
-        asked="the value of the function at another place",
         rationale="One equation for one unknown once the right form is chosen.",
         paths=(
             "Lets the function grow linearly with the distance from the turning point.",
@@ -79,15 +77,12 @@ FAMILIES = (
             "Opens the parabola to the wrong side.",
             "Takes the leading coefficient to be one in size.",
         ),
-        contexts=4, make=_vertex,
     ),
     Family(
-        "M3", "medium",
+        "M3", "medium", _odd_periodic, carrier="a periodic function with a symmetry", asked="a combination of two values far away",
         summary="A function is known only by a symmetry, a period and one value. Two far-away values are combined; each is led back to the "
         "known one by dropping periods and then using the symmetry.",
-        carrier="a periodic function with a symmetry",
         constraints=("the function repeats", "the function is odd or even", "one value is given"),
-        asked="a combination of two values far away",
         rationale="Two properties have to be used in the right order and no formula can be written down.",
         paths=(
             "Gets the effect of the symmetry on the first value wrong.",
@@ -95,15 +90,12 @@ FAMILIES = (
             "Gets the sign of both values wrong.",
             "Takes the second value to vanish because it lies a whole number of periods away.",
         ),
-        contexts=4, make=_odd_periodic,
     ),
     Family(
-        "M3", "hard",
+        "M3", "hard", _functional, carrier="a functional equation with a partner argument", asked="the value of the function at one place",
         summary="A function satisfies an equation that links its values at an argument and at its partner. Exchanging the two gives a second "
         "equation, and the pair can be solved for one value.",
-        carrier="a functional equation with a partner argument",
         constraints=("the equation holds for every argument", "the partner of the partner is the argument itself"),
-        asked="the value of the function at one place",
         rationale="The second equation is not given; that it is free for the taking is the insight.",
         paths=(
             "Takes the function to have the same value at the argument and its partner.",
@@ -111,6 +103,5 @@ FAMILIES = (
             "Eliminates correctly but forgets to divide by the coefficient that remains.",
             "Divides by the sum of the squares instead of their difference.",
         ),
-        contexts=4, make=_functional,
     ),
 )  # fmt: skip

@@ -74,12 +74,10 @@ def _tangents(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "M4", "easy",
+        "M4", "easy", _farthest, carrier="a circle given by its equation and a point outside it", asked="the extreme distance",
         summary="A point moves on a circle; its extreme distance from a fixed point is wanted. The centre and the radius tell it, without "
         "any point of the circle being found.",
-        carrier="a circle given by its equation and a point outside it",
         constraints=("the moving point stays on the circle", "the distance is extreme"),
-        asked="the extreme distance",
         rationale="The line through the centre has to be seen; what follows is one distance and one sum.",
         paths=(
             "Takes the other extreme.",
@@ -87,14 +85,11 @@ FAMILIES = (
             "Combines distance and radius as if they were at right angles.",
             "Measures the distance to the centre along the axes instead of directly.",
         ),
-        contexts=4, make=_farthest,
     ),
     Family(
-        "M4", "medium",
+        "M4", "medium", _triangle, carrier="a straight line and the coordinate axes", asked="the area of the triangle cut off",
         summary="A line is given by a point and its gradient; the triangle it cuts off from the axes has legs that are the intercepts.",
-        carrier="a straight line and the coordinate axes",
         constraints=("the line passes through the point", "the gradient is negative, so the triangle lies in one quadrant"),
-        asked="the area of the triangle cut off",
         rationale="Two intercepts have to be found from one gradient, in opposite directions.",
         paths=(
             "Forgets that a triangle is half a rectangle.",
@@ -102,15 +97,12 @@ FAMILIES = (
             "Takes both intercepts to be equal to the vertical one.",
             "Takes the horizontal coordinate of the given point as the base.",
         ),
-        contexts=4, make=_triangle,
     ),
     Family(
-        "M4", "hard",
+        "M4", "hard", _tangents, carrier="a circle about the origin and two tangents", asked="an area or a length made by the tangents",
         summary="Two tangents are drawn to a circle from a point. What is wanted depends on their length alone, which the right angle at "
         "the point of contact gives.",
-        carrier="a circle about the origin and two tangents",
         constraints=("the lines touch the circle", "both tangents come from one point"),
-        asked="an area or a length made by the tangents",
         rationale="The direct way finds both points of contact from quadratic equations; the right angle makes it one line.",
         paths=(
             "Counts only one of the two equal parts.",
@@ -118,6 +110,5 @@ FAMILIES = (
             "Forgets to take the root of the square of the tangent.",
             "Puts the right angle at the wrong place.",
         ),
-        contexts=4, make=_tangents,
     ),
 )  # fmt: skip

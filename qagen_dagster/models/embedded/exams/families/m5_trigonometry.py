@@ -75,12 +75,10 @@ def _front(value: int) -> str:
 
 FAMILIES = (
     Family(
-        "M5", "easy",
+        "M5", "easy", _fraction, carrier="a fraction with a sine or cosine below", asked="the greatest or least value of the fraction",
         summary="A wave stands in the denominator of a fraction. Its bounds give the bounds of the denominator, and these, exchanged, the "
         "bounds of the fraction.",
-        carrier="a fraction with a sine or cosine below",
         constraints=("a sine or cosine lies between minus one and one", "the denominator stays positive"),
-        asked="the greatest or least value of the fraction",
         rationale="Only the direction in which the denominator acts has to be seen.",
         paths=(
             "Takes the denominator at the wrong end, so that the other extreme comes out.",
@@ -88,15 +86,12 @@ FAMILIES = (
             "Moves the swing of the wave from the denominator to the whole fraction.",
             "Lets the constant part of the denominator vanish.",
         ),
-        contexts=4, make=_fraction,
     ),
     Family(
-        "M5", "medium",
+        "M5", "medium", _sum_of_waves, carrier="a sum of a sine and a cosine of one angle", asked="the greatest or least value of the sum",
         summary="A constant, a sine and a cosine of the same angle are added. The two waves are one wave, whose amplitude is found like the "
         "longest side of a right-angled triangle.",
-        carrier="a sum of a sine and a cosine of one angle",
         constraints=("both waves have the same angle", "the angle takes all values"),
-        asked="the greatest or least value of the sum",
         rationale="That both waves cannot be extreme together has to be seen and then made good.",
         paths=(
             "Adds the amplitudes, as if both waves were extreme together.",
@@ -104,15 +99,12 @@ FAMILIES = (
             "Takes the other extreme.",
             "Lets the waves work against each other completely.",
         ),
-        contexts=4, make=_sum_of_waves,
     ),
     Family(
-        "M5", "hard",
+        "M5", "hard", _quadratic, carrier="a quadratic in a sine or cosine", asked="the greatest or least value of the expression",
         summary="A wave and the square of its partner are added. The identity of the squares leaves a quadratic in one wave, which is bounded; "
         "whether its turning point lies within the bounds decides.",
-        carrier="a quadratic in a sine or cosine",
         constraints=("the squares of sine and cosine add to one", "the variable of the quadratic is bounded"),
-        asked="the greatest or least value of the expression",
         rationale="The turning point may lie outside of the interval, and then the end of it decides.",
         paths=(
             "Adds the extremes of the two terms, which are not reached together.",
@@ -120,6 +112,5 @@ FAMILIES = (
             "Takes the extreme of one term alone.",
             "Combines the terms like a sine and a cosine, as if neither were squared.",
         ),
-        contexts=4, make=_quadratic,
     ),
 )  # fmt: skip

@@ -86,11 +86,9 @@ def _toggles(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "M6", "easy",
+        "M6", "easy", _groups, carrier="groups of equal size and pairs across them", asked="the number of pairs",
         summary="Pairs are formed only between members of different groups of equal size. Counting pairs of groups first makes it a product.",
-        carrier="groups of equal size and pairs across them",
         constraints=("no pair lies within a group", "each pair counts once"),
-        asked="the number of pairs",
         rationale="One product once the pairs of groups are counted first.",
         paths=(
             "Counts all pairs, those within a group too.",
@@ -98,14 +96,11 @@ FAMILIES = (
             "Lets each member meet only one member of every other group.",
             "Takes away one pair for each group instead of all pairs within it.",
         ),
-        contexts=4, make=_groups,
     ),
     Family(
-        "M6", "medium",
+        "M6", "medium", _telescope, carrier="a sum of fractions whose denominators are products", asked="the value of the sum",
         summary="A long sum of fractions is wanted. Each term is a difference of two fractions of the same kind, so that nearly everything cancels.",
-        carrier="a sum of fractions whose denominators are products",
         constraints=("each term splits into a difference", "first and last terms survive"),
-        asked="the value of the sum",
         rationale="The split must be found, and what remains at both ends must be kept apart.",
         paths=(
             "Lets the sum end one term too early.",
@@ -113,15 +108,12 @@ FAMILIES = (
             "Forgets what remains at the end of the sum.",
             "Gets the factor or sign of the split wrong.",
         ),
-        contexts=4, make=_telescope,
     ),
     Family(
-        "M6", "hard",
+        "M6", "hard", _toggles, carrier="numbered objects that are changed and changed back", asked="the number of objects that are changed in the end",
         summary="Objects are changed at the multiples of one number and again at those of another; what belongs to both is back where it was. The two "
         "numbers share a factor, so the overlap is governed by the least common multiple.",
-        carrier="numbered objects that are changed and changed back",
         constraints=("objects changed twice are as they were", "the two numbers share a factor"),
-        asked="the number of objects that are changed in the end",
         rationale="Two things must be seen together: the overlap is taken away twice, and it is not that of the product.",
         paths=(
             "Takes the overlap away once, as if either change were enough.",
@@ -129,6 +121,5 @@ FAMILIES = (
             "Leaves out what the second person changes.",
             "Counts the overlap itself.",
         ),
-        contexts=4, make=_toggles,
     ),
 )  # fmt: skip

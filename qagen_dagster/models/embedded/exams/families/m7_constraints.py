@@ -93,11 +93,9 @@ def _cost(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "M7", "easy",
+        "M7", "easy", _fence, carrier="a rectangle with one free side", asked="the greatest area",
         summary="A rectangle is bounded by a fixed length on three sides only, and perhaps divided by some of it. The constraint turns its area into a quadratic, whose greatest value is wanted.",
-        carrier="a rectangle with one free side",
         constraints=("the length of three sides together is fixed", "the fourth side costs nothing"),
-        asked="the greatest area",
         rationale="One quadratic in one variable, once the free side is built into the constraint.",
         paths=(
             "Makes a square of all four sides, as if the free side had to be paid for.",
@@ -106,15 +104,12 @@ FAMILIES = (
             "Leaves out what divides the rectangle.",
             "Takes only one of the pieces that stand out off the length when the depth is known.",
         ),
-        contexts=4, make=_fence,
     ),
     Family(
-        "M7", "medium",
+        "M7", "medium", _corner, carrier="a rectangle in a right-angled triangle", asked="the greatest area of the rectangle",
         summary="A rectangle sits in the right angle of a triangle, and its free corner is bound to the longest side. The bound ties the two sides together, and "
         "their product is wanted at its greatest.",
-        carrier="a rectangle in a right-angled triangle",
         constraints=("one corner lies at the right angle", "the opposite corner lies on the longest side"),
-        asked="the greatest area of the rectangle",
         rationale="The constraint is not stated; it has to be read from the figure.",
         paths=(
             "Gives the area of the whole triangle.",
@@ -122,15 +117,12 @@ FAMILIES = (
             "Takes half of the shorter side for both sides of the rectangle.",
             "Lets the free corner divide the longest side in the ratio of one to two.",
         ),
-        contexts=4, make=_corner,
     ),
     Family(
-        "M7", "hard",
+        "M7", "hard", _cost, carrier="a rectangle with two prices for its sides", asked="the least cost",
         summary="The area of a rectangle is fixed and its two pairs of sides have different prices. The cost is least where both pairs cost the same, which is "
         "not where the sides are equal.",
-        carrier="a rectangle with two prices for its sides",
         constraints=("the area is fixed", "the two pairs of sides cost different amounts per length"),
-        asked="the least cost",
         rationale="The symmetric shape is tempting and wrong; the symmetric quantity is the cost.",
         paths=(
             "Makes the rectangle a square.",
@@ -138,6 +130,5 @@ FAMILIES = (
             "Makes the rectangle a square and counts one side of each pair.",
             "Multiplies the two prices without taking the root of their product.",
         ),
-        contexts=4, make=_cost,
     ),
 )  # fmt: skip

@@ -83,12 +83,10 @@ def _rise(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P1", "easy",
+        "P1", "easy", _slide, carrier="a body on a smooth path", asked="the speed at a lower point",
         summary="A body moves without friction along a path whose shape is not given. Forces change all the way, yet the speed at the end follows from the "
         "height alone.",
-        carrier="a body on a smooth path",
         constraints=("no work is done but by gravity", "the body starts from rest"),
-        asked="the speed at a lower point",
         rationale="One line once energy is chosen in place of forces.",
         paths=(
             "Leaves out the factor of one half in the kinetic energy.",
@@ -96,14 +94,11 @@ FAMILIES = (
             "Puts the factor of one half on the wrong side.",
             "Leaves the acceleration of free fall out of the energy.",
         ),
-        contexts=4, make=_slide,
     ),
     Family(
-        "P1", "medium",
+        "P1", "medium", _crash, carrier="a collision in which two bodies join", asked="the kinetic energy that is lost",
         summary="Two bodies join in a collision. Momentum gives the speed afterwards, and only then the loss of kinetic energy can be found.",
-        carrier="a collision in which two bodies join",
         constraints=("momentum is conserved", "the bodies move on together"),
-        asked="the kinetic energy that is lost",
         rationale="Two laws are at hand and only one holds; the order in which they are used matters.",
         paths=(
             "Gives the kinetic energy that is left.",
@@ -111,14 +106,11 @@ FAMILIES = (
             "Gives the first body its share of the energy by the speed alone, and calls that the loss.",
             "Takes all kinetic energy to be lost because the bodies stick.",
         ),
-        contexts=4, make=_crash,
     ),
     Family(
-        "P1", "hard",
+        "P1", "hard", _rise, carrier="an impact followed by a rise", asked="the height reached",
         summary="A fast body sticks to a slow one, and both rise together. Momentum governs the impact and energy the rise; either law alone gives a wrong height.",
-        carrier="an impact followed by a rise",
         constraints=("momentum is conserved in the impact", "mechanical energy is conserved after it"),
-        asked="the height reached",
         rationale="The process has to be cut in two at the right moment, with another law for each part.",
         paths=(
             "Lets the speed of the first body carry both up, as if it were not shared.",
@@ -126,6 +118,5 @@ FAMILIES = (
             "Leaves out the factor of one half in the kinetic energy.",
             "Divides the momentum by the mass of the second body alone.",
         ),
-        contexts=4, make=_rise,
     ),
 )  # fmt: skip

@@ -79,11 +79,9 @@ def _wire(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P2", "easy",
+        "P2", "easy", _power, carrier="a vehicle at constant speed", asked="the power needed for another speed",
         summary="A resistive force grows with the square of the speed. The power that overcomes it grows faster, because power is force times speed.",
-        carrier="a vehicle at constant speed",
         constraints=("the speed is constant, so the forces balance", "the resistive force follows the square of the speed"),
-        asked="the power needed for another speed",
         rationale="One power has to be added to a law that is given.",
         paths=(
             "Takes the power to be proportional to the speed.",
@@ -92,14 +90,11 @@ FAMILIES = (
             "Replaces the cube of the factor by three times the relative change.",
             "Adds the difference of the speeds.",
         ),
-        contexts=4, make=_power,
     ),
     Family(
-        "P2", "medium",
+        "P2", "medium", _orbit, carrier="bodies in circular orbits about one centre", asked="the period of the outer body",
         summary="A law links the square of one quantity to the cube of another. The factor of one is given and the other's is wanted.",
-        carrier="bodies in circular orbits about one centre",
         constraints=("both bodies obey one law", "the factor of the radius is known"),
-        asked="the period of the outer body",
         rationale="The exponent of the law has to be turned round before the factor is used.",
         paths=(
             "Takes period and radius to be proportional.",
@@ -108,14 +103,11 @@ FAMILIES = (
             "Takes the cube of the factor without the root.",
             "Multiplies the factor by the exponent.",
         ),
-        contexts=4, make=_orbit,
     ),
     Family(
-        "P2", "hard",
+        "P2", "hard", _wire, carrier="a wire that is reshaped or replaced", asked="the new resistance",
         summary="A wire is reshaped. Its resistance depends on length and thickness, which do not change independently of each other.",
-        carrier="a wire that is reshaped or replaced",
         constraints=("the material stays the same", "length and thickness change together"),
-        asked="the new resistance",
         rationale="Two dependences have to be combined, one of them hidden in the constant volume.",
         paths=(
             "Overlooks that length and thickness change together.",
@@ -124,6 +116,5 @@ FAMILIES = (
             "Takes the changes of length and thickness to cancel.",
             "Counts one of the two changes twice.",
         ),
-        contexts=4, make=_wire,
     ),
 )  # fmt: skip

@@ -86,11 +86,9 @@ def _falling_acceleration(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P3", "easy",
+        "P3", "easy", _trapezium, carrier="a graph of speed against time", asked="the distance covered",
         summary="A graph of speed against time has straight pieces. The distance is the area below it.",
-        carrier="a graph of speed against time",
         constraints=("the motion starts and ends at rest", "the pieces of the graph are straight"),
-        asked="the distance covered",
         rationale="One area of a simple shape.",
         paths=(
             "Lets the highest speed last for the whole time.",
@@ -98,14 +96,11 @@ FAMILIES = (
             "Takes half of the highest speed for the mean over the whole time.",
             "Leaves out the part in which the speed falls.",
         ),
-        contexts=4, make=_trapezium,
     ),
     Family(
-        "P3", "medium",
+        "P3", "medium", _work, carrier="a graph of force against distance", asked="the speed at the end",
         summary="A force changes along the way, and a graph shows it against distance. The area is the work done, and it becomes kinetic energy.",
-        carrier="a graph of force against distance",
         constraints=("the body starts from rest", "nothing else does work"),
-        asked="the speed at the end",
         rationale="The area must be given its meaning, work and not momentum, before it is used.",
         paths=(
             "Lets the greatest force act all the way.",
@@ -113,14 +108,11 @@ FAMILIES = (
             "Leaves out the factor of one half in the kinetic energy.",
             "Lets the greatest force act all the way and leaves out the factor of one half in the energy.",
         ),
-        contexts=4, make=_work,
     ),
     Family(
-        "P3", "hard",
+        "P3", "hard", _falling_acceleration, carrier="a graph of acceleration against time", asked="the distance covered until the acceleration vanishes",
         summary="The acceleration falls to zero in a straight line. The velocity is the area below it and grows along a curve; the distance is the area below that.",
-        carrier="a graph of acceleration against time",
         constraints=("the body starts from rest", "the acceleration falls steadily to zero"),
-        asked="the distance covered until the acceleration vanishes",
         rationale="The graph has to be read twice in succession, and the second area is not that of a triangle.",
         paths=(
             "Uses the greatest acceleration as if it were constant.",
@@ -128,6 +120,5 @@ FAMILIES = (
             "Takes the velocity to lag behind, as if the acceleration had grown from zero.",
             "Multiplies acceleration by the square of the time without any factor.",
         ),
-        contexts=4, make=_falling_acceleration,
     ),
 )  # fmt: skip

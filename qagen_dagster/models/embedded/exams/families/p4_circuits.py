@@ -77,11 +77,9 @@ def _both_ways(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P4", "easy",
+        "P4", "easy", _supply, carrier="a circuit of equal resistances", asked="the current in the battery",
         summary="Equal resistances in parallel are in series with one more of the same size. The whole is reduced step by step.",
-        carrier="a circuit of equal resistances",
         constraints=("the battery is ideal", "all resistances are equal"),
-        asked="the current in the battery",
         rationale="Two reductions with small numbers.",
         paths=(
             "Puts all resistances in series.",
@@ -89,14 +87,11 @@ FAMILIES = (
             "Lets the combination have no resistance.",
             "Puts all in series and shares the current among the branches.",
         ),
-        contexts=4, make=_supply,
     ),
     Family(
-        "P4", "medium",
+        "P4", "medium", _pair_power, carrier="a series resistor and a parallel pair", asked="the power in one resistor of the pair",
         summary="One of two parallel resistors is asked about, while a third one in series takes its share of the voltage first.",
-        carrier="a series resistor and a parallel pair",
         constraints=("the pair has one voltage", "the current divides in the pair"),
-        asked="the power in one resistor of the pair",
         rationale="The voltage of the pair has to be found before the power; the whole one is tempting.",
         paths=(
             "Lets the whole voltage be across the pair.",
@@ -104,14 +99,11 @@ FAMILIES = (
             "Divides the current into equal halves.",
             "Divides the current in the ratio of the resistances instead of its inverse.",
         ),
-        contexts=4, make=_pair_power,
     ),
     Family(
-        "P4", "hard",
+        "P4", "hard", _both_ways, carrier="two resistors connected both ways", asked="the ratio of the resistances",
         summary="Two resistors take one power in series and another in parallel from the same supply. The ratio of the powers depends on the ratio of the resistances alone.",
-        carrier="two resistors connected both ways",
         constraints=("the supply is the same", "both powers are known"),
-        asked="the ratio of the resistances",
         rationale="Voltage and resistances are unknown and cannot be found; the ratio can, from a quadratic.",
         paths=(
             "Takes the ratio of the powers for the ratio of the resistances.",
@@ -120,6 +112,5 @@ FAMILIES = (
             "Halves the ratio of the powers because there are two resistors.",
             "Compares with equal resistors and takes the excess factor for the ratio.",
         ),
-        contexts=4, make=_both_ways,
     ),
 )  # fmt: skip

@@ -84,11 +84,9 @@ def _bounce(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P5", "easy",
+        "P5", "easy", _strings, carrier="two bodies joined by a string", asked="the common acceleration as a fraction of that of free fall",
         summary="Two connected bodies accelerate together. Letting one mass become negligible, or the two equal, shows which expression can be right.",
-        carrier="two bodies joined by a string",
         constraints=("the string and the pulley are ideal", "both bodies have one acceleration"),
-        asked="the common acceleration as a fraction of that of free fall",
         rationale="A limiting case throws out each wrong form at once.",
         paths=(
             "Divides the driving force by one mass alone.",
@@ -96,14 +94,11 @@ FAMILIES = (
             "Takes the ratio of the masses for the ratio of the accelerations.",
             "Lets the wrong mass do the driving or be moved.",
         ),
-        contexts=4, make=_strings,
     ),
     Family(
-        "P5", "medium",
+        "P5", "medium", _sensor, carrier="a circuit with one variable element", asked="the ratio of the currents at both ends",
         summary="An element in parallel is taken from no resistance to a very large one. At both ends the circuit becomes a simple one.",
-        carrier="a circuit with one variable element",
         constraints=("the battery is ideal", "the variable element lies in parallel to a fixed one"),
-        asked="the ratio of the currents at both ends",
         rationale="No general formula is needed if both limits are seen.",
         paths=(
             "Exchanges the two limits.",
@@ -111,14 +106,11 @@ FAMILIES = (
             "Lets the series resistor count in one limit only.",
             "Exchanges the limits and counts one resistor in each.",
         ),
-        contexts=4, make=_sensor,
     ),
     Family(
-        "P5", "hard",
+        "P5", "hard", _bounce, carrier="an elastic collision with a very heavy body", asked="the factor by which the light body's kinetic energy grows",
         summary="A light body meets a very heavy one that moves. In the limit the heavy one does not notice, and in its frame the light one just turns round.",
-        carrier="an elastic collision with a very heavy body",
         constraints=("the collision is elastic", "one mass is negligible"),
-        asked="the factor by which the light body's kinetic energy grows",
         rationale="The frame has to be changed twice, and energy follows the square of the speed.",
         paths=(
             "Adds the speed of the heavy body only once.",
@@ -126,6 +118,5 @@ FAMILIES = (
             "Adds kinetic energies seen from two frames.",
             "Squares the two parts of the new speed one by one.",
         ),
-        contexts=4, make=_bounce,
     ),
 )  # fmt: skip

@@ -95,11 +95,9 @@ def _count(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P6", "easy",
+        "P6", "easy", _lowest, carrier="two sources of one wave", asked="the lowest frequency that gives a minimum",
         summary="Two sources in phase are at different distances from a point. The lowest frequency with a minimum there makes the path difference half a wavelength.",
-        carrier="two sources of one wave",
         constraints=("the sources are in phase", "the distances differ"),
-        asked="the lowest frequency that gives a minimum",
         rationale="One condition on the difference of the paths.",
         paths=(
             "Makes the path difference a whole wavelength.",
@@ -108,14 +106,11 @@ FAMILIES = (
             "Uses the sum of the two distances in place of their difference.",
             "Uses the distance to the other source in place of the difference.",
         ),
-        contexts=4, make=_lowest,
     ),
     Family(
-        "P6", "medium",
+        "P6", "medium", _resonances, carrier="a pipe or string with known ends", asked="the lowest resonant frequency",
         summary="Two neighbouring resonances are known. Their difference tells the lowest one, in a way that depends on the ends of the pipe or string.",
-        carrier="a pipe or string with known ends",
         constraints=("the two resonances are neighbours", "the ends decide which multiples occur"),
-        asked="the lowest resonant frequency",
         rationale="Neither length nor speed is given; the spacing has to be interpreted.",
         paths=(
             "Uses the multiples that belong to other ends.",
@@ -124,14 +119,11 @@ FAMILIES = (
             "Takes the mean of the two.",
             "Doubles the difference instead of using it as it is or in half.",
         ),
-        contexts=4, make=_resonances,
     ),
     Family(
-        "P6", "hard",
+        "P6", "hard", _count, carrier="two sources and a moving detector", asked="the number of maxima passed",
         summary="A detector passes through all path differences that two sources allow. Maxima are counted by the whole or half numbers of wavelengths that occur.",
-        carrier="two sources and a moving detector",
         constraints=("the path difference is bounded by the distance of the sources", "the phase of the sources decides which numbers count"),
-        asked="the number of maxima passed",
         rationale="Bounds, phase and the number of times each direction is met all matter at once.",
         paths=(
             "Counts minima in place of maxima.",
@@ -139,6 +131,5 @@ FAMILIES = (
             "Counts on one side of the middle only.",
             "Counts maxima beyond the greatest path difference.",
         ),
-        contexts=4, make=_count,
     ),
 )  # fmt: skip

@@ -85,11 +85,9 @@ def _tipping(draw: Draw, context: int) -> Draft | None:
 
 FAMILIES = (
     Family(
-        "P7", "easy",
+        "P7", "easy", _beam, carrier="a loaded beam on a hinge", asked="the tension in the rope",
         summary="A beam is held level by a hinge and a rope. Moments about the hinge give the rope's force, while the hinge's force never appears.",
-        carrier="a loaded beam on a hinge",
         constraints=("moments balance", "forces balance", "the beam's own weight acts at its middle"),
-        asked="the tension in the rope",
         rationale="One equation of moments, once the right point is chosen.",
         paths=(
             "Lets the rope carry all weights, as if there were no hinge.",
@@ -97,14 +95,11 @@ FAMILIES = (
             "Lets the weight of the beam act at its end.",
             "Lets the rope act at the free end.",
         ),
-        contexts=4, make=_beam,
     ),
     Family(
-        "P7", "medium",
+        "P7", "medium", _ladder, carrier="a ladder between ground and wall", asked="the friction at the foot or the coefficient it needs",
         summary="A ladder leans against a smooth wall. Moments about the foot give the push of the wall, and the friction at the foot must balance it.",
-        carrier="a ladder between ground and wall",
         constraints=("the wall is smooth", "moments and forces balance"),
-        asked="the friction at the foot or the coefficient it needs",
         rationale="Three conditions hold at once, and the order in which they are used decides how long it takes.",
         paths=(
             "Lets the weight act at the top of the ladder.",
@@ -112,14 +107,11 @@ FAMILIES = (
             "Shares the weight between ground and wall or halves the lever arm twice.",
             "Takes a single slope of the ladder for the answer or for half of it.",
         ),
-        contexts=4, make=_ladder,
     ),
     Family(
-        "P7", "hard",
+        "P7", "hard", _tipping, carrier="a rectangular body that is pushed", asked="the greatest height of the force for which it slides first",
         summary="A body that is pushed may slide or tip. Both limits are found for the same force, and the height at which they coincide divides the two.",
-        carrier="a rectangular body that is pushed",
         constraints=("the force grows until something happens", "friction limits sliding", "the edge limits tipping"),
-        asked="the greatest height of the force for which it slides first",
         rationale="Two limits have to be compared although neither the weight nor the force is known.",
         paths=(
             "Lets the weight act above the far side instead of the middle.",
@@ -127,6 +119,5 @@ FAMILIES = (
             "Multiplies by the coefficient of friction instead of dividing.",
             "Lets the body tip when the force acts as high as half the width.",
         ),
-        contexts=4, make=_tipping,
     ),
 )  # fmt: skip
