@@ -32,23 +32,18 @@ def solve(stem: str) -> Solved | None:
     return None
 
 
-def _of_root(power: int, sign: float) -> _Answer:
-    """Returns a function that computes scale * (x^power + x^-power), where x + sign/x = k."""
-
-    def answer(k: float, scale: float = 1.0) -> Solved:
-        x = (k + math.sqrt(k * k - 4 * sign)) / 2
-        return Solved(scale * (x**power + x**-power), f"solved for x={x:.6g} and evaluated")
-
-    return answer
+def _of_root(power: int, sign: int, scale: str = "1") -> _Answer:
+    """Returns a function that computes scale * (x^power + x^-power), where x + sign/x = a."""
+    x = f"((a+sqrt(a*a-4*({sign})))/2)"
+    return by_form(f"{scale}*({x}**{power}+{x}**(-{power}))", "solved for x and evaluated")
 
 
-def _of_pair(expression: Callable[[complex, complex], complex]) -> Callable[[float, float], Solved]:
-    def answer(total: float, product: float) -> Solved:
-        step = complex(total * total - 4 * product) ** 0.5
-        a, b = (total + step) / 2, (total - step) / 2
-        return Solved(expression(a, b).real, "found both numbers as roots of a quadratic and evaluated")
-
-    return answer
+def _of_pair(form: str) -> _Answer:
+    """Returns a function that computes a form of the numbers x and y with the sum a and the product b."""
+    x, y = "((a+sqrt(a*a-4*b))/2)", "((a-sqrt(a*a-4*b))/2)"
+    return by_form(
+        form.replace("x", x).replace("y", y), "found both numbers as roots of a quadratic and evaluated"
+    )
 
 
 def _periodic(sign: float) -> _Answer:
@@ -219,16 +214,16 @@ MATHEMATICS: tuple[Method, ...] = (
     method("olume...decreases by $#\\%$. By what percentage does its surface area", by_form("Abs((1-a/100)**(2/3)-1)*100", _CUBE)),
     method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, 1)),
     method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, -1)),
-    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1)),
-    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, -1)),
+    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1, "b")),
+    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, -1, "b")),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $x^4+\frac{1}{x^4}$", _of_root(4, 1)),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $x^3+\frac{1}{x^3}$", _of_root(3, 1)),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^8+1}{x^4}$", _of_root(4, 1)),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^6+1}{x^3}$", _of_root(3, 1)),
-    method(_PAIR + "$a^2+b^2$", _of_pair(lambda a, b: a**2 + b**2)),
-    method(_PAIR + "$a^3+b^3$", _of_pair(lambda a, b: a**3 + b**3)),
-    method(_PAIR + r"$\frac{1}{a}+\frac{1}{b}$", _of_pair(lambda a, b: 1 / a + 1 / b)),
-    method(_PAIR + r"$\frac{a}{b}+\frac{b}{a}$", _of_pair(lambda a, b: a / b + b / a)),
+    method(_PAIR + "$a^2+b^2$", _of_pair("x**2+y**2")),
+    method(_PAIR + "$a^3+b^3$", _of_pair("x**3+y**3")),
+    method(_PAIR + r"$\frac{1}{a}+\frac{1}{b}$", _of_pair("1/x+1/y")),
+    method(_PAIR + r"$\frac{a}{b}+\frac{b}{a}$", _of_pair("x/y+y/x")),
     method("value $#$ at $x=#$, and $f(#)=#$. What is the value of $f(#)$", by_form("a+(d-a)*((e-b)/(c-b))**2", "found the scale of the squared distance from the vertex")),
     method("It is odd,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(-1)),
     method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
