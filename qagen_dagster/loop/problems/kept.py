@@ -35,7 +35,6 @@ from qagen_dagster.latex.structure import (
 from qagen_dagster.loop.problems.text_faults import answer_of, named_constants
 
 _SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
-_LEAST_FORMULAS = 10  # signs of formulas below which a method cannot be told
 _OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
 _SAME_SCENE = 0.9  # share of the words that two statements have in common
 _STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))

@@ -162,7 +162,7 @@ class _TaskRun:
                 prompt=prompt.name,
             )
         typed = text if problem.input is ProblemInput.TEX else ""
-        asking = self._asking(lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of_scan)
+        asking = self._asking(lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of)
         said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
         found = self._result(said)
         if found.scan is None:
@@ -232,9 +232,7 @@ class _TaskRun:
         kind, problem = self.task.variant or VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
         if kind is VariantKind.MULTI:
-            asking = self._asking(
-                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of_variant
-            )
+            asking = self._asking(lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of)
             return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
         item = item_of(problem, self.state)
         if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
@@ -246,7 +244,7 @@ class _TaskRun:
             )
         asking = self._asking(
             lambda one: variant_breaches(kind, item, one.latex, before),
-            _latex_of_variant,
+            _latex_of,
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
         return self._result(roles.vary(asking, kind, self.task.number, item, self._ideas(), before))
@@ -258,7 +256,7 @@ class _TaskRun:
             return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail=f"it is {target.value} already")
         asking: Asking[ConversionResult] = self._asking(
             lambda one: conversion_breaches(item, target, one.latex),
-            lambda one: (one.latex, ()),
+            _latex_of,
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
         return self._result(roles.convert(asking, item, source, target))
@@ -387,11 +385,7 @@ def _nothing(_result: ClassificationResult) -> tuple[Breach, ...]:
     return ()
 
 
-def _latex_of_scan(result: ScanResult) -> tuple[str, tuple[str, ...]]:
-    return result.latex, ()
-
-
-def _latex_of_variant(result: VariantResult) -> tuple[str, tuple[str, ...]]:
+def _latex_of(result: ScanResult | VariantResult | ConversionResult) -> tuple[str, tuple[str, ...]]:
     return result.latex, ()
 
 

@@ -28,7 +28,6 @@ from qagen_dagster.models.embedded.exams.stems_of_mathematics import Solved, sol
 from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)
-SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before

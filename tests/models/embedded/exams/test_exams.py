@@ -16,7 +16,7 @@ from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.family import Family
-from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS, different_items, question_of
+from qagen_dagster.models.embedded.exams.roles import FAMILIES, different_items, question_of
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
@@ -75,7 +75,9 @@ def near(left: float, right: float) -> bool:
 
 
 def test_every_schema_has_every_difficulty() -> None:
-    assert list(SCHEMAS) == [f"{line}{number}" for line in "MP" for number in range(1, 8)]
+    assert list(dict.fromkeys(schema for schema, _ in PARTS)) == [
+        f"{line}{number}" for line in "MP" for number in range(1, 8)
+    ]
     assert len(PARTS) == len(set(PARTS)) == 42
 
 
