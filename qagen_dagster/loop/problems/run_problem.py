@@ -162,7 +162,9 @@ class _TaskRun:
                 prompt=prompt.name,
             )
         typed = text if problem.input is ProblemInput.TEX else ""
-        asking = self._asking(lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of)
+        asking: Asking[ScanResult] = self._asking(
+            lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of
+        )
         said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
         found = self._result(said)
         if found.scan is None:
@@ -242,12 +244,12 @@ class _TaskRun:
                 end=TaskEnd.DECLINED,
                 detail="there is no number in it that could be another one",
             )
-        asking = self._asking(
+        varying: Asking[VariantResult] = self._asking(
             lambda one: variant_breaches(kind, item, one.latex, before),
             _latex_of,
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
-        return self._result(roles.vary(asking, kind, self.task.number, item, self._ideas(), before))
+        return self._result(roles.vary(varying, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:
         item, source = item_of(self.work.problem, self.state), format_of(self.work.problem, self.state)
