@@ -234,7 +234,9 @@ class _TaskRun:
         kind, problem = self.task.variant or VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
         if kind is VariantKind.MULTI:
-            asking = self._asking(lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of)
+            asking: Asking[VariantResult] = self._asking(
+                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of
+            )
             return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
         item = item_of(problem, self.state)
         if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
