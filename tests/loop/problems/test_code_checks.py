@@ -170,7 +170,7 @@ def test_only_mcq_has_tasks(a: int, t: int, kind: QuestionKind) -> None:
 
 
 @ENOUGH
-@given(has=st.booleans(), x=GIVEN, noise=WORD, said=st.none() | st.just("") | st.just(" \n"))
+@given(has=st.booleans(), x=st.integers(2, 20), noise=WORD, said=st.none() | st.just("") | st.just(" \n"))
 def test_a_diagram_is_drawn_where_there_is_one(has: bool, x: int, noise: str, said: str | None) -> None:
     """**Feature: physics-question-pipeline, Property 4: TikZ Generation Trigger**"""
     known = ClassificationResult.model_validate(classified(has_diagram=has))
