@@ -45,6 +45,7 @@ from qagen_dagster.loop.problems.bank import (
     plan_problem_set,
     told_bank,
 )
+from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.item import VariantKind
@@ -143,8 +144,10 @@ def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
     space, options = request.space, dataclasses.replace(request.options, replace=replace)
     problem_set = find_problem_set(space.settings.corpora, key)
     keep_sources(space, problem_set)
-    plan_problem_set(space, problem_set, options)
+    calls = expected_calls(space, plan_problem_set(space, problem_set, options))
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
+        if calls:
+            progress.note(f"{key}: {told_calls(calls)}")
         progress.begin(2)
         with open_quietly(space, progress) as graph:
             chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}

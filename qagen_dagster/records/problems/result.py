@@ -136,6 +136,7 @@ class TaskResult(Record):
         raw: what the model wrote, word for word.
         warnings: warnings for people, one line each.
         solved: what a solver that saw only the question made of the item.
+        read_twice: what a second reading of the picture by the solver's model gave; empty without one.
     """
 
     task: Task
@@ -145,6 +146,7 @@ class TaskResult(Record):
     repaired: tuple[Breach, ...] = ()
     warnings: tuple[str, ...] = ()
     solved: str = NOT_SOLVED
+    read_twice: str = ""
     classification: ClassificationResult | None = None
     scan: ScanResult | None = None
     tikz: TikzResult | None = None
