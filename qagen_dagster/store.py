@@ -251,7 +251,7 @@ class Store:
         return (path[start:] for path in found)
 
     def leftovers(self, seconds: float) -> list[str]:
-        """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
+        """Keys of temporary files that were not modified for `seconds`, because the processes that wrote them were killed."""
         if self._local is None:
             return []
         before = time.time() - seconds
@@ -307,11 +307,11 @@ class Blobs:
         return self._store.path(self._key(key))
 
     def lock_file(self, key: str) -> Path | None:
-        """The file by which processes lock a key; None when the store is elsewhere than on this machine."""
+        """The file by which processes lock a key; None when the store is not on this machine."""
         return self._store.local_path(self._lock_key(key))
 
     def lease(self, key: str) -> AbstractContextManager[None]:
-        """The lock of a key in a store that is elsewhere, among all machines that use the store."""
+        """The lock of a key among all machines, for a store that is not on this machine."""
         return lease(self._store, self._lock_key(key))
 
     def _lock_key(self, key: str) -> str:
@@ -322,7 +322,7 @@ class Blobs:
 
 
 def _keys(base: Path, prefix: str) -> Iterator[str]:
-    """The keys of all files under a prefix. fsspec keeps a description of each file until it has listed them all."""
+    """The keys of all files under a prefix. Unlike fsspec, it does not keep a description of each file in memory."""
     root = base / prefix
     if root.is_file():
         yield prefix.rstrip("/")
@@ -332,9 +332,9 @@ def _keys(base: Path, prefix: str) -> Iterator[str]:
 
 
 def _split(lines: Iterator[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
-    """The JSON of each row of the list `name` with True, and at last that of the record without them.
+    """Yields (True, JSON) for each row of the list `name`, then (False, JSON) for the record without these rows.
 
-    Only JSON that is indented, as this program writes it, is split. Of other JSON, all comes at last.
+    Only JSON with the indents of this program is split. Other JSON is yielded whole, with False.
     """
     head: list[bytes] = []
     indent = b""

@@ -63,7 +63,7 @@ def texts() -> dict[str, dict[str, str]]:
 
 
 def comment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Comment on everything in the catalog. Raises KeyError for what has no entry."""
+    """Comment on everything in the catalog. Raises KeyError if something has no entry."""
     found = texts()
     statements: list[str] = []
     relations = connection.execute(  # in order of creation

@@ -190,7 +190,7 @@ def _print_evaluations(
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
-    """A measure; its bounds if some questions were not measured; `-` if none was."""
+    """The value of a metric, its bounds if some questions were not measured, or `-` if none was measured."""
     metrics = row.get(kind.value, {}).get("metrics", {})
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
     if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):

@@ -27,7 +27,7 @@ class Corpus:
         return self.folder / "documents"
 
     def documents_root(self) -> Path:
-        """documents/ without links. Raises ConfigError when it is missing or a link out of the corpora folder."""
+        """The path of documents/ with links resolved. Raises ConfigError when it is missing or a link out of the corpora folder."""
         return content_folder(self.folder, "documents", CONFIG_NAME)
 
     def scenario(self, key: str) -> ScenarioConfig:

@@ -73,7 +73,7 @@ class Profile(Record):
     Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes
     search indexes; the default runs in this process. Roles for exams that are not bound fall back: designer and
     implementer to the generator, verifier to the validator, style judge to the judge. Roles for physics problems fall back
-    to the generator, but for the solver: without one, nothing is solved again.
+    to the generator, except the solver: without a solver, nothing is solved again.
     """
 
     description: str = ""

@@ -124,7 +124,7 @@ class Launch:
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The options of a task: if its models are paid, with the limit of the launch. Raises ConfigError if no budget is left."""
+        """The options of a task, with the limit of the launch if its models are paid. Raises ConfigError if no budget is left."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings

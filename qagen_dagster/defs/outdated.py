@@ -13,7 +13,7 @@ from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_
 from qagen_dagster.loop.workspace import Workspace
 
 UP_TO_DATE, JOB = "up_to_date", "refresh_stale"
-RESULTS = {  # asset that people look at first: the groups whose partitions its check names; the catalog has none
+RESULTS = {  # the assets that people look at first, with the groups whose partitions their check names
     "corpus_json": (Group.DOCUMENTS, Group.QUESTIONS, Group.EVALUATION),
     "item_bank": (Group.EXAMS,),
     "problem_bank": (Group.PROBLEMS,),

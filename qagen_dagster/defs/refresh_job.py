@@ -68,7 +68,7 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
 
 
 def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -> list[str]:
-    """Run what is out of date until nothing is that was not tried. Returns the errors."""
+    """Run each task that is out of date once, after the tasks that it depends on. Returns the errors."""
     space, tried, failures = graph.work.space, set[str](), list[str]()
     while True:
         found = find_out_of_date(space, whole_project(space))
@@ -85,7 +85,7 @@ def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -
 
 
 def _kept(space: Workspace, task: Task) -> str:
-    """Why the run would refuse to replace what there is; empty if it would not."""
+    """Why the run would refuse to replace the published set; empty if it would not refuse."""
     if task.product is not Product.QUESTIONS:
         return ""
     why = why_kept(space, Combination.from_key(task.partition), RunOptions())

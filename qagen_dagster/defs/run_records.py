@@ -138,7 +138,7 @@ def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
         event = entry.dagster_event
         if event is not None and event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             found = event.asset_check_evaluation_data
-            if found.partition is None:  # of the whole project, not of the run
+            if found.partition is None:  # the check is of the whole project, not of the run
                 continue
             values = {name: one.value for name, one in found.metadata.items()}
             yield CheckOutcome(

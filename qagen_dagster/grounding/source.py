@@ -71,7 +71,7 @@ def _stated(head: str, cell: str) -> str:
     return f"{name}: {cell}{'' if written == '%' else ' '}{written}"
 
 
-LEAST_COPIED = 4  # minimum words of a copy; of a sentence with a full stop 2; a shorter copy ("No.", a table's cell) counts only after a copy of the sentence before it
+LEAST_COPIED = 4  # minimum words of a copy, or 2 with a full stop; a shorter copy ("No.") must follow a copy of the sentence before it
 _STOPPED = re.compile(r"[.!?…。\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"

@@ -1,7 +1,7 @@
 """Serves the review page on loopback, and finds questions that look alike.
 
-Only the page itself may talk to the server: every request is checked for its origin. Rare words choose some
-questions, and embeddings sort them.
+Only the page itself may talk to the server: every request is checked for its origin. Similar questions are chosen by rare words and
+sorted by embeddings.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ _NAMED = 5  # files that cannot be used, of each corpus
 @click.option(
     "--replace",
     is_flag=True,
-    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by one of free models.",
+    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by a set made by free models.",
 )
 @budget_options
 @profile_option

@@ -21,10 +21,10 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult
 
 
 class ExportConfig(dg.Config):
-    """What a launch may change."""
+    """The option of a launch that exports sets."""
 
     formats: list[str] = Field(
-        [], description="The formats to write, by name. Without a name: those of the last export, or all."
+        [], description="The formats to write, by name. Empty: the formats of the last export, or all."
     )
 
 

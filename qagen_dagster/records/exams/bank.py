@@ -45,7 +45,7 @@ class ProofStatus(StrEnum):
 
 
 class Proof(Record):
-    """The checkable form, computed and compared with every option."""
+    """The result of computing the checkable form and comparing it with every option."""
 
     status: ProofStatus = ProofStatus.ABSENT
     value: str = ""  # of the form, as text
@@ -82,8 +82,9 @@ class Finding(Record):
 
 
 class Attempt(Record):
-    """One implementation of an idea with the results of the stages that it reached. `broken` names a stage that ended without a
-    result, and the reason.
+    """One implementation of an idea with the results of the stages that it reached.
+
+    `broken` names a stage that ended without a result, and the reason.
     """
 
     number: int
@@ -276,7 +277,7 @@ class PartSet(Record):
 
     Attributes:
         results: the store keys of the results, in the order of the slots. They may have different fingerprints.
-        fingerprint: that of the last run that changed the set. This holds for profile, seed, models, run_id, started and ended, too.
+        fingerprint: of the last run that changed the set, like profile, seed, models, run_id, started and ended.
         unfinished: the number of slots that a later run resumes.
         given: the options of the launch of that run; empty in sets of older versions.
     """
@@ -297,7 +298,7 @@ class PartSet(Record):
 
     @property
     def finished(self) -> dict[int, str]:
-        """By number of each slot that has ended, the store key of its result."""
+        """The store keys of the results of the ended slots, by the number of the slot."""
         keys = (key for key in self.results if not key.endswith(".partial.json"))
         return {int(key.split("/")[-2]): key for key in keys}
 

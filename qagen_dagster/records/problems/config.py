@@ -84,7 +84,7 @@ class ProblemSetConfig(Record):
     @model_validator(mode="after")
     def _check(self) -> ProblemSetConfig:
         if VariantKind.MULTI in self.variants:
-            raise ValueError("multi is no variant of one problem: name the problems under combine")
+            raise ValueError("multi is not a variant of one problem: name the problems under combine")
         for name, values in (("variants", self.variants), ("conversions", self.conversions)):
             if len(set(values)) != len(values):
                 raise ValueError(f"{name} holds something twice")
