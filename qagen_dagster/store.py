@@ -1,8 +1,7 @@
 """The store: the only code that writes values. The records make their keys.
 
-Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the
-error for a missing one names its path. A damaged file is set aside when its record is written again. The root is a
-folder or any fsspec URL.
+Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the error for a missing
+one names its path. A damaged file is set aside when its record is written again. The root is a folder or any fsspec URL.
 """
 
 from __future__ import annotations
@@ -303,7 +302,6 @@ class Blobs:
         return [path for path in self._store.list(self._prefix) if path not in values]
 
     def path(self, key: str) -> str:
-        """The full path or URL of a key, for messages."""
         return self._store.path(self._key(key))
 
     def lock_file(self, key: str) -> Path | None:

@@ -36,7 +36,6 @@ def sql(name: str) -> str:
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of the present version."""
     # The version is not a parameter, because parameters make DuckDB import pandas. That takes as long as a small catalog.
     connection.execute(sql("schema").replace("$version", str(SCHEMA_VERSION)))
     connection.execute(sql("history_schema"))

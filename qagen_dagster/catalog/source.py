@@ -131,8 +131,6 @@ class VersionRow(Record):
 
 
 class ProblemRow(Record):
-    """One problem of a bank."""
-
     problem_set: Name
     position: int
     record: ProblemRecord

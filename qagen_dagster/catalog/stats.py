@@ -93,8 +93,6 @@ class CombinationStats(Record):
 
 
 class CorpusStatus(Record):
-    """The documents of one corpus."""
-
     corpus: str
     documents: Count
     outcomes: dict[str, int]
@@ -103,8 +101,6 @@ class CorpusStatus(Record):
 
 
 class CatalogStatus(Record):
-    """A summary of the whole catalog."""
-
     built_at: Utc
     schema_version: int
     questions: Count

@@ -73,7 +73,6 @@ class Progress:
         self._documents, self._watched = documents, self._console.get_time()
 
     def step(self, title: str) -> None:
-        """Show that a step begins."""
         self._note = ""
         self._bar.update(self._task, description=title)
         if not self._quiet and not self._console.is_terminal:
@@ -94,7 +93,6 @@ class Progress:
             self.note(text)
 
     def done(self, steps: int = 1) -> None:
-        """Count `steps` as finished."""
         self._bar.advance(self._task, steps)
 
     def _line(self) -> str:

@@ -186,7 +186,6 @@ class Exams:
         return _EXAMS.pick(key, self.folder, self.exams, self.faults)
 
     def parts(self) -> tuple[ExamPart, ...]:
-        """Every part of every exam, in order."""
         return tuple(part for exam in self.exams.values() for part in exam.parts())
 
 

@@ -211,10 +211,7 @@ def check_execution(profile: Profile) -> None:
 
 
 def load_profile(name: str, folder: Path | None) -> Profile:
-    """Read the profile `name` from `folder`, else from the shipped profiles.
-
-    Raises ConfigError for an unknown name or an invalid file.
-    """
+    """Read the profile `name` from `folder`, else from the shipped profiles. Raises ConfigError for an unknown name or an invalid file."""
     try:
         check_name(name)
     except ValueError as error:

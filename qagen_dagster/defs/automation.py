@@ -161,7 +161,6 @@ class Launch:
 
 
 def known_keys(partitions: KnownPartitions) -> frozenset[str]:
-    """All partition keys that the definitions have."""
     exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
     return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
 

@@ -71,8 +71,6 @@ def _origin(job: str) -> Any:
 
 
 class Progress(Protocol):
-    """Receives the progress of runs."""
-
     def step(self, title: str) -> None: ...
 
     def say(self, note: str) -> None: ...
@@ -124,7 +122,6 @@ class Graph:
         )
 
     def catalog(self) -> list[str]:
-        """Rebuild the catalog."""
         return self.make(Product.CATALOG, partition="")
 
     def make(

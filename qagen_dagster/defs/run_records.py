@@ -47,7 +47,6 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
 
 
 def planned_assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> set[str]:
-    """The assets that a run is going to materialize."""
     assets = (event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=_PLANNED)))
     return {one.to_user_string() for one in assets if one is not None}
 

@@ -168,8 +168,6 @@ _HEDGES = frozenset(listed("may might could would should if unless except only u
 
 
 class Rule(StrEnum):
-    """The rule that decided a claim."""
-
     NO_CLAIM = "no claim"
     COPY = "copy"
     PARTS = "supported parts"

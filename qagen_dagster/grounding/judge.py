@@ -156,9 +156,8 @@ NO_JUDGE = "no judge is bound"
 class Judge:
     """The model that judges an answer, and the data on the answer that only a judge needs.
 
-    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
-    lines of the answer's evidence. The judge of a long document then sees these lines, the lines near them, and those that a search
-    finds.
+    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the lines of the
+    answer's evidence. The judge of a long document then sees these lines, the lines near them, and those that a search finds.
     """
 
     model: Model

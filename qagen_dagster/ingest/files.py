@@ -33,10 +33,7 @@ _PIECE = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, the reason.
-
-    It is read only from inside `within`.
-    """
+    """A file in documents/: its name there, its path and, if it must not be read, the reason. It is read only from inside `within`."""
 
     name: str
     path: Path

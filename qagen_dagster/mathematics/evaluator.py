@@ -44,8 +44,6 @@ _Function = tuple[range, Callable[..., Any]]
 
 
 class FormFailure(StrEnum):
-    """Why a form has no value."""
-
     REFUSED = "refused"  # a construct that is not on the allow-list
     TOO_LARGE = "too_large"  # a number or a sum beyond the limits
     UNDEFINED = "undefined"  # no real, finite value

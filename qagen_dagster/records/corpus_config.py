@@ -289,8 +289,6 @@ class IndexOptions(Record):
 
 
 class CorpusConfig(Record):
-    """One corpus.yaml."""
-
     name: _Prose
     corpus_context: _Prose
     scenarios: Annotated[dict[Name, ScenarioConfig], Field(min_length=1)]

@@ -253,8 +253,6 @@ class Comparison(Record):
 
 
 class ScoredSet(Record):
-    """A published set that was scored against."""
-
     combination: str
     content_id: str
     questions: int

@@ -73,8 +73,6 @@ class Outcome(Generic[ResultT]):
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
-
     STARTED = "started"  # the run is not over, or its process was killed
     SUCCESS = "success"
     FAILURE = "failure"

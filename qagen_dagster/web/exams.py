@@ -56,8 +56,6 @@ class Ended:
 
 
 def exam_source(space: Workspace, exam: str) -> SetSource:
-    """Reads the bank of an exam."""
-
     def state() -> object:
         files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
         return None if files[0] is None else files
@@ -66,8 +64,6 @@ def exam_source(space: Workspace, exam: str) -> SetSource:
 
 
 class ExamBank(ReviewSet):
-    """The accepted and the rejected items of an exam."""
-
     def __init__(self, bank: Bank) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
         self._bank = bank

@@ -244,8 +244,6 @@ class RejectedLine(RejectedQuestion):
 
 
 def question_source(space: Workspace, combination: Combination) -> SetSource:
-    """Reads the published set of a combination."""
-
     def state() -> object:
         """The version, and the time of the catalog, which has the costs."""
         latest = space.store.get(LatestVersion.key(combination))

@@ -197,7 +197,6 @@ class ReviewServer:
             return _json(_VERSIONS.dump_json(stats.versions(file, found.key)))
 
     def _compare(self, request: Request) -> Response:
-        """Two versions of a set."""
         found, _ = self._question(request)
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:

@@ -68,7 +68,6 @@ def chosen_sets(space: Workspace, corpus: str | None, scenario: str | None, mode
 
 
 def _banks(space: Workspace) -> Iterator[SetSource]:
-    """The banks of all exams and problem sets."""
     for exam in load_exams(space.settings.corpora).exams:
         yield exam_source(space, exam)
     for name in load_problem_sets(space.settings.corpora).sets:

@@ -258,7 +258,6 @@ class CombinationReport(Record):
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
-    """Read the state of a combination from the store."""
     store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
     unfinished = is_unfinished(store, combination.key, ("candidate_qa",))
     if store.find_head(made, CandidateSet, CandidateDocument) is None:

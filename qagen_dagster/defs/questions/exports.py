@@ -29,8 +29,6 @@ class ExportConfig(dg.Config):
 
 
 def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
-    """exports over the combinations."""
-
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,

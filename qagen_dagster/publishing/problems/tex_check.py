@@ -235,7 +235,6 @@ def _after_argument(text: str, place: int, command: str, own: Own, ends: Mapping
 
 
 def _add(parts: dict[str, str | None], own: Own) -> None:
-    """Add the name of one head to `own`."""
     environment = parts.get("environment")
     if environment:
         own.add(environment.rstrip("*"))

@@ -111,7 +111,6 @@ class ExportedSet:
     documents: tuple[ExportedDocument, ...] = ()
 
     def pictures(self) -> dict[str, bytes]:
-        """The files of all pictures."""
         return {one.path: one.data for row in self.rows for one in row.pictures}
 
 

@@ -142,7 +142,6 @@ def _parquet(exported: ExportedSet) -> bytes:
 
 
 def _type(kind: str | dict[str, str]) -> str:
-    """The type of a column in DuckDB."""
     if isinstance(kind, str):
         return _TYPES[kind]
     return f"STRUCT({', '.join(f'{name} {_TYPES[one]}' for name, one in kind.items())})"

@@ -134,8 +134,6 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
-    """The state of the design of a slot."""
-
     part: ExamPart
     slot: int
     plan: IdeaPlan | None = None
@@ -185,7 +183,6 @@ class ExamItem(Record):
 
     @property
     def letters(self) -> list[Letter]:
-        """The letters of the options, in order."""
         return sorted(self.question.options)
 
     def is_key(self, letter: Letter) -> bool:

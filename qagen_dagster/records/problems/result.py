@@ -111,8 +111,6 @@ class TaskEnd(StrEnum):
 
 
 class CompileOutcome(StrEnum):
-    """The outcome of compiling LaTeX."""
-
     COMPILED = "compiled"
     FAILED = "failed"
     NOT_COMPILED = "not_compiled"  # there is no engine, so that only the structure was checked
