@@ -1,4 +1,4 @@
-"""Comments on tables, views, macros and columns: writes those of `comments.toml` into the catalog, and reads them from it.
+"""Writes the comments of `comments.toml` on tables, views, macros and columns into the catalog, and reads them from it.
 
 A column without its own entry in `comments.toml` has the entry of its name.
 """

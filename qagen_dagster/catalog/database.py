@@ -153,7 +153,7 @@ def _publish(fresh: Path, target: Path) -> None:
     """Flush `fresh` to disk and rename it to `target`."""
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
-    # Delete the write-ahead log of a program that wrote to the old catalog: DuckDB would replay it into the new one.
+    # Delete the write-ahead log of a program that wrote to the old catalog. DuckDB would replay it into the new catalog.
     target.with_name(f"{target.name}.wal").unlink(missing_ok=True)
     os.replace(fresh, target)
     with suppress(OSError):  # folders cannot be opened on every platform

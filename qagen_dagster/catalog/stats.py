@@ -299,7 +299,7 @@ def attempt_calls(catalog: Path, combination: str, document_id: str, attempt: in
 
 
 def attempt_costs(catalog: Path, combination: str) -> dict[tuple[str, int], float | None]:
-    """What the calls of each attempt cost, by document and number; None: no price is known. Raises StoreError when there is no catalog."""
+    """The cost of the calls of each attempt, by document and number; None: no price is known. Raises StoreError without a catalog."""
     statement = "SELECT document_id, attempt, usd FROM attempt_calls WHERE combination = $1"
     with snapshot(catalog) as connection:
         rows = query(connection, statement, [combination])

@@ -236,7 +236,7 @@ def score(
 ) -> int:
     """Score another system on published questions.
 
-    Code compares each answer with the published one. The profile's judge compares where code cannot decide; without a judge
+    Code compares each answer with the published answer. The profile's judge decides what code cannot decide; without a judge
     such answers stay undecided. Passages are compared with the evidence. A row that cannot be used is reported and left out.
     """
     space = Workspace(settings)

@@ -96,7 +96,7 @@ class Profile(Record):
         return self
 
     def spec_or_fallback(self, role: Role) -> ModelSpec | None:
-        """The model for one of EXAM_ROLES or PROBLEM_ROLES: its own, or that of a fallback role, unless that model is specialised."""
+        """The model for one of EXAM_ROLES or PROBLEM_ROLES, or else the model of its fallback role if that is not specialised."""
         if role in self.roles:
             return self.roles[role]
         fallbacks = (self.roles.get(one) for one in _FALLBACKS[role])

@@ -115,7 +115,7 @@ def data_uri(media_type: str, data: bytes) -> str:
 
 
 def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadata:
-    """The Markdown of several pictures under one label. Without a picture there is no label, either."""
+    """The Markdown of several pictures under one label; empty without pictures."""
     return {label: dg.MetadataValue.md(between.join(texts))} if texts else {}
 
 

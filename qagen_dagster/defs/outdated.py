@@ -24,7 +24,7 @@ _REMEDY = f"To run exactly these: Jobs, {JOB}, Launchpad, Launch Run."
 
 
 def build_up_to_date_checks() -> list[dg.AssetChecksDefinition]:
-    """The check of each result. A run of the result evaluates it, too, and does not count its own partition as unfinished."""
+    """The check of each result. A run of the result also evaluates the check, which does not count the run's own partition as unfinished."""
     return [_check(asset) for asset in RESULTS]
 
 

@@ -22,7 +22,7 @@ OpenGraph = Callable[[Settings, Progress, Work], Graph]
 
 
 class _Silent:
-    """The progress of runs, which nobody watches: the job logs what it runs and why."""
+    """Shows no progress of runs, because the job logs what it runs and why."""
 
     def step(self, title: str) -> None:
         pass
@@ -35,7 +35,7 @@ class _Silent:
 
 
 def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
-    """The job that runs what is out of date: what is ready first, then what waited for it."""
+    """The job that runs what is out of date: first the tasks that are ready, then the tasks that waited for them."""
 
     @dg.op(description="Run each partition that is out of date. Each has a run of its own.")
     def run_out_of_date(

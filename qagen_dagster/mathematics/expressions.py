@@ -143,7 +143,7 @@ def _pieces(kind: str, text: str, spaced: bool, *, letters: bool) -> list[Token]
 
 
 class Unreadable(ValueError):
-    """The text does not state one value; the message says what it is instead."""
+    """The text does not state one value. The message says what it states instead, or what is wrong with it."""
 
 
 class Expressions:

@@ -87,7 +87,7 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """End the process; the next job starts a new one."""
+        """End the process. The next job starts a new process."""
         with self._lock:
             self._end()
 

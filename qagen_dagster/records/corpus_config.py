@@ -114,7 +114,7 @@ class Strategy(StrEnum):
 
 
 class BatchOptions(Record):
-    """The options of the batch strategy. Except for `similarity`, the defaults are those of "QAGRedo Algorithm Report", section 10.
+    """The options of the batch strategy. All defaults except `similarity` are from "QAGRedo Algorithm Report", section 10.
 
     Attributes:
         complexity: the preset of question types.

@@ -93,8 +93,8 @@ class Placement(Record):
 class RetrievedQuestion(EvaluatedQuestion):
     """A question as the query of a search in the corpus. If there are no `placements`, `failure` has the reason.
 
-    `untitled` is the question without the title of its document, and `untitled_placements` what the search finds for that. Both
-    are empty if the question does not quote the title.
+    `untitled` is the question without the title of its document, and `untitled_placements` has the result of searching for it. Both are
+    empty if the question does not quote the title.
     """
 
     relevant: int = 0  # number of chunks with evidence

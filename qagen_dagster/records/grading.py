@@ -178,7 +178,7 @@ class DocumentGrades(Record):
 
 
 class Highlight(Record):
-    """An ungrounded answer, for a list of the first ones."""
+    """An ungrounded answer in the list of the first ungrounded answers."""
 
     document_id: str
     question: str

@@ -31,7 +31,7 @@ class Stage:
 
     kinds: set[str]  # of the asset, as the UI shows them
     description: str
-    verb: str  # what is done with a question, in progress lines: "asked"
+    verb: str  # the verb of progress lines, such as "asked"
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
 

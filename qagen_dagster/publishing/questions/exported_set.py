@@ -63,7 +63,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class ExportedRow:
-    """A published question. `places` are those of its quotes in the text, `pictures` those of its visuals."""
+    """A published question, with the places of its quotes in the text, and the pictures of its visuals."""
 
     question: PublishedQuestion
     places: tuple[Place, ...]

@@ -125,7 +125,7 @@ def huggingface_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def _parquet(exported: ExportedSet) -> bytes:
-    """DuckDB writes Parquet only to files, so there is a temporary one."""
+    """The rows as Parquet. DuckDB writes Parquet only to files, so a temporary file is used."""
     columns = [f'"{name}" {_type(kind)}' for name, kind in _VALUES.items()]
     columns += [f'"{name}" {_type(kind)}[]' for name, kind in _LISTS.items()]
     with (

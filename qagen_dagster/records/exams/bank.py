@@ -40,7 +40,7 @@ class ProofStatus(StrEnum):
 
     PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
     REFUTED = "refuted"  # another option, several options or no option has the value of the form
-    UNPROVEN = "unproven"  # the form or the options could not be read as values
+    UNPROVEN = "unproven"  # the form or the options could not be read as values, or the form does not use what the stem gives
     ABSENT = "absent"  # there is no form
 
 
@@ -105,7 +105,7 @@ class SlotEnd(StrEnum):
 
 
 class StageLog(Record):
-    """One step, as a line of logs.jsonl. `raw_text` is what the model wrote, word for word."""
+    """One step, as a line of logs.jsonl. `raw_text` is the verbatim text of the model."""
 
     stage: Stage
     attempt: int

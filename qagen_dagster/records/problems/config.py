@@ -31,7 +31,7 @@ _Range = Annotated[
 
 
 class SourceConfig(Record):
-    """One file under `sources/`. An image is one problem, each page of a PDF is one, and each item of a TeX file is one."""
+    """One file under `sources/`. A problem is an image, a page of a PDF, or an item of a TeX file."""
 
     file: Inside
     pages: _Range | None = None
