@@ -145,9 +145,7 @@ class QuestionLineage(Record):
     document_id: str
     document_version: str | None
     document_sha256: str | None
-    document_unchanged: (
-        bool | None
-    )  # whether the corpus still has the version from which the question was made
+    document_unchanged: bool | None  # whether the corpus still has the version that was used
     document_format: str | None
     document_title: str | None
     generator_model: str

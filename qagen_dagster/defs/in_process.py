@@ -105,9 +105,7 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.work.end()
-        if not isinstance(
-            error, StoreError
-        ):  # after a StoreError, another process may still hold the instance
+        if not isinstance(error, StoreError):  # otherwise another process may still hold the instance
             with patient(self._home):
                 end_dead_runs(self._instance)  # processes may have been killed since the start
         self._instance.dispose()

@@ -259,9 +259,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
         found = supporting(claim.text, claim.question, source)
         if found is not None:
             yield Rule.SHORT_ANSWER, found
-        if len(claim.own) == len(
-            {*claim.stems}
-        ):  # a text that repeats nothing of the question is not a statement
+        if len(claim.own) == len({*claim.stems}):  # without words of the question it is not a statement
             return
     for window in ranked:
         if window.size == 1 and _may_say(claim, window, source) and _same_words(claim, window, source):

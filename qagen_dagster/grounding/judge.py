@@ -252,9 +252,7 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
         except ModelError as error:
             end = error
         too_long = isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW
-        if not too_long and not isinstance(
-            end, RequestRefusedError
-        ):  # a refusal may mean that the request is too long
+        if not too_long and not isinstance(end, RequestRefusedError):  # a refusal may mean "too long"
             break
     calls = response_summaries(model.responses, ROLE, model.spec, judge.document_id, judge.attempt)
     if isinstance(end, ModelError):

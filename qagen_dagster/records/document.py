@@ -62,9 +62,7 @@ class Visual(Record):
     box: Box | None = None
     caption: str = ""
     reference: str | None = None  # href or file name, where the format has one
-    start_line: int | None = (
-        None  # the lines of the caption or the content in the text, 1-based and inclusive
-    )
+    start_line: int | None = None  # lines of the caption or the content in the text, 1-based inclusive
     end_line: int | None = None
 
 

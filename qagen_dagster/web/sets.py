@@ -28,9 +28,7 @@ class Sets:
         self.space = space
         self._sources = {one.key: one for one in sources}
         self._read: dict[str, tuple[object, ReviewSet]] = {}
-        self.times_read = (
-            0  # how often any set was read; a page that knows another number shows old questions
-        )
+        self.times_read = 0  # reads of sets; a page that knows another number shows old questions
         self._lock = Lock()
 
     def all(self) -> Iterator[ReviewSet]:

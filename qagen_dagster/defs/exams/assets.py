@@ -39,9 +39,7 @@ class ExamRunConfig(ModelConfig):
     max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
     max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
     models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
-    replace: bool = Field(
-        False, description="Replace the results of earlier runs. If this is false, a run only adds results."
-    )
+    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
     refresh: bool = Field(
         False,
         description="Use the goal and the options of the last launch, and make only the changed results again.",

@@ -42,9 +42,7 @@ class ProblemConfig(ShardConfig):
     """The settings of problems.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
-    replace: bool = Field(
-        False, description="Replace the results in the bank. If this is false, a run only adds results."
-    )
+    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
     refresh: bool = Field(
         False, description="Use the options of the last launch, and make only the changed results again."
     )
