@@ -183,7 +183,6 @@ class QuestionLineage(Record):
 
     @property
     def tokens(self) -> str:
-        """The tokens for a person."""
         least = "at least " if self.uncounted_calls else ""
         return (
             "unknown"

@@ -23,8 +23,6 @@ class _Clock(ProgressColumn):
 
 
 class _BarAndLine(Bar):
-    """A bar with a line of text below it."""
-
     def __init__(self, *columns: ProgressColumn, line: Callable[[], str], **options: Any) -> None:
         self._below = line
         super().__init__(*columns, **options)
@@ -84,7 +82,6 @@ class Progress:
             self._console.print(text, markup=False, highlight=False)
 
     def say(self, note: str) -> None:
-        """Show what the current step is doing."""
         self._note = note
 
     def line(self, text: str) -> None:

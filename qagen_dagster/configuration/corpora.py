@@ -40,7 +40,6 @@ class Corpus:
         )
 
     def combinations(self) -> tuple[Combination, ...]:
-        """Every scenario in each of its modes, in order."""
         return tuple(
             Combination(corpus=self.key, scenario=scenario, mode=mode)
             for scenario, config in self.config.scenarios.items()

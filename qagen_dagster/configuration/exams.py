@@ -165,7 +165,6 @@ class Exam:
         )
 
     def parts(self) -> tuple[ExamPart, ...]:
-        """Every allowed schema in each difficulty, in order."""
         return tuple(
             ExamPart(exam=self.key, schema_id=schema, difficulty=difficulty)
             for schema in chosen(self.schemas, self.config.schema_prefixes)

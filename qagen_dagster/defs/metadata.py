@@ -138,7 +138,6 @@ def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.P
 
 
 def path(value: str) -> dg.PathMetadataValue:
-    """A file's path, shown with a copy button."""
     return dg.MetadataValue.path(value)  # pyright: ignore[reportUnknownMemberType]
 
 

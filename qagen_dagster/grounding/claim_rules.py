@@ -337,7 +337,6 @@ def _refutes(
 
 
 def _written(root: str, text: str) -> str:
-    """The word with this stem, as the text has it."""
     return next((word for word in tokens(text) if stem(word) == root), root)
 
 

@@ -177,14 +177,12 @@ def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
 
 
 def text_of(parent: Element, name: str, value: str) -> Element:
-    """Add a child element with text."""
     child = etree.SubElement(parent, name)
     etree.SubElement(child, "text").text = xml_text(value)
     return child
 
 
 def html_of(parent: Element, name: str, value: str) -> Element:
-    """Add a child element with HTML."""
     child = text_of(parent, name, value)
     child.set("format", "html")
     return child

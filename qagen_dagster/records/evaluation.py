@@ -148,7 +148,6 @@ class EvaluationReport(Record, Generic[QuestionT]):
 
     @staticmethod
     def key(combination: Combination, kind: Kind) -> str:
-        """The latest report of a kind."""
         return store_key(f"evaluation/{combination.key}", kind.value, suffix=".json")
 
 

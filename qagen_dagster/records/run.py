@@ -80,8 +80,6 @@ class RunStatus(StrEnum):
 
 
 class CheckOutcome(Record):
-    """One evaluation of an asset check."""
-
     asset: str
     check: str
     partition: str | None

@@ -65,7 +65,6 @@ class Asked:
 
 
 def detail(asked: Asked) -> Detail:
-    """The question with its evidence in context."""
     one = asked.one
     lines, note = _text(asked)
     spans = windows(one.evidence, len(lines))

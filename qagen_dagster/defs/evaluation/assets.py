@@ -65,7 +65,6 @@ STAGES = {
 
 
 def build_evaluation_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """closed_book_check, retrieval_baseline and answer_baseline over the combinations."""
     return [_asset(partitions, kind) for kind in STAGES]
 
 

@@ -155,7 +155,6 @@ def _image(uri: str, wide: int) -> str:
 
 
 def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Metadata:
-    """The first items, each with its picture, LaTeX and rendering."""
     records = {one.id: one for one in bank.problems}
     shown: list[str] = []
     for item in items[:MAX_CARDS]:

@@ -112,7 +112,6 @@ def collect_candidates(
 
 
 def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """candidate_qa, validated_qa and corpus_json over the combinations."""
     return [_candidate_qa(partitions), _validated_qa(partitions), _corpus_json(partitions)]
 
 

@@ -123,8 +123,6 @@ def _may_be_set(latex: str) -> bool:
 
 
 class HtmlPreview:
-    """One page with collapsed solutions."""
-
     name = "html"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:

@@ -180,7 +180,6 @@ _ENDS = {
 
 
 def card_file(eval_set: EvalSet) -> dict[str, bytes]:
-    """Markdown in UTF-8."""
     parts = (
         _title(eval_set),
         _made(eval_set.made) if eval_set.made is not None else (),

@@ -37,8 +37,6 @@ AnyResult = (
 
 
 class SourceReport(Record):
-    """The problems that one file gave."""
-
     file: str
     problems: int
     note: str = ""
@@ -271,8 +269,6 @@ class ProblemBank(Record):
 
 
 class BankOption(Record):
-    """One option of an item."""
-
     text: str
     right: bool
 
