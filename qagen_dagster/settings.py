@@ -152,7 +152,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Whether a URL names this machine, a private address, or a host of this network such as a container, whose name no public DNS has."""
+    """Whether a URL names this machine, a private address, or a host that no public DNS has, such as a container of this network."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:
         return is_loopback(url) or ip_address(host).is_private
