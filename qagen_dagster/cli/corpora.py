@@ -1,6 +1,4 @@
-"""The commands about corpora: `qagen init` makes the folder of a new one, `qagen corpora check` reads every corpus.yaml,
-`qagen documents` lists what became of the files.
-"""
+"""The commands about corpora: `qagen init`, `qagen corpora check` and `qagen documents`."""
 
 from __future__ import annotations
 

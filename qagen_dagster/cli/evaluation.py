@@ -190,7 +190,7 @@ def _print_evaluations(
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
-    """A measure; its bounds if some questions were not measured; `-` if none was."""
+    """The value of a metric, its bounds if some questions were not measured, or `-` if none was measured."""
     metrics = row.get(kind.value, {}).get("metrics", {})
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
     if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):
@@ -236,7 +236,7 @@ def score(
 ) -> int:
     """Score another system on published questions.
 
-    Code compares each answer with the published one. The profile's judge compares where code cannot decide; without a judge
+    Code compares each answer with the published answer. The profile's judge decides what code cannot decide; without a judge
     such answers stay undecided. Passages are compared with the evidence. A row that cannot be used is reported and left out.
     """
     space = Workspace(settings)

@@ -64,7 +64,7 @@ def ui(settings: Settings, port: int) -> None:
     local = Store(settings.assets).local_path("")
     assets = settings.assets if local is None else str(local)
     apply({**export(replace(settings, assets=assets)), "DAGSTER_HOME": str(home)})
-    os.chdir(home)  # in another folder, Dagster would read a file .env, whose DAGSTER_HOME wins
+    os.chdir(home)  # in another folder, Dagster might read a file .env, whose DAGSTER_HOME would win
     warnings.filterwarnings(
         "ignore", "Function `dev_command` is superseded"
     )  # Dagster's advice to its developers

@@ -33,8 +33,8 @@ def stale(settings: Settings, as_json: bool) -> None:
     """Show what is out of date, and why.
 
     Lists what the sensors and the nightly schedule would run. `qagen run` runs the same, apart from exams and problem
-    sets. No model is called. The estimate leaves out the question sets of corpora with files that are new, changed or
-    removed: what they take is known when the files are parsed, as `qagen estimate` does.
+    sets. No model is called. The estimate leaves out the question sets of corpora with new, changed or removed files,
+    because their cost is known only when the files are parsed. `qagen estimate` parses them.
     """
     space = Workspace(settings)
     found = find_out_of_date(space, whole_project(space))

@@ -27,7 +27,7 @@ class Corpus:
         return self.folder / "documents"
 
     def documents_root(self) -> Path:
-        """documents/ without links. Raises ConfigError when it is missing or a link out of the corpora folder."""
+        """The path of documents/ with links resolved. Raises ConfigError when it is missing or a link out of the corpora folder."""
         return content_folder(self.folder, "documents", CONFIG_NAME)
 
     def scenario(self, key: str) -> ScenarioConfig:
@@ -40,7 +40,6 @@ class Corpus:
         )
 
     def combinations(self) -> tuple[Combination, ...]:
-        """Every scenario in each of its modes, in order."""
         return tuple(
             Combination(corpus=self.key, scenario=scenario, mode=mode)
             for scenario, config in self.config.scenarios.items()

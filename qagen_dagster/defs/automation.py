@@ -124,7 +124,7 @@ class Launch:
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The options of a task: if its models are paid, with the limit of the launch. Raises ConfigError if no budget is left."""
+        """The options of a task, with the limit of the launch if its models are paid. Raises ConfigError if no budget is left."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings
@@ -161,7 +161,6 @@ class Launch:
 
 
 def known_keys(partitions: KnownPartitions) -> frozenset[str]:
-    """All partition keys that the definitions have."""
     exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
     return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
 

@@ -1,7 +1,7 @@
 """The observations that record the versions of configurations in the Dagster instance.
 
-The data version of an observation is the fingerprint of the configuration. Its metadata has the parts of the configuration. The table
-of products says which assets depend on which configuration.
+The data version of an observation is the fingerprint of the configuration. Its metadata has the parts of the configuration.
+The table in `loop/refresh/products.py` says which assets depend on which configuration.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def observation(
 
 
 def latest(instance: dg.DagsterInstance, name: str, key: str) -> Configuration | None:
-    """The version of a partition that was observed last, with its parts; None if it was never observed."""
+    """The version that was last observed for a partition, with its parts; None if the partition was never observed."""
     wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(name), asset_partitions=[key])
     for record in instance.fetch_observations(wanted, limit=1).records:
         found = record.asset_observation
@@ -130,7 +130,7 @@ def observe_launch(
 
 
 def _fields(config: object) -> dict[str, Any]:
-    """The innermost fields of a nested run configuration, by their names alone."""
+    """The innermost fields of a nested run configuration, by field name without the path."""
     found: dict[str, Any] = {}
     for name, value in cast(Mapping[str, Any], config).items():
         found |= _fields(cast(object, value)) if isinstance(value, Mapping) else {name: value}

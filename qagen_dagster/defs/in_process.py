@@ -71,8 +71,6 @@ def _origin(job: str) -> Any:
 
 
 class Progress(Protocol):
-    """Receives the progress of runs."""
-
     def step(self, title: str) -> None: ...
 
     def say(self, note: str) -> None: ...
@@ -107,7 +105,7 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.work.end()
-        if not isinstance(error, StoreError):  # after one, another process may still hold the instance
+        if not isinstance(error, StoreError):  # otherwise another process may still hold the instance
             with patient(self._home):
                 end_dead_runs(self._instance)  # processes may have been killed since the start
         self._instance.dispose()
@@ -124,7 +122,6 @@ class Graph:
         )
 
     def catalog(self) -> list[str]:
-        """Rebuild the catalog."""
         return self.make(Product.CATALOG, partition="")
 
     def make(

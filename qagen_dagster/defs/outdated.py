@@ -13,7 +13,7 @@ from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_
 from qagen_dagster.loop.workspace import Workspace
 
 UP_TO_DATE, JOB = "up_to_date", "refresh_stale"
-RESULTS = {  # asset that people look at first: the groups whose partitions its check names; the catalog has none
+RESULTS = {  # the assets that people look at first, with the groups whose partitions their check names
     "corpus_json": (Group.DOCUMENTS, Group.QUESTIONS, Group.EVALUATION),
     "item_bank": (Group.EXAMS,),
     "problem_bank": (Group.PROBLEMS,),
@@ -24,7 +24,7 @@ _REMEDY = f"To run exactly these: Jobs, {JOB}, Launchpad, Launch Run."
 
 
 def build_up_to_date_checks() -> list[dg.AssetChecksDefinition]:
-    """The check of each result. A run of the result evaluates it, too, and does not count its own partition as unfinished."""
+    """The check of each result. A run of the result also evaluates the check, which does not count the run's own partition as unfinished."""
     return [_check(asset) for asset in RESULTS]
 
 

@@ -26,7 +26,6 @@ class Partitions:
 
 
 def build_partitions(corpora: Corpora) -> Partitions:
-    """Partitions of all readable corpora."""
     by_corpus = {key: {c.key for c in corpus.combinations()} for key, corpus in corpora.corpora.items()}
     keys = [c.key for corpus in corpora.corpora.values() for c in corpus.combinations()]
     return Partitions(
@@ -69,7 +68,6 @@ class ExamPartitions:
 
 
 def build_exam_partitions(exams: Exams) -> ExamPartitions:
-    """Partitions of all readable exams."""
     by_exam = {key: {part.key for part in exam.parts()} for key, exam in exams.exams.items()}
     return ExamPartitions(
         exams=dg.StaticPartitionsDefinition(list(exams.exams)),

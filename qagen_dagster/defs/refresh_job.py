@@ -22,7 +22,7 @@ OpenGraph = Callable[[Settings, Progress, Work], Graph]
 
 
 class _Silent:
-    """The progress of runs, which nobody watches: the job logs what it runs and why."""
+    """Shows no progress of runs, because the job logs what it runs and why."""
 
     def step(self, title: str) -> None:
         pass
@@ -35,7 +35,7 @@ class _Silent:
 
 
 def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
-    """The job that runs what is out of date: what is ready first, then what waited for it."""
+    """The job that runs what is out of date: first the tasks that are ready, then the tasks that waited for them."""
 
     @dg.op(description="Run each partition that is out of date. Each has a run of its own.")
     def run_out_of_date(
@@ -68,7 +68,7 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
 
 
 def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -> list[str]:
-    """Run what is out of date until nothing is that was not tried. Returns the errors."""
+    """Run each task that is out of date once, after the tasks that it depends on. Returns the errors."""
     space, tried, failures = graph.work.space, set[str](), list[str]()
     while True:
         found = find_out_of_date(space, whole_project(space))
@@ -85,7 +85,7 @@ def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -
 
 
 def _kept(space: Workspace, task: Task) -> str:
-    """Why the run would refuse to replace what there is; empty if it would not."""
+    """Why the run would refuse to replace the published set; empty if it would not refuse."""
     if task.product is not Product.QUESTIONS:
         return ""
     why = why_kept(space, Combination.from_key(task.partition), RunOptions())

@@ -30,7 +30,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     default_profile: str = Field(description="The profile of launches that name none.")
     profiles: str | None = Field(None, description="Folder searched for profiles before the shipped ones.")
     document_workers: int = Field(
-        8, description="Model calls that the documents of one process have in flight."
+        8, description="Maximum number of model calls that one process has in flight for question sets."
     )
     parser_workers: int = Field(2, description="Parser processes.")
     parser_seconds: float = Field(300.0, description="Time limit for parsing one document.")

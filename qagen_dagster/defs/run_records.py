@@ -47,7 +47,6 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
 
 
 def planned_assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> set[str]:
-    """The assets that a run is going to materialize."""
     assets = (event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=_PLANNED)))
     return {one.to_user_string() for one in assets if one is not None}
 
@@ -138,7 +137,7 @@ def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
         event = entry.dagster_event
         if event is not None and event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             found = event.asset_check_evaluation_data
-            if found.partition is None:  # of the whole project, not of the run
+            if found.partition is None:  # the check is of the whole project, not of the run
                 continue
             values = {name: one.value for name, one in found.metadata.items()}
             yield CheckOutcome(

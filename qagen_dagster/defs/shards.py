@@ -19,7 +19,7 @@ MOST_NAMES = 100  # maximum number of failed documents or problems in the metada
 
 
 class ShardConfig(ModelConfig):
-    """The profile, the budget and the size of shards; what is not set is as configured."""
+    """The profile, the budget and the size of shards. Fields that are not set keep their configured value."""
 
     shard_size: int | None = Field(
         None, description="Documents or problems per op; by default at most 32 ops are used."
@@ -58,7 +58,7 @@ def close(
     if outcome.stopped:
         log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
     if outcome.failed:
-        failure = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
+        failure = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, and a rerun works only on the failed {what}"
         reasons = {str(name): why[:500] for name, why in sorted(outcome.failed.items())}
         if fatal:
             raise dg.Failure(failure, metadata=dict(list(reasons.items())[:MOST_NAMES]))

@@ -24,7 +24,6 @@ BOUNDS = (
 
 
 def score_markdown(report: ScoreReport) -> str:
-    """The whole page."""
     return "\n".join(_lines(report)) + "\n"
 
 

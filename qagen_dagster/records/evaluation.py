@@ -1,5 +1,4 @@
-"""Evaluations of a published set (its questions answered without their documents, searched for, answered from one document),
-and the scores of systems under test.
+"""Evaluations of a published set, and the scores of systems under test.
 
 Scores are shares from 0 to 1, or 1-based places. A value that could not be measured is None, never 0, and another field has
 the reason. `loop/evaluation` computes the scores.
@@ -39,8 +38,8 @@ class Decided(StrEnum):
 class EvaluatedQuestion(Record):
     """A published question with the answer it was published with.
 
-    `failure` is the reason why it has no result; empty if it has one. `unheard` says that no model could be asked, so that
-    the next run asks again.
+    `failure` is the reason why the question has no result; empty if it has one. `unheard` says that no model could be asked, so the
+    next run asks again.
     """
 
     question_id: str
@@ -83,7 +82,7 @@ class BaselineAnswer(EvaluatedQuestion):
 
 
 class Placement(Record):
-    """The places of a question's document and evidence in one ranking of the corpus; None: beyond the places that were looked at."""
+    """The places of a question's document and evidence in one ranking of the corpus; None: not among the places that were checked."""
 
     ranking: Ranking
     document: int | None  # place among documents, which are ordered by their best chunks
@@ -94,8 +93,8 @@ class Placement(Record):
 class RetrievedQuestion(EvaluatedQuestion):
     """A question as the query of a search in the corpus. If there are no `placements`, `failure` has the reason.
 
-    `untitled` is the question without the title of its document, and `untitled_placements` what the search finds for that. Both
-    are empty if the question does not quote the title.
+    `untitled` is the question without the title of its document, and `untitled_placements` has the result of searching for it. Both are
+    empty if the question does not quote the title.
     """
 
     relevant: int = 0  # number of chunks with evidence
@@ -149,7 +148,6 @@ class EvaluationReport(Record, Generic[QuestionT]):
 
     @staticmethod
     def key(combination: Combination, kind: Kind) -> str:
-        """The latest report of a kind."""
         return store_key(f"evaluation/{combination.key}", kind.value, suffix=".json")
 
 
@@ -173,7 +171,7 @@ class Passage(Record):
 
 
 class SystemAnswer(Record):
-    """What a system gave for one question. `passages` are in the order of the system, the best first."""
+    """The output of a system for one question. `passages` are in the order of the system, the best first."""
 
     id: str
     answer: str | None = None
@@ -221,7 +219,7 @@ class Measure(Record):
 
 
 class Scores(Record):
-    """Counts and measures of some questions. What the system did not give is left out."""
+    """Counts and measures of some questions. Measures of outputs that the system did not give are left out."""
 
     questions: int
     counts: dict[str, int]
@@ -254,15 +252,13 @@ class Comparison(Record):
 
 
 class ScoredSet(Record):
-    """A published set that was scored against."""
-
     combination: str
     content_id: str
     questions: int
 
 
 class ScoreReport(Record):
-    """One system, or two systems compared."""
+    """The report on one system, or on two compared systems."""
 
     sets: tuple[ScoredSet, ...]
     judge_model: str  # empty: none was asked

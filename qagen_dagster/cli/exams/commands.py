@@ -404,8 +404,7 @@ def _make_bank(
 ) -> list[str]:
     """Run the parts in `due`, then publish the bank. Returns a line for each failure.
 
-    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts
-    stay as they were.
+    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts stay as they were.
     """
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
     fields, failures = asset_fields(options), ["interrupted"]

@@ -85,7 +85,7 @@ from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
 @click.option(
     "--replace",
     is_flag=True,
-    help="With --set: replace what the bank has. Default: add to it, and remove nothing.",
+    help="With --set: replace the results in the bank. Default: add to them, and remove nothing.",
 )
 @click.option(
     "-o",
@@ -138,8 +138,8 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
 def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
     """Run the asset graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
 
-    If the graph fails, nothing is written. With `replace`, the bank loses what it had. Raises ConfigError, before any work,
-    for a set or models that cannot be used.
+    If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
+    work, for a set or models that cannot be used.
     """
     space, options = request.space, dataclasses.replace(request.options, replace=replace)
     problem_set = find_problem_set(space.settings.corpora, key)

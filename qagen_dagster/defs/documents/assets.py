@@ -14,8 +14,6 @@ from qagen_dagster.records.ids import fingerprint
 
 
 def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.AssetsDefinition]:
-    """parsed_documents and visual_manifests over the corpus partitions."""
-
     @dg.asset(
         partitions_def=partitions.corpora,
         group_name=Group.DOCUMENTS,

@@ -31,7 +31,7 @@ class Stage:
 
     kinds: set[str]  # of the asset, as the UI shows them
     description: str
-    verb: str  # what is done with a question, in progress lines: "asked"
+    verb: str  # the verb of progress lines, such as "asked"
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
 
@@ -65,7 +65,6 @@ STAGES = {
 
 
 def build_evaluation_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """closed_book_check, retrieval_baseline and answer_baseline over the combinations."""
     return [_asset(partitions, kind) for kind in STAGES]
 
 

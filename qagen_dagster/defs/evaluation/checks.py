@@ -15,7 +15,7 @@ from qagen_dagster.records.evaluation import EvaluationReport, Kind
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A check that a metric is not above its bound, or, without `upper`, not below it. `bound` finds the bound; None is no bound."""
+    """A check that a metric is not above its bound (with `upper`) or not below it. `bound` returns the bound; None: no bound."""
 
     name: str
     description: str

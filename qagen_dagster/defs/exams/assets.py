@@ -28,7 +28,7 @@ from qagen_dagster.records.ids import fingerprint
 
 
 class ExamRunConfig(ModelConfig):
-    """What a launch may change of exam.yaml; what is not set is as configured."""
+    """The settings of exam.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
     seed: int | None = Field(None, description="Another seed leads to another bank.")
@@ -39,9 +39,10 @@ class ExamRunConfig(ModelConfig):
     max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
     max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
     models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
-    replace: bool = Field(False, description="Replace the results of earlier runs. Else a run only adds.")
+    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
     refresh: bool = Field(
-        False, description="Make again what changed, for the goal and with the options of the last launch."
+        False,
+        description="Use the goal and the options of the last launch, and make only the changed results again.",
     )
 
     @property
@@ -62,7 +63,7 @@ class ExamRunConfig(ModelConfig):
 
 
 class BankConfig(dg.Config):
-    """What a launch may change of the bank."""
+    """The option of a launch that makes the bank."""
 
     replace: bool = Field(False, description="Remove items of schemas and difficulties that are removed.")
 
@@ -134,7 +135,7 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
         kinds={MODELS},
         deps=["idea_plans", "exam_config"],
         description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
-        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed ones.",
+        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed items.",
     )
     def exam_items(
         context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource

@@ -202,7 +202,6 @@ def _one_of_each(items: Sequence[ExamItem]) -> list[ExamItem]:
 
 
 def _cards(items: Sequence[ExamItem]) -> Metadata:
-    """Pictures of the first items, with typeset formulas."""
     cards = [
         f"**{cell(item.id)}** key {item.question.correct_option}\n\n{svg_picture(cell(item.id), card(item))}"
         for item in items[:MAX_CARDS]

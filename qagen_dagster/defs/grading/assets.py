@@ -16,8 +16,6 @@ from qagen_dagster.records.ids import Combination
 
 
 def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
-    """grounding_report over the combinations."""
-
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,

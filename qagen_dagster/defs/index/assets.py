@@ -42,8 +42,6 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
 
 
 def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
-    """The asset `document_index` over the corpus partitions."""
-
     @dg.asset(
         partitions_def=partitions.corpora,
         group_name=Group.DOCUMENTS,

@@ -39,11 +39,13 @@ STAGES = {  # asset: its upstream asset, its description
 
 
 class ProblemConfig(ShardConfig):
-    """What a launch may change of problems.yaml; what is not set is as configured."""
+    """The settings of problems.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
-    replace: bool = Field(False, description="Replace what the bank has. Else a run only adds.")
-    refresh: bool = Field(False, description="Make again what changed, with the options of the last launch.")
+    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
+    refresh: bool = Field(
+        False, description="Use the options of the last launch, and make only the changed results again."
+    )
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
         options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace, self.refresh)
@@ -64,7 +66,7 @@ def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSet
         kinds={"file"},
         deps=["problem_config"],
         metadata={"broken_sets": fault_list(sets.faults)},
-        description="The problems of a set in their sources. These are items of TeX files, pictures, and pages of PDFs.",
+        description="The problems of a set, read from its sources. A problem is an item of a TeX file, a picture, or a page of a PDF.",
     )
     def problem_sources(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -90,7 +92,7 @@ def _stage(name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDef
         group_name=Group.PROBLEMS,
         kinds={MODELS},
         ins={upstream: dg.AssetIn(upstream, dagster_type=dg.Nothing)},
-        description=f"{description} Fails when a model fails on a problem; a rerun works only on the failed ones.",
+        description=f"{description} Fails when a model fails on a problem; a rerun works only on the failed problems.",
     )
     def stage_asset(**inputs: Any) -> Any:
         shards, options = plan(**inputs)

@@ -133,8 +133,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     """One item as SVG with three columns: its picture, its LaTeX, its rendering. The browser needs no other file.
 
-    `picture` and `drawn` are data URIs. Without a picture there are two wider columns. Without a rendering, the text is shown with
-    MathML.
+    `picture` and `drawn` are data URIs. Without a picture there are two wider columns. Without a rendering, the text is shown with MathML.
     """
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
@@ -156,7 +155,6 @@ def _image(uri: str, wide: int) -> str:
 
 
 def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Metadata:
-    """The first items, each with its picture, LaTeX and rendering."""
     records = {one.id: one for one in bank.problems}
     shown: list[str] = []
     for item in items[:MAX_CARDS]:
@@ -199,7 +197,6 @@ def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:
 
 
 def _in_one_line(task: TaskResult) -> str:
-    """The result of a task in one line."""
     if task.classification is not None:
         one = task.classification
         return (

@@ -34,13 +34,13 @@ from qagen_dagster.records.ids import Combination, fingerprint
 
 
 class PublishConfig(dg.Config):
-    """What a launch may change."""
+    """The option of a launch that publishes a set."""
 
     replace: bool = Field(False, description="Let an empty set replace the published questions.")
 
 
 class PlanConfig(ShardConfig, RunOptions):
-    """What a launch may change; what is not set is as configured."""
+    """The settings that a launch may override. Fields that are not set keep their configured value."""
 
     target_count: int | None = Field(
         0, description="Questions per document. 0: as the scenario says.", validate_default=True
@@ -50,7 +50,7 @@ class PlanConfig(ShardConfig, RunOptions):
     )
     replace: bool = Field(
         False,
-        description="Replace a published set that models behind a server made, or one of more documents.",
+        description="Replace a published set that models behind a server made, or a set of more documents.",
     )
 
     def run(
@@ -112,7 +112,6 @@ def collect_candidates(
 
 
 def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """candidate_qa, validated_qa and corpus_json over the combinations."""
     return [_candidate_qa(partitions), _validated_qa(partitions), _corpus_json(partitions)]
 
 

@@ -38,7 +38,6 @@ class PublishedSets(dg.ConfigurableIOManager):
 
 
 def build_published_sets(settings: Settings) -> PublishedSets:
-    """The IO manager for the store of `settings`."""
     return PublishedSets(assets=settings.assets)
 
 

@@ -21,16 +21,14 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult
 
 
 class ExportConfig(dg.Config):
-    """What a launch may change."""
+    """The option of a launch that exports sets."""
 
     formats: list[str] = Field(
-        [], description="The formats to write, by name. Without a name: those of the last export, or all."
+        [], description="The formats to write, by name. Empty: the formats of the last export, or all."
     )
 
 
 def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
-    """exports over the combinations."""
-
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,

@@ -135,7 +135,6 @@ def of_published(combination: Combination, published: Published) -> Metadata:
 
 
 def review_of(combination: Combination) -> Metadata:
-    """How to open the review page of a set."""
     one = combination
     return review_page(one.key, f"--corpus {one.corpus} --scenario {one.scenario} --mode {one.mode.value}")
 

@@ -21,8 +21,6 @@ _LAST = 20  # maximum number of decisions in the table; the latest are shown
 
 
 def build_review_decisions(partitions: Partitions) -> dg.AssetsDefinition:
-    """review_decisions over the combinations."""
-
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,

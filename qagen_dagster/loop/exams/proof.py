@@ -162,7 +162,7 @@ def _judged(
     if not matching:
         return ProofStatus.REFUTED, f"{said}, which no option is"
     if len(matching) > 1:
-        return ProofStatus.REFUTED, f"{said}, which {' and '.join(matching)} both are"
+        return ProofStatus.REFUTED, f"{said}, the value of {', '.join(matching[:-1])} and {matching[-1]}"
     return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
 
 

@@ -95,7 +95,7 @@ def _question(item: ExamItem) -> str:
 
 
 def _guarded(text: str) -> str:
-    """After a command that takes an optional argument in brackets."""
+    """The text as TeX after a command. Without the braces, TeX might take a bracket of the text as an optional argument."""
     return f"{{}}{_tex(text)}"
 
 
@@ -123,8 +123,6 @@ def _may_be_set(latex: str) -> bool:
 
 
 class HtmlPreview:
-    """One page with collapsed solutions."""
-
     name = "html"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
