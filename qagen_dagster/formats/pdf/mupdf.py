@@ -38,6 +38,10 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
+_FILLED = b'"stroked":0,"rectangle":1'
+_BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
+_OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
+_BAR = 4  # points; a thinner rectangle hides no letters
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
@@ -277,12 +281,30 @@ class Printed:
         printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
         return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
 
+    @cached_property
+    def _blocks(self) -> bytes:
+        return _print_blocks(self._paper, self._structured)
+
+    def bars(self) -> list[tuple[int, Rect]]:
+        """The boxes of opaque filled rectangles, each with the number of lines of text that were painted before it."""
+        late = self.json.rfind(_FILLED) > self.json.find(b'"lines"')
+        return _painted(self._blocks, b"vector") if late and self.json.count(_PATH) <= _MANY_PATHS else []
+
+    def pictures(self) -> list[tuple[int, Rect]]:
+        """The same of pictures. The text must be read again, because pictures would break its lines."""
+        flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
+        structured = _extra.page_get_textpage(self._page, None, flags, _IDENTITY)
+        try:
+            return _painted(_print_blocks(self._paper, structured), b"image")
+        finally:
+            _mupdf.ll_fz_drop_stext_page(structured)
+
+    @cached_property
     def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; empty for a page with fewer or more paths than a table has."""
-        if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
+        """The boxes of thin paths, in tenths of a point; empty for a page with more paths than a table has."""
+        if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
             return []
-        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        vectors = _VECTOR.findall(printed)
+        vectors = _VECTOR.findall(self._blocks)
         sides = b" ".join([box for box, _ in vectors]).split()
         sides = array("f", map(float, sides))  # rounded to single precision, as in the library
         found: list[tuple[int, int, int, int]] = []
@@ -323,15 +345,6 @@ class Page:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
 
-    def painted(self) -> tuple[list[tuple[int, Rect]], list[tuple[int, Rect]]]:
-        """The boxes of texts and of pictures, each with its place in the order of painting."""
-        texts: list[tuple[int, Rect]] = []
-        pictures: list[tuple[int, Rect]] = []
-        for time, (kind, box) in enumerate(self._page.get_bboxlog()):
-            if kind in ("fill-text", "stroke-text", "fill-image"):
-                (pictures if kind == "fill-image" else texts).append((time, self._shown(box)))
-        return texts, pictures
-
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order, without the parts that clipping hides."""
         found: list[Drawing] = []
@@ -366,6 +379,24 @@ class Page:
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
+
+
+def _print_blocks(paper: _Paper, structured: Any) -> bytes:
+    """The boxes of lines, paths and pictures, in the order of painting, as XML."""
+    return paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, structured, 0, 0)
+
+
+def _painted(blocks: bytes, kind: bytes) -> list[tuple[int, Rect]]:
+    found: list[tuple[int, Rect]] = []
+    lines = 0
+    for what, sides, more in _BLOCK.findall(blocks):
+        if what == b"line":
+            lines += 1
+        elif lines and what == kind and (kind == b"image" or _OPAQUE.match(more)):
+            x0, y0, x1, y1 = map(float, sides.split())
+            if min(x1 - x0, y1 - y0) > _BAR:
+                found.append((lines, (x0, y0, x1, y1)))
+    return found
 
 
 def _common(a: Rect, b: Rect) -> Rect:
