@@ -28,11 +28,11 @@ _CONTRAST = 24  # least difference of grey between letters that can be seen and 
 _DARK, _MIN_INK = 110, 0.03  # grey of ink, and the least share of the pixels of a text that it covers
 _SCAN = 0.5  # least share of a scanned page that pictures cover
 _MOST_COVERS = 100  # of a page; more are a drawing
-_STRUCK = (0.4, 0.7)  # share of a line's height, from its top, at which it is struck through
+_STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # letters; in formulas single letters are crossed
-_END = 4  # points by which such a rule may be longer than the line; those of tables are longer
+_END = 4  # points between the ends of such a rule and those of the words
 _CHAR = re.compile(
-    r'<char c="([^"]*)" quad="([\d.-]+) ([\d.-]+) [^"]* ([\d.-]+) ([\d.-]+)"[^>]*? color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"'
+    r'<char c="([^"]*)" quad="([\d.-]+) ([\d.-]+) [^"]* ([\d.-]+) ([\d.-]+)" x="[^"]*" y="([\d.-]+)"[^>]*? color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"'
 )
 _PAINTED = 16 | 32 | 64  # flags of letters that are filled, stroked or used for clipping
 
@@ -72,7 +72,7 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     if pale or bars or pictures or strikes:
         lines = printed.letters().split("<line ")[1:]
         some = range(len(f.text)) if pale else sorted({*bars, *pictures, *strikes})
-        state = _State(bars, pictures, strikes)
+        state = _State(f.size, bars, pictures, strikes)
         letters = {n: state.letters(n, lines[f.line[n]]) for n in some}
         shown |= _seen(pdf.page(printed.number), f, letters)
     shadows = _shadows(f)
@@ -116,10 +116,9 @@ def _covers(printed: Printed, f: Fragments) -> tuple[_Covers, _Covers, _Covers]:
     if level:
         at = [y for y, _, _ in level]
         for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)):
-            low, high = (top + int(share * (bottom - top)) for share in _STRUCK)
             found = [
                 (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE)
-                for y, x0, x1 in level[bisect(at, low) : bisect(at, high)]
+                for y, x0, x1 in level[bisect(at, top) : bisect(at, bottom)]
                 if x0 > f.x0[n] - _END * SCALE and x1 < f.x1[n] + _END * SCALE
             ]
             if found:
@@ -142,38 +141,51 @@ def _over(f: Fragments, painted: Sequence[tuple[int, Rect]]) -> _Covers:
 class _State(NamedTuple):
     """What may hide the letters of a page."""
 
+    sizes: Sequence[int]
     bars: _Covers
     pictures: _Covers
     strikes: _Covers
 
     def letters(self, n: int, line: str) -> list[_Letter]:
         """The letters of a fragment's line."""
+        found: list[_Letter] = []
+        strikes = self._strikes(n, line)
+        for text, *sides, base, red, green, blue, alpha, flags in _CHAR.findall(line):
+            x0, y0, x1, y1 = map(float, sides)
+            box = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+            if not int(flags) & _PAINTED or int(alpha, 16) <= _TRANSPARENT:
+                state = "unpainted"
+            elif min(int(part, 16) for part in (red, green, blue)) >= _LIGHT:
+                state = "light"
+            else:
+                state = self._of(n, box, float(base), strikes)
+            found.append(_Letter(unescape(text), box, state))
+        return found
+
+    def _strikes(self, n: int, line: str) -> list[Rect]:
+        """The rules that begin and end where words of the line do. Others belong to a drawing or a formula."""
+        if n not in self.strikes:
+            return []
+        words = [
+            list(run) for blank, run in groupby(_CHAR.findall(line), lambda one: one[0] == " ") if not blank
+        ]
+        starts, ends = ([float(word[place][side]) for word in words] for place, side in ((0, 1), (-1, 3)))
         return [
-            _Letter(text, box, state or self._of(n, box))
-            for text, box, state in map(_letter, _CHAR.findall(line))
+            rule
+            for rule in self.strikes[n]
+            if any(abs(x - rule[0]) < _END for x in starts) and any(abs(x - rule[2]) < _END for x in ends)
         ]
 
-    def _of(self, n: int, box: Rect) -> str:
-        middle, high = (box[0] + box[2]) / 2, box[3] - box[1]
-        low, top = (box[1] + share * high for share in _STRUCK)
-        if any(x0 < middle < x1 and low < y < top for x0, y, x1, _ in self.strikes.get(n, ())):
+    def _of(self, n: int, box: Rect, base: float, strikes: Sequence[Rect]) -> str:
+        middle = (box[0] + box[2]) / 2
+        top, low = (base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
+        if any(x0 < middle < x1 and top < y < low for x0, y, x1, _ in strikes):
             return "struck"
         centre = (box[1] + box[3]) / 2
         for covers, state in ((self.bars, "barred"), (self.pictures, "behind")):
             if any(x0 < middle < x1 and y0 < centre < y1 for x0, y0, x1, y1 in covers.get(n, ())):
                 return state
         return "seen"
-
-
-def _letter(found: Sequence[str]) -> _Letter:
-    """A letter; its state is empty if it is painted and not light."""
-    text, x0, y0, x1, y1, *colour, alpha, flags = found
-    left, right = sorted((float(x0), float(x1)))
-    top, bottom = sorted((float(y0), float(y1)))
-    painted = int(flags) & _PAINTED and int(alpha, 16) > _TRANSPARENT
-    light = all(int(part, 16) >= _LIGHT for part in colour)
-    state = "unpainted" if not painted else "light" if light else ""
-    return _Letter(unescape(text), (left, top, right, bottom), state)
 
 
 def _seen(page: Page, f: Fragments, letters: dict[int, list[_Letter]]) -> dict[int, str]:
