@@ -40,8 +40,6 @@ _LABEL_CHARS = 60
 _LARGE_CHARS = 12  # maximum characters of a label that is as large as the prose
 _LEGEND_CHARS = 24
 _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
-_LEGEND_GAP = (75.0, 45.0)  # maximum points between a drawing and its legend's parts, and its legend's texts
-_LEGEND = 0.5  # maximum width of a legend as a share of the drawing's width
 _EDGE = 4.0  # points between a frame and what is drawn in it
 _DRAWN = 0.2  # maximum share of a frame that drawings beside a program fill
 _FRAME = 8  # maximum paths of a plain frame around a program
@@ -280,30 +278,7 @@ def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
     """The box of the panels of a drawing without a caption, with their labels, titles and legends."""
     drawn = union(panels)
     box = with_labels(drawn, text, expanded(drawn, 30), set())
-    wide = _with_legend(box, drawn, shown, text)
-    most = _LEGEND * (box[2] - box[0])
-    if box[0] - wide[0] < most and wide[2] - box[2] < most:
-        box = wide
     return union((box, *titles(box, [box, drawn, *panels], text, text.pieces)))
-
-
-def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
-    """The box with the small shapes and short texts beside it, up to the next prose.
-
-    The box is returned unchanged if another panel is beside it.
-    """
-    shapes = [one.box for one in shown.shapes if shared_height(one.box, drawn) > 0]
-    if any(area(one) > 0.3 * area(drawn) and shared_width(one, drawn) < 0 for one in shapes):
-        return box
-    level = [one.box for one in text.prose if shared_height(one.box, box) > 0]
-    left = max((one[2] for one in level if one[2] <= box[0]), default=0.0)
-    right = min((one[0] for one in level if one[0] >= box[2]), default=text.width)
-    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LEGEND_CHARS]
-    parts = [*shapes, *shown.bits]
-    for near, gap in zip((parts, short, short), (*_LEGEND_GAP, _LABEL_GAP), strict=True):
-        reach = (max(box[0] - gap, left), drawn[1], min(box[2] + gap, right), drawn[3])
-        box = union((box, *(one for one in near if contains(reach, one))))
-    return box
 
 
 def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:

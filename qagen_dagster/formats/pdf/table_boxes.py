@@ -44,7 +44,6 @@ _HEADING = 40  # maximum characters of a heading of rows between the heads of a 
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
-_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
@@ -302,7 +301,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     run: list[list[Piece]] = []
     lone = 0
     rows = rows_of(within)
-    for row, below in pairwise([*rows, [], []]):
+    for row in [*rows, []]:
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
         if row and len(row) >= 3 and numbers >= 2 and (near or not run):
@@ -312,7 +311,6 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         if (
             near
             and lone < _MAX_LONE
-            and not (len(row) == 1 and _begins_another(run, row[0], below))
             and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         ):
             run.append(row)
@@ -321,25 +319,6 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         found += _closed(run, rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
-
-
-def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
-    """Whether the piece begins another table: the space above it is wider than between the rows, and it is no heading of rows."""
-    gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
-    if gaps[-1] <= 1.5 * gaps[0]:
-        return False
-    return _is_head(below, run) or (len(below) == 1 and gaps[-1] > piece.size)
-
-
-def _is_head(row: Sequence[Piece], run: list[list[Piece]]) -> bool:
-    """Whether the row names the columns of a table that follows the run."""
-    left, _, right, _ = union(one.box for above in run for one in above)
-    named = any(_NAME.search(one.text) for one in row)
-    if len(row) < 3:
-        named = (
-            named and row[0].box[0] > left + 2 * row[0].size and row[-1].box[2] > right - 0.2 * (right - left)
-        )
-    return named and not _numbers(row)
 
 
 def _numbers(row: Sequence[Piece]) -> int:
@@ -360,7 +339,6 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
-    run += _rest(run, rows)
     box, heads = _with_heads(run, rows)
     if _is_part(box, rows):
         return []
@@ -377,45 +355,6 @@ def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
         and shared_width(one, box) > 0.5 * (one[2] - one[0])
         for one in cells
     )
-
-
-def is_printed(pieces: Sequence[Piece]) -> bool:
-    """Whether all letters are equally wide, as in output of a program. Such output is text and often wrapped."""
-    words = [one for one in pieces if len(one.text) > 2]
-    longest = max(words, key=lambda one: (" " not in one.text, len(one.text)), default=None)
-    if longest is None:
-        return False
-    pitch = (longest.box[2] - longest.box[0]) / (len(longest.text) * longest.size)
-    equal = [one for one in words if _is_even(one, pitch)]
-    return len({_DIGITS.sub("0", one.text) for one in equal}) > 1 and len(equal) > 0.95 * len(words)
-
-
-def _is_even(piece: Piece, pitch: float) -> bool:
-    """Whether the width of a text is that of its letters and of a whole number of additional spaces, if all are `pitch` wide."""
-    more = (piece.box[2] - piece.box[0]) / (pitch * piece.size) - len(piece.text)
-    spaces = max(round(more), 0) if " " in piece.text else 0
-    return abs(more - spaces) < 0.1 + 0.005 * len(piece.text)
-
-
-def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:
-    """The rows of cells that follow the run, at the same distance as the run's rows and aligned with them."""
-    if len(run) < 2:
-        return []
-    gap = max(below[0].box[1] - above[0].box[3] for above, below in pairwise(run[-3:]))
-    edges = [(one.box[0], one.box[2]) for row in run[-3:] for one in row]
-    found: list[list[Piece]] = []
-    last = run[-1]
-    for row in rows[rows.index(last) + 1 :]:
-        level = row[0].box[1] - last[0].box[3] < min(gap, row[0].size) + 1
-        aligned = all(
-            any(abs(one.box[0] - left) < 3 or abs(one.box[2] - right) < 3 for left, right in edges)
-            for one in row
-        )
-        if not level or not aligned or len(row) < 2:
-            break
-        found.append(row)
-        last = row
-    return found
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:

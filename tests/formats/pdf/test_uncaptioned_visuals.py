@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pymupdf
@@ -11,7 +10,7 @@ import pytest
 from qagen_dagster.formats.pdf.captions import Piece, text_of
 from qagen_dagster.formats.pdf.figures import Shape, Shown
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
-from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, is_printed
+from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visual_boxes import accounts, heads
 from tests.formats.pdf.test_visuals import CELLS, caption, covers, grid, pages, prose, raster, visuals_of
@@ -31,20 +30,6 @@ def program(page: Any) -> None:
 
 def centred(page: Any, middle: float, y: float, text: str, size: float) -> None:
     page.insert_text((middle - pymupdf.get_text_length(text, fontsize=size) / 2, y), text, fontsize=size)
-
-
-def test_a_drawing_holds_its_title_its_axis_and_its_legend() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    centred(page, 220, 180, "Rain of a year", 12)
-    plot(page, 100, 200)
-    centred(page, 220, 390, "month", 11)
-    for n, name in enumerate(("pier", "quay")):
-        page.draw_circle((395, 220 + 20 * n), 4)
-        page.insert_text((410, 223 + 20 * n), name, fontsize=9)
-    prose(page, 60, 420, 535, 500)
-    (drawing,) = visuals_of(document)
-    assert covers(drawing, (100, 169, 428, 392))
 
 
 def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
@@ -115,40 +100,6 @@ def test_panels_with_captions_of_their_own_are_apart() -> None:
         page.insert_text((x + 40, 376), caption_of, fontsize=9)
     prose(page, 60, 420, 535, 500)
     assert len(visuals_of(document)) == 2
-
-
-def test_the_output_of_a_program_is_no_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    rows = ["Harbour     Boats   Depth    Rain"]
-    rows += [f"pier {name}  {840 + 7 * n}     {12.5 + n}    {1_204 + n}" for n, name in enumerate("ABCDE")]
-    for n, row in enumerate(rows):
-        for match in re.finditer(r"\S+(?: \S+)?", row):
-            page.insert_text(
-                (60 + 5.4 * match.start(), 186 + 12 * n), match.group(), fontname="cour", fontsize=9
-            )
-    prose(page, 60, 300, 535, 380)
-    assert visuals_of(document) == ()
-
-
-@pytest.mark.parametrize(("spaces", "printed"), [(2.0, True), (2.4, False)])
-def test_several_spaces_between_words_are_whole_letters_wide(spaces: float, printed: bool) -> None:
-    wide = {"Std. Error": 10.0, "pier 0.52 0.61": 14 + spaces, "intercept": 9.0}
-    pieces = [
-        Piece(text, (60, 100 + 12 * n, 60 + 5.4 * letters, 109 + 12 * n), 9.0, bold=False, line=n)
-        for n, (text, letters) in enumerate(wide.items())
-    ]
-    assert is_printed(pieces) == printed
-
-
-def test_rows_of_a_program_s_output_between_lines_are_no_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    grid(page, 60, 200, [["" for _ in CELLS[0]] for _ in CELLS])
-    for row, texts in enumerate(CELLS):
-        for column, text in enumerate(texts):
-            page.insert_text((64 + 90 * column, 213 + 18 * row), text, fontname="cour", fontsize=9)
-    assert visuals_of(document) == ()
 
 
 def test_a_grid_with_points_in_it_is_a_drawing() -> None:
@@ -231,33 +182,6 @@ def test_a_picture_does_not_cut_the_texts_between_its_parts() -> None:
     page.insert_text((150, 259), text, fontsize=9)
     (image,) = visuals_of(document)
     assert covers(image, (60, 200, 150 + pymupdf.get_text_length(text, fontsize=9), 316))
-
-
-@pytest.mark.parametrize("between", ["> summary(model)", "Coefficients:"])
-def test_a_program_s_next_output_is_another_table(between: str) -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for y in (186, 278):
-        heads(page, y)
-        accounts(page, y + 14)
-    page.insert_text((60, 264), between, fontsize=9)
-    first, second = visuals_of(document)
-    assert covers(first, (60, 179, 434, 244))
-    assert covers(second, (60, 271, 434, 336))
-
-
-def test_rows_without_numbers_that_follow_belong_to_a_table_of_numbers() -> None:
-    document, (page,) = pages()
-    heads(page, 186)
-    accounts(page, 200)
-    accounts(page, 256)
-    for n in range(9):
-        page.insert_text((60, 312 + 14 * n), "Old quay", fontsize=9)
-        for right in (330, 420):
-            wide = pymupdf.get_text_length("none", fontsize=9)
-            page.insert_text((right - wide, 312 + 14 * n), "none", fontsize=9)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 179, 434, 426))
 
 
 def test_a_head_that_begins_left_of_its_column_is_not_cut_off() -> None:
