@@ -55,6 +55,7 @@ _FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no rul
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
+_PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -168,7 +169,7 @@ class Pdf:
 
     def print_text(self, number: int) -> Printed:
         """The text of a page, including its form fields."""
-        page = _mupdf.fz_load_page(self._document.this, number)
+        page = self._page(number)
         flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
@@ -189,7 +190,19 @@ class Pdf:
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
+        self._page(number)
         return Page(self._document[number])
+
+    def _page(self, number: int) -> Any:
+        """The library's page.
+
+        Raises:
+            ValueError: its content is compressed as a picture; a small file can hold gigabytes of it.
+        """
+        page = _mupdf.fz_load_page(self._document.this, number)
+        if any(_PICTURE_FILTERS & _filters(one) for one in _streams(page)):
+            raise ValueError("the content of the page is a picture")
+        return page
 
 
 class _Paper:
@@ -438,6 +451,13 @@ def _streams(page: Any) -> list[Any]:
 def _size(page: Any) -> int:
     """Compressed bytes of a page's content and of the forms that it shows."""
     return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in _streams(page)])
+
+
+def _filters(holder: Any) -> set[str]:
+    """The names of the filters of a stream."""
+    said = _mupdf.ll_pdf_dict_get(holder, _key("Filter"))
+    parts = [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))]
+    return {_mupdf.ll_pdf_to_name(one) for one in parts or [said]}
 
 
 def _stream(holder: Any) -> bytes:
