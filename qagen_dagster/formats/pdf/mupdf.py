@@ -51,7 +51,7 @@ _UNPAINTED_OR_WHITE = (
 )  # fmt: skip
 _NEAR_WHITE = re.compile(rb"\.(?:(?:8[89]|9)\d*|(?<=1\.)0+)\s+(?:g|rg|scn?)\b")
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
-_FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no ruled tables
+_MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call

@@ -6,7 +6,6 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.captions import (
@@ -27,14 +26,11 @@ from qagen_dagster.formats.pdf.ruled_tables import Ruled
 _CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 _PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console, and a command
-_LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # maximum points between the end of a table and its last line
-_HEAD = 0.1  # share of the page's height above which a line may belong to the running head
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 _LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
 _APART = 0.2  # maximum share of a table's parts that bound neither rows nor columns
 _TABLE_GAP = 55.0  # maximum points between a caption and the nearest rule of its table
-_SMALLEST = 0.8  # minimum height of a row, in letter sizes; lower rows are staves of musical notes
 
 
 _Edge = tuple[float, float, float]  # position, start and end
@@ -101,9 +97,6 @@ def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -
     gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
     if any(gap[3] - gap[1] > 2 * text.body and len(rows_of(text.inside(gap))) > 1 for gap in gaps):
         return True
-    if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
-        first = (box[0], box[1], box[2], grids[0][1])
-        return all(len(row) == 1 for row in rows_of(text.inside(first)))
     ends = [*shown.rules, *grids]
     return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
 
@@ -196,8 +189,6 @@ def _is_table(table: Table, text: Text) -> bool:
         return False
     inside = text.inside(table.box)
     if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
-        return False
-    if _LISTING.match(inside[0].text) or high < table.rows * median(_SMALLEST * one.size for one in inside):
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)

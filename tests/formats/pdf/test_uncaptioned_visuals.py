@@ -139,17 +139,6 @@ def test_heads_above_the_first_line_belong_to_a_table_but_no_numbered_heading(
     assert covers(table, (60, top, 330, 200 + 18 * len(CELLS)))
 
 
-def test_the_line_of_the_running_head_is_no_part_of_a_table() -> None:
-    document, (page,) = pages()
-    page.insert_text((60, 48), "The gauges", fontsize=9)
-    page.draw_line((60, 52), (330, 52))
-    page.insert_text((60, 75), "Stations", fontsize=10)
-    grid(page, 60, 90, CELLS)
-    prose(page, 60, 300, 535, 380)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 90, 330, 90 + 18 * len(CELLS)))
-
-
 @pytest.mark.parametrize(("count", "shown"), [(2, [240, 60]), (3, [240])])
 def test_a_logo_above_the_prose_of_the_first_page_is_left_out(count: int, shown: list[int]) -> None:
     document, (page, *_) = pages(count)
@@ -209,13 +198,6 @@ def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -
     assert len(found) == (1 if between == 1 else 0)
 
 
-def test_an_algorithm_between_rules_is_no_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    grid(page, 60, 200, [["Algorithm 1", "Reading"], ["1:", "open the inlet"], ["2:", "read the gauge"]])
-    assert visuals_of(document) == ()
-
-
 def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -252,16 +234,6 @@ def test_a_table_whose_rules_are_pictures_is_a_table() -> None:
             page.insert_text((106 + column * 100, 214 + row * 20), text, fontsize=9)
     (table,) = visuals_of(document)
     assert table.type is VisualType.TABLE
-
-
-def test_four_panels_without_a_caption_are_one_drawing_without_the_page_number() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for x, y in ((60, 200), (320, 200), (60, 400), (320, 400)):
-        plot(page, x, y)
-    centred(page, 310, 592, "17", 10)
-    (drawing,) = visuals_of(document)
-    assert covers(drawing, (60, 200, 560, 560), slack=6)
 
 
 @pytest.mark.parametrize("lines", [False, True])

@@ -169,16 +169,6 @@ def test_a_framed_note_above_a_chart_is_no_part_of_the_figure() -> None:
     assert covers(figure, (200, 240, 380, 372))
 
 
-def test_a_listing_on_bands_of_grey_is_no_drawing() -> None:
-    document, (page,) = pages()
-    for n in range(14):
-        page.draw_rect(pymupdf.Rect(60, 100 + 12 * n, 535, 112 + 12 * n), color=None, fill=(0.9, 0.9, 0.9))
-        page.draw_line((60, 100 + 12 * n), (60, 112 + 12 * n))
-        page.insert_text((64, 109 + 12 * n), f"gauge[{n}] = 0", fontsize=9)
-    prose(page, 60, 350, 535, 430)
-    assert visuals_of(document) == ()
-
-
 def test_titles_of_panels_are_in_the_box_but_not_the_program_above_them() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 110)
@@ -273,18 +263,6 @@ def test_a_table_without_ruling_may_be_much_wider_than_its_caption() -> None:
     (table,) = visuals_of(document)
     assert table.label == "Tabela 1"
     assert covers(table, (60, 190, 493, 252))
-
-
-def test_lines_of_music_are_no_table() -> None:
-    document, (page,) = pages()
-    for n in range(5):
-        page.draw_line((60, 200 + 6 * n), (500, 200 + 6 * n))
-    for x in (60, 150, 240, 330, 420, 500):
-        page.draw_line((x, 200), (x, 224))
-    for n in range(14):
-        page.insert_text((66 + 31 * n, 206 + 6 * (n % 4)), "W", fontsize=14)
-    prose(page, 60, 300, 535, 380)
-    assert not visuals_of(document)
 
 
 def test_a_table_between_rules_takes_the_heads_above_its_first_rule() -> None:
