@@ -39,8 +39,6 @@ _LABEL_CHARS = 60
 _LARGE_CHARS = 12  # maximum characters of a label that is as large as the prose
 _LEGEND_CHARS = 24
 _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
-_EDGE = 4.0  # points between a frame and what is drawn in it
-_DRAWN = 0.2  # maximum share of a frame that drawings beside a program fill
 _TITLE = 3.5  # maximum distance between a drawing or one of its panels and its title, in letter sizes
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 _PART = re.compile(r"\([a-z]\) \w")  # begins the caption of a part of a figure
@@ -227,31 +225,8 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 
 def is_written(shape: Shape, text: Text) -> bool:
     """Whether a shape is a box of text: a note, a listing or a form."""
-    inside = text.inside(shape.box)
-    if not shape.pictures and _is_frame(shape, inside):
-        return True
-    words = sum(area(one.box) for one in inside if len(one.text) > 18)
+    words = sum(area(one.box) for one in text.inside(shape.box) if len(one.text) > 18)
     return words > 0.15 * area(shape.box)
-
-
-def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
-    """Whether little is drawn in a shape besides its frame, and most of its lines of text begin at its left side."""
-    x0, y0, x1, y1 = shape.box
-    wide, high = x1 - x0, y1 - y0
-    inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
-    if not inner:
-        return True  # a side of a frame, or all sides in short lines
-    whole = [box for box in shape.boxes if box[2] - box[0] > 0.9 * wide or box[3] - box[1] > 0.9 * high]
-    sides = [box for box in whole if min(box[2] - box[0], box[3] - box[1]) <= _RULE]
-    drawn = [box for box in inner if box not in (sides if len(sides) > 3 else whole)]
-    framed = len(sides) > 3 or any(area(box) > 0.8 * area(shape.box) for box in inner)
-    if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
-        return False
-    starts: dict[int, float] = {}
-    for one in inside:
-        starts[one.line] = min(one.box[0], starts.get(one.line, x1))
-    left = sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
-    return left or any(one.box[2] - one.box[0] > 0.5 * wide for one in inside)
 
 
 def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:

@@ -331,21 +331,8 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     if aligned * 10 < 6 * len(rights):
         return []
     box, heads = _with_heads(run, rows)
-    if _is_part(box, rows):
-        return []
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
-
-
-def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
-    """Whether a row of cells right above or below shows that the table is longer."""
-    cells = [union(one.box for one in row) for row in rows if len(row) > 1]
-    return any(
-        not contains(box, one)
-        and -shared_height(one, box) < 0.8 * (one[3] - one[1])
-        and shared_width(one, box) > 0.5 * (one[2] - one[0])
-        for one in cells
-    )
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:

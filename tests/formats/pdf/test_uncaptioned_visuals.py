@@ -44,43 +44,6 @@ def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     assert covers(drawing, (60, 200, 300, 360), slack=4)
 
 
-def test_a_program_in_a_frame_with_round_corners_is_no_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 160, 535, 250), fill=(0.9, 0.9, 0.9), radius=0.05)
-    page.draw_rect(pymupdf.Rect(62, 162, 533, 248), radius=0.05)
-    for n, line in enumerate(
-        ("> depth(pier)", "[1] 12", "", "> rain(pier)", "[1] 840", "> wind(pier)", "[1] 3")
-    ):
-        page.insert_text((66, 172 + 12 * n), line, fontsize=9)
-    prose(page, 60, 280, 535, 360)
-    assert visuals_of(document) == ()
-
-
-def test_a_frame_around_a_program_and_its_small_output_is_no_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 160, 535, 300), radius=0.05)
-    program(page)
-    for n in range(16):
-        page.draw_line((430 + 4 * n, 200), (434 + 4 * n, 230 + n))
-    prose(page, 60, 330, 535, 410)
-    assert visuals_of(document) == ()
-
-
-def test_a_frame_of_short_lines_around_a_program_is_no_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for n in range(20):
-        for x in (60, 535):
-            page.draw_line((x, 160 + 7 * n), (x, 167 + 7 * n))
-    for y in (160, 300):
-        page.draw_line((60, y), (535, y))
-    program(page)
-    prose(page, 60, 330, 535, 410)
-    assert visuals_of(document) == ()
-
-
 def test_panels_side_by_side_are_one_drawing_with_the_texts_below_each() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -110,19 +73,6 @@ def test_a_grid_with_points_in_it_is_a_drawing() -> None:
         page.draw_rect(pymupdf.Rect(81 + 8 * n, 305 - 3 * n, 84 + 8 * n, 308 - 3 * n))
     (drawing,) = visuals_of(document)
     assert drawing.type is VisualType.DIAGRAM
-
-
-def test_a_part_of_a_longer_table_is_left_out() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    rows = [("pier", "boats", "rain"), *((f"no. {n}", str(70 + n), str(310 + n)) for n in range(5))]
-    for n, row in enumerate(rows):
-        for x, text in zip((60, 200, 300), row, strict=True):
-            page.insert_text((x, 186 + 12 * n), text, fontsize=9)
-    page.insert_text((66, 258), "quay", fontsize=9)
-    page.insert_text((215, 258), "none seen", fontsize=9)
-    prose(page, 60, 300, 535, 380)
-    assert visuals_of(document) == ()
 
 
 @pytest.mark.parametrize(("right", "top"), [(160, 187), (90, 200)])
