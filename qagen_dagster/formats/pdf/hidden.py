@@ -18,7 +18,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
-from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Pdf, Printed, Rect
+from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Painted, Pdf, Printed, Rect
 
 _TINY = 10  # tenths of a point; smaller letters are dots
 _PALE = re.compile("(?<=;color:#)[ef].[ef].[ef]")
@@ -67,12 +67,15 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     shown: dict[int, str] = {
         n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
     }
-    bars, pictures, strikes = _covers(printed, f)
-    pale = bool(printed.hides) and _may_be_light(printed)
-    if pale or bars or pictures or strikes:
+    bars, strikes = printed.bars(), _struck(printed, f)
+    covers = _over(f, [one for one in bars if one.lines], later=True)
+    pictures = _over(f, printed.pictures() if printed.covers else [], later=True)
+    pale = _pale_lines(printed) if printed.hides else set[int]()
+    if pale or covers or pictures or strikes:
         lines = printed.letters().split("<line ")[1:]
-        some = range(len(f.text)) if pale else sorted({*bars, *pictures, *strikes})
-        state = _State(f.size, bars, pictures, strikes)
+        some = sorted({*covers, *pictures, *strikes, *(n for n, line in enumerate(f.line) if line in pale)})
+        dark = _over(f, [one for one in bars if one.dark] if pale else [], later=False)
+        state = _State(f.size, covers, pictures, strikes, dark)
         letters = {n: state.letters(n, lines[f.line[n]]) for n in some}
         shown |= _seen(pdf.page(printed.number), f, letters)
     shadows = _shadows(f)
@@ -97,45 +100,53 @@ def _shadows(f: Fragments) -> set[int]:
     return found
 
 
-def _may_be_light(printed: Printed) -> bool:
-    html = printed.html()
-    return (
-        printed.hides == "any"
-        or html.count("<span style=") != html.count(";color:#")
-        or _PALE.search(html) is not None
-    )
+def _pale_lines(printed: Printed) -> set[int]:
+    """The numbers of the lines that may be as light as paper or not painted."""
+    lines = printed.html().split("<p style=")[1:]
+    return {
+        n
+        for n, line in enumerate(lines)
+        if printed.hides == "any"
+        or line.count("<span style=") != line.count(";color:#")
+        or _PALE.search(line)
+    }
 
 
 _Covers = dict[int, list[Rect]]  # by fragment
 
 
-def _covers(printed: Printed, f: Fragments) -> tuple[_Covers, _Covers, _Covers]:
-    """The bars and the pictures that are painted over fragments, and the rules that strike them out."""
+def _struck(printed: Printed, f: Fragments) -> _Covers:
+    """The level rules that cross fragments and are not longer."""
     strikes: _Covers = {}
     level = sorted((y0 + y1 >> 1, x0, x1) for x0, y0, x1, y1 in printed.rules if x1 - x0 > 4 * (y1 - y0))
-    if level:
-        at = [y for y, _, _ in level]
-        for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)):
-            found = [
-                (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE)
-                for y, x0, x1 in level[bisect(at, top) : bisect(at, bottom)]
-                if x0 > f.x0[n] - _END * SCALE and x1 < f.x1[n] + _END * SCALE
-            ]
-            if found:
-                strikes[n] = found
-    return _over(f, printed.bars()), _over(f, printed.pictures() if printed.covers else []), strikes
+    at = [y for y, _, _ in level]
+    for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
+        found = [
+            (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE)
+            for y, x0, x1 in level[bisect(at, top) : bisect(at, bottom)]
+            if x0 > f.x0[n] - _END * SCALE and x1 < f.x1[n] + _END * SCALE
+        ]
+        if found:
+            strikes[n] = found
+    return strikes
 
 
-def _over(f: Fragments, painted: Sequence[tuple[int, Rect]]) -> _Covers:
-    """The boxes, each with the number of lines painted before it, that reach over those lines."""
+def _over(f: Fragments, painted: Sequence[Painted], *, later: bool) -> _Covers:
+    """The boxes at the place of each fragment that are painted later or earlier than it."""
     found: _Covers = {}
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False)) if painted else []
-    for before, box in painted[-_MOST_COVERS:]:
+    for before, box, _ in painted[-_MOST_COVERS:]:
         x0, y0, x1, y1 = (int(side * SCALE) for side in box)
         for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
-            if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
+            if (f.line[n] < before) == later and f.x0[n] < x1 and x0 < f.x1[n]:
                 found.setdefault(n, []).append(box)
     return found
+
+
+def _holds(covers: Sequence[Rect], box: Rect) -> bool:
+    """Whether the middle of a letter lies in any of the boxes."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in covers)
 
 
 class _State(NamedTuple):
@@ -145,6 +156,7 @@ class _State(NamedTuple):
     bars: _Covers
     pictures: _Covers
     strikes: _Covers
+    dark: _Covers  # bars behind
 
     def letters(self, n: int, line: str) -> list[_Letter]:
         """The letters of a fragment's line."""
@@ -156,7 +168,7 @@ class _State(NamedTuple):
             if not int(flags) & _PAINTED or int(alpha, 16) <= _TRANSPARENT:
                 state = "unpainted"
             elif min(int(part, 16) for part in (red, green, blue)) >= _LIGHT:
-                state = "light"
+                state = "seen" if _holds(self.dark.get(n, ()), box) else "light"
             else:
                 state = self._of(n, box, float(base), strikes)
             found.append(_Letter(unescape(text), box, state))
@@ -181,9 +193,8 @@ class _State(NamedTuple):
         top, low = (base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
         if any(x0 < middle < x1 and top < y < low for x0, y, x1, _ in strikes):
             return "struck"
-        centre = (box[1] + box[3]) / 2
         for covers, state in ((self.bars, "barred"), (self.pictures, "behind")):
-            if any(x0 < middle < x1 and y0 < centre < y1 for x0, y0, x1, y1 in covers.get(n, ())):
+            if _holds(covers.get(n, ()), box):
                 return state
         return "seen"
 

@@ -41,6 +41,7 @@ _PATH = b'"type":"vector"'
 _FILLED = b'"stroked":0,"rectangle":1'
 _BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
 _OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
+_PALE = re.compile(rb' argb="ff[ef].[ef].[ef]')
 _BAR = 4  # points; a thinner rectangle hides no letters
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
@@ -76,6 +77,14 @@ class Picture(NamedTuple):
     box: Rect
     width: int
     height: int
+
+
+class Painted(NamedTuple):
+    """A bar or a picture, and the number of lines of text that are painted before it."""
+
+    lines: int
+    box: Rect
+    dark: bool  # no letter in a pale colour is lost on it
 
 
 class Drawing(NamedTuple):
@@ -298,13 +307,13 @@ class Printed:
     def _blocks(self) -> bytes:
         return _print_blocks(self._paper, self._structured)
 
-    def bars(self) -> list[tuple[int, Rect]]:
-        """The boxes of opaque filled rectangles, each with the number of lines of text that were painted before it."""
-        late = self.json.rfind(_FILLED) > self.json.find(b'"lines"')
-        return _painted(self._blocks, b"vector") if late and self.json.count(_PATH) <= _MANY_PATHS else []
+    def bars(self) -> list[Painted]:
+        """The opaque filled rectangles of the page."""
+        some = _FILLED in self.json and self.json.count(_PATH) <= _MANY_PATHS
+        return _painted(self._blocks, b"vector") if some else []
 
-    def pictures(self) -> list[tuple[int, Rect]]:
-        """The same of pictures. The text must be read again, because pictures would break its lines."""
+    def pictures(self) -> list[Painted]:
+        """The pictures of the page. The text must be read again, because pictures would break its lines."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self._page, None, flags, _IDENTITY)
         try:
@@ -399,16 +408,16 @@ def _print_blocks(paper: _Paper, structured: Any) -> bytes:
     return paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, structured, 0, 0)
 
 
-def _painted(blocks: bytes, kind: bytes) -> list[tuple[int, Rect]]:
-    found: list[tuple[int, Rect]] = []
+def _painted(blocks: bytes, kind: bytes) -> list[Painted]:
+    found: list[Painted] = []
     lines = 0
     for what, sides, more in _BLOCK.findall(blocks):
         if what == b"line":
             lines += 1
-        elif lines and what == kind and (kind == b"image" or _OPAQUE.match(more)):
+        elif what == kind and (kind == b"image" or _OPAQUE.match(more)):
             x0, y0, x1, y1 = map(float, sides.split())
             if min(x1 - x0, y1 - y0) > _BAR:
-                found.append((lines, (x0, y0, x1, y1)))
+                found.append(Painted(lines, (x0, y0, x1, y1), kind != b"image" and not _PALE.search(more)))
     return found
 
 
