@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from html import unescape
 from itertools import count, groupby
 from operator import add
@@ -34,6 +35,7 @@ _END = 4  # points between the ends of such a rule and those of the words
 _CHAR = re.compile(
     r'<char c="([^"]*)" quad="([\d.-]+) ([\d.-]+) [^"]* ([\d.-]+) ([\d.-]+)" x="[^"]*" y="([\d.-]+)"[^>]*? color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"'
 )
+_KIND = re.compile(r'color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"')
 _PAINTED = 16 | 32 | 64  # flags of letters that are filled, stroked or used for clipping
 
 
@@ -123,7 +125,9 @@ def _struck(printed: Printed, f: Fragments) -> _Covers:
     for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
         found = [
             (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE)
-            for y, x0, x1 in level[bisect(at, top) : bisect(at, bottom)]
+            for y, x0, x1 in level[
+                bisect(at, top + (bottom - top) // 4) : bisect(at, bottom - (bottom - top) // 4)
+            ]
             if x0 > f.x0[n] - _END * SCALE and x1 < f.x1[n] + _END * SCALE
         ]
         if found:
@@ -149,6 +153,14 @@ def _holds(covers: Sequence[Rect], box: Rect) -> bool:
     return any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in covers)
 
 
+@lru_cache(1_000)
+def _is_plain(kind: tuple[str, str, str, str, str]) -> bool:
+    """Whether letters of this colour, opacity and kind of painting are seen unless something covers them."""
+    red, green, blue, alpha, flags = kind
+    painted = int(flags) & _PAINTED and int(alpha, 16) > _TRANSPARENT
+    return bool(painted) and min(int(red, 16), int(green, 16), int(blue, 16)) < _LIGHT
+
+
 class _State(NamedTuple):
     """What may hide the letters of a page."""
 
@@ -159,18 +171,21 @@ class _State(NamedTuple):
     dark: _Covers  # bars behind
 
     def letters(self, n: int, line: str) -> list[_Letter]:
-        """The letters of a fragment's line."""
+        """The letters of a fragment's line; none if all of them are seen."""
         found: list[_Letter] = []
+        covered = n in self.bars or n in self.pictures or n in self.strikes
+        if not covered and all(map(_is_plain, set(_KIND.findall(line)))):
+            return found
         strikes = self._strikes(n, line)
         for text, *sides, base, red, green, blue, alpha, flags in _CHAR.findall(line):
             x0, y0, x1, y1 = map(float, sides)
             box = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-            if not int(flags) & _PAINTED or int(alpha, 16) <= _TRANSPARENT:
-                state = "unpainted"
-            elif min(int(part, 16) for part in (red, green, blue)) >= _LIGHT:
+            if _is_plain((red, green, blue, alpha, flags)):
+                state = self._of(n, box, float(base), strikes) if covered else "seen"
+            elif int(flags) & _PAINTED and int(alpha, 16) > _TRANSPARENT:
                 state = "seen" if _holds(self.dark.get(n, ()), box) else "light"
             else:
-                state = self._of(n, box, float(base), strikes)
+                state = "unpainted"
             found.append(_Letter(unescape(text), box, state))
         return found
 
