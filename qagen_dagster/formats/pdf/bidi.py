@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect
 from collections.abc import Sequence
 from functools import lru_cache
 from html import unescape
@@ -35,6 +36,7 @@ _TEXT = re.compile(r'[^>]* text="([^"]*)"')
 _NO_MARKS = dict.fromkeys(map(ord, " ^_()\xa0"))
 _APART = 5  # tenths of the letter size between pieces that may be cells
 _NO_WIDTH = 0.01  # points
+_BESIDE = 3  # letters to each side of an accent, one of which bears it
 _SPACE = 2  # tenths of the letter size between words
 
 
@@ -93,9 +95,12 @@ def _letters(line: str) -> list[_Letter]:
         is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)
+    middles = [one.left + one.right for one in found]
     for one in others if found else ():
         middle = (one.left + one.right) / 2
-        place = min(range(len(found)), key=lambda n: _distance(found[n], one, middle))
+        at = bisect(middles, 2 * middle)
+        near = range(max(at - _BESIDE, 0), min(at + _BESIDE, len(found)))
+        place = min(near, key=lambda n: _distance(found[n], one, middle))
         found[place] = found[place]._replace(text=found[place].text + one.text)
     return found or others
 
