@@ -4,6 +4,7 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import Metadata, log_progress, markdown_table, shown_money, stored_file
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
@@ -41,12 +42,13 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
     }
 
 
-def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
+def build_document_index(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
     """The asset `document_index` over the corpus partitions."""
 
-    @dg.asset(
+    @layout.asset(
+        "document_index",
+        Group.DOCUMENTS,
         partitions_def=partitions.corpora,
-        group_name=Group.DOCUMENTS,
         kinds={MODELS, "parquet"},
         deps=["parsed_documents", "index_config"],
         description="The search index of a corpus. It has the chunks of each document with their embeddings and words. "

@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -28,12 +29,13 @@ class ExportConfig(dg.Config):
     )
 
 
-def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
+def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
     """exports over the combinations."""
 
-    @dg.asset(
+    @layout.asset(
+        "exports",
+        Group.QUESTIONS,
         partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
         kinds={"json"},
         deps=["corpus_json"],
         description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
