@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import dagster as dg
-import yaml
 from pydantic import Field
 
 from qagen_dagster.configuration.corpora import load_corpora
@@ -62,17 +61,16 @@ attributes:
   # max_usd: 5  # of one launch by a sensor or the schedule; without it, paid models are not asked
   # max_usd_per_day: 20
 """
-_CORPUS = {
-    "name": "Example",
-    "corpus_context": "Replace this by one or two sentences about your documents: what they are, and who reads them.",
-    "scenarios": {
-        "facts": {
-            "name": "Facts",
-            "description": "Questions whose answers are stated in the documents.",
-            "generation_mode": "textual",
-        }
-    },
-}
+_CORPUS = """\
+name: Example
+corpus_context: Say in one or two sentences what your documents are and who reads them.
+scenarios:
+  facts:
+    name: Facts
+    description: Questions whose answers are stated in the documents.
+    target_count: 5  # questions per document
+    modes: [textual]
+"""
 
 
 class QuestionSetsScaffolder(dg.Scaffolder[Any]):
@@ -86,7 +84,7 @@ class QuestionSetsScaffolder(dg.Scaffolder[Any]):
         folder = (request.project_root or Path()) / "corpora"
         if not folder.exists():
             (folder / "example" / "documents").mkdir(parents=True)
-            (folder / "example" / "corpus.yaml").write_text(yaml.safe_dump(_CORPUS, sort_keys=False))
+            (folder / "example" / "corpus.yaml").write_text(_CORPUS)
 
 
 @dg.scaffold_with(QuestionSetsScaffolder)
