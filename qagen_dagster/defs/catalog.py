@@ -6,7 +6,7 @@ import dagster as dg
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, uri
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog
 from qagen_dagster.loop.refresh.products import Group
@@ -68,6 +68,7 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
         "dagster/row_count": sum(counts.values()),
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
+        **uri(space.store, CATALOG),
         "file": path(space.store.path(CATALOG)),
         "rows": counts,
     }

@@ -5,7 +5,15 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import Metadata, log_progress, markdown_table, shown_money, stored_file
+from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
+    Metadata,
+    log_progress,
+    markdown_table,
+    shown_money,
+    stored_file,
+    uri,
+)
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -27,7 +35,7 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
     ]
     use = built.use
     return {
-        "dagster/row_count": sum(one.chunks for one in index.documents),
+        ROW_COUNT: sum(one.chunks for one in index.documents),
         "indexed_documents": len(index.documents),
         "embedded_now": len(now),
         "reused": len(index.documents) - len(now) - failed,
@@ -38,6 +46,7 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
         "paid_tokens": use.tokens,
         "usd": shown_money(use.usd),
         "documents": markdown_table(("document", "chunks", "embeddings", "failure"), rows),
+        **uri(store, SearchIndex.key(index.corpus)),
         "index": stored_file(store, SearchIndex.key(index.corpus)),
     }
 

@@ -167,6 +167,7 @@ def _corpus_json(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
         io_manager_key=layout.name(PUBLISHED_SETS),
         deps=["validated_qa", *([GRADED] if layout.has(GRADED) else [])],
         checks=PUBLISHED_CHECKS,
+        metadata={"dagster/column_schema": metadata.COLUMNS},
         description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
@@ -176,7 +177,7 @@ def _corpus_json(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run.run_id, replace=config.replace)
         return dg.MaterializeResult(
-            metadata=metadata.of_published(combination, published),
+            metadata=metadata.of_published(space.store, combination, published),
             check_results=published_results(space, combination, published),
             data_version=dg.DataVersion(published.version),
         )

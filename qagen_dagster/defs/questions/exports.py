@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import Metadata, markdown_table
+from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.questions.publication.exports import (
@@ -58,7 +58,7 @@ def of_exports(combination: Combination, made: SetExports) -> Metadata:
     """A row per format, the folder of their files, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
-        "dagster/row_count": max((one.questions for one in made.exports), default=0),
+        ROW_COUNT: max((one.questions for one in made.exports), default=0),
         "formats": markdown_table(("format", "questions", "left out", "files"), rows),
         "folder": CorpusGenerationResult.file_key(combination, FOLDER),
         "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out} or "none",

@@ -4,7 +4,7 @@ import dagster as dg
 
 from qagen_dagster.defs.check_results import CheckedResult, warning_result
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import Metadata, markdown_table
+from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions.metadata import review_of
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -59,7 +59,7 @@ def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) ->
         for one in facts.agreements
     ]
     return {
-        "dagster/row_count": len(found),
+        ROW_COUNT: len(found),
         "reviewed": f"{facts.questions - facts.unreviewed} of {facts.questions}",
         "states": facts.states,
         "reviewers": facts.reviewers or "none",

@@ -63,7 +63,12 @@ def test_a_set_is_evaluated_shown_and_checked(runs: dict[str, Any]) -> None:
     run: dg.ExecuteInProcessResult = runs["first"]
     assert run.success
     closed, found, answered = (metadata(run, name) for name in EVALUATIONS)
-    assert closed["question_count"] == found["question_count"] == answered["question_count"] == 4
+    assert (
+        closed["dagster/partition_row_count"]
+        == found["dagster/partition_row_count"]
+        == answered["dagster/partition_row_count"]
+        == 4
+    )
     assert (closed["leaked"], closed["undecided"], closed["tried"]) == (0, 0, 0)
     assert "leaked_share" not in closed, "the answerer never tried, so nothing was measured"
     assert found["fused_document_recall_at_5"] == 1
