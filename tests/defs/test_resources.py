@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.settings import Settings
 
@@ -27,7 +28,7 @@ from qagen_dagster.settings import Settings
     ],
 )
 def test_the_resource_carries_every_setting_into_an_op(settings: Settings) -> None:
-    resource = WorkspaceResource.of(settings)
+    resource = WorkspaceResource.of(settings, Layout())
     assert resource.open().settings == settings
     assert WorkspaceResource(**resource.model_dump()).open().settings == settings
     names = set(WorkspaceResource.model_fields) - {"default_profile"} | {

@@ -201,3 +201,21 @@ def test_two_prefixes_share_an_instance_while_a_daemon_runs(project: Strangers) 
     assert not any(task and task.startswith("my_sets") for task in runs)
     mine = project.root / "data/store/published/example/facts/textual/corpus.json"
     assert len(json.loads(made.read_text())["questions"]) == len(json.loads(mine.read_text())["questions"])
+
+
+def test_dg_works_in_a_fresh_clone(tmp_path: Path) -> None:
+    _run(["git", "clone", "-q", str(PROJECT_ROOT), "clone"], tmp_path, dict(os.environ))
+    clone = tmp_path / "clone"
+    dropped = ("QAGEN_", "DAGSTER_", "PYTEST_", "PYTHONPATH")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+
+    def dg_command(*words: str) -> str:
+        return _run(
+            [sys.executable, "-m", "dagster_dg_cli.cli", *words], clone, {**environment, "PWD": str(clone)}
+        )
+
+    dg_command("check", "defs")
+    keys = {one["asset_key"] for one in json.loads(dg_command("list", "defs", "--json"))["assets"]}
+    assert {"corpus_json", "item_bank", "problem_bank"} <= keys
+    dg_command("launch", "--assets", "parsed_documents", "--partition", "town_records")
+    assert (clone / "assets/documents/town_records/index.json").is_file()

@@ -252,14 +252,14 @@ def test_checks_warn_out_of_bounds(
     options: EvaluationOptions,
     passed: bool,
 ) -> None:
-    bound, complete = evaluation_results("asset", options, report(kind, name, [], value))
+    bound, complete = evaluation_results(options, report(kind, name, [], value))
     assert (bound.passed, bound.severity, complete.passed) == (passed, dg.AssetCheckSeverity.WARN, True)
 
 
 @pytest.mark.parametrize("fields", [{"failure": "no text"}, {"unheard": True}])
 def test_a_question_without_a_result_is_warned_of(fields: dict[str, Any]) -> None:
     found = report(AnswerReport, Kind.ANSWERS, [question(BaselineAnswer, 1, **fields)], {})
-    _, complete = evaluation_results("asset", EvaluationOptions(), found)
+    _, complete = evaluation_results(EvaluationOptions(), found)
     assert not complete.passed
 
 
