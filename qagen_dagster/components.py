@@ -12,7 +12,7 @@ from typing import Any, Literal
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.configuration.corpora import TEMPLATE, load_corpora
 from qagen_dagster.configuration.exams import Exams, load_exams
 from qagen_dagster.configuration.problems import ProblemSets, load_problem_sets
 from qagen_dagster.configuration.profiles import load_profile
@@ -61,16 +61,6 @@ attributes:
   # max_usd: 5  # of one launch by a sensor or the schedule; without it, paid models are not asked
   # max_usd_per_day: 20
 """
-_CORPUS = """\
-name: Example
-corpus_context: Say in one or two sentences what your documents are and who reads them.
-scenarios:
-  facts:
-    name: Facts
-    description: Questions whose answers are stated in the documents.
-    target_count: 5  # questions per document
-    modes: [textual]
-"""
 
 
 class QuestionSetsScaffolder(dg.Scaffolder[Any]):
@@ -84,7 +74,7 @@ class QuestionSetsScaffolder(dg.Scaffolder[Any]):
         folder = (request.project_root or Path()) / "corpora"
         if not folder.exists():
             (folder / "example" / "documents").mkdir(parents=True)
-            (folder / "example" / "corpus.yaml").write_text(_CORPUS)
+            (folder / "example" / "corpus.yaml").write_text(TEMPLATE.format(name="example"))
 
 
 @dg.scaffold_with(QuestionSetsScaffolder)

@@ -42,7 +42,7 @@ import json
 from pathlib import Path
 import dagster as dg
 @dg.asset(
-    partitions_def=dg.StaticPartitionsDefinition(["example/facts/textual"]),
+    partitions_def=dg.StaticPartitionsDefinition(["example/retrieval/textual"]),
     ins={"found": dg.AssetIn(["my_sets", "corpus_json"])},
 )
 def rows(found) -> None:
@@ -164,10 +164,10 @@ def test_a_set_is_made_and_read_in_another_project(project: Strangers) -> None:
     assert not {"my_sets/grounding_report", "my_sets/item_bank", "my_sets/problem_bank"} & keys
     documents = "key:my_sets/parsed_documents or key:my_sets/visual_manifests"
     project.dg("launch", "--assets", documents, "--partition", "example")
-    project.dg("launch", "--job", "my_sets_question_set", "--partition", "example/facts/textual")
-    project.dg("launch", "--assets", "rows", "--partition", "example/facts/textual")
+    project.dg("launch", "--job", "my_sets_question_set", "--partition", "example/retrieval/textual")
+    project.dg("launch", "--assets", "rows", "--partition", "example/retrieval/textual")
     published = json.loads(
-        (project.root / "data/store/published/example/facts/textual/corpus.json").read_text()
+        (project.root / "data/store/published/example/retrieval/textual/corpus.json").read_text()
     )
     rows = json.loads((project.root / "rows.json").read_text())
     assert rows == [one["question"] for one in published["questions"]] != []
@@ -189,7 +189,7 @@ def test_two_prefixes_share_an_instance_while_a_daemon_runs(project: Strangers) 
             lambda: _started(f"http://127.0.0.1:{port}/graphql", "others_refresh_changed_combinations"), 120
         )
         with dg.DagsterInstance.from_config(str(project.home)) as instance:
-            made = project.root / "data/others/published/example/facts/textual/corpus.json"
+            made = project.root / "data/others/published/example/retrieval/textual/corpus.json"
             until(made.exists, 240)
             observed = [dg.AssetKey([one, "model_config"]) for one in ("my_sets", "others")]
             until(lambda: all(instance.fetch_observations(one, limit=1).records for one in observed))
@@ -197,9 +197,9 @@ def test_two_prefixes_share_an_instance_while_a_daemon_runs(project: Strangers) 
     finally:
         server.terminate()
         server.wait(60)
-    assert {"others_documents example", "others_questions example/facts/textual"} <= runs
+    assert {"others_documents example", "others_questions example/retrieval/textual"} <= runs
     assert not any(task and task.startswith("my_sets") for task in runs)
-    mine = project.root / "data/store/published/example/facts/textual/corpus.json"
+    mine = project.root / "data/store/published/example/retrieval/textual/corpus.json"
     assert len(json.loads(made.read_text())["questions"]) == len(json.loads(mine.read_text())["questions"])
 
 
