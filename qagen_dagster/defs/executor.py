@@ -112,7 +112,7 @@ def build_outputs(settings: Settings, layout: Layout) -> dict[str, Any]:
     name = layout.name("io_manager")
     if executor() in _SEVERAL_MACHINES:
         return {name: StoredOutputs(assets=settings.assets)}
-    return {name: dg.fs_io_manager} if layout.prefix else {}
+    return {name: dg.FilesystemIOManager()} if layout.prefix else {}
 
 
 def _key(context: dg.OutputContext | dg.InputContext) -> str:
