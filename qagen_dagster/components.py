@@ -186,13 +186,12 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         return self.assemble(settings, loggers={"console": progress_logger(progress)}, work=work)
 
     def _presented(self, providers: Collection[str], spec: dg.AssetSpec) -> dg.AssetSpec:
-        shown = presented(spec, providers, self._docs).replace_attributes(
-            automation_condition=inputs_changed()
+        fresh = self.fresh_within_hours if spec.key == self.layout.key("corpus_json") else None
+        window = None if fresh is None else timedelta(hours=fresh)
+        return presented(spec, providers, self._docs).replace_attributes(  # pyright: ignore[reportUnknownMemberType]
+            automation_condition=inputs_changed(),
+            freshness_policy=None if window is None else dg.FreshnessPolicy.time_window(fail_window=window),
         )
-        if self.fresh_within_hours is None or spec.key != self.layout.key("corpus_json"):
-            return shown
-        window = timedelta(hours=self.fresh_within_hours)
-        return shown.replace_attributes(freshness_policy=dg.FreshnessPolicy.time_window(fail_window=window))
 
     def _linked(self, assets: Sequence[dg.AssetsDefinition]) -> Sequence[Any]:
         """The assets, whose references to code are addresses in the repository, if there is one."""
