@@ -81,12 +81,13 @@ class QuestionSetsScaffolder(dg.Scaffolder[Any]):
 class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
     """Question sets from folders of documents: parsed, generated, validated and published, with their checks and automation.
 
-    Paths are relative to the project. What is not given is as the `QAGEN_*` variables say.
+    Paths are relative to the project. Profiles and limits that are not given are as the `QAGEN_*` variables say.
     """
 
-    corpora: str | None = Field(None, description="The folder of corpora. Each has a corpus.yaml.")
+    corpora: str = Field("corpora", description="The folder of corpora. Each has a corpus.yaml.")
     store: str | None = Field(
-        None, description="Where results are kept: a folder, or a URL such as s3://bucket/sets."
+        None,
+        description="Where results are kept: a folder, or a URL such as s3://bucket/sets. Default: assets/ and the prefix.",
     )
     profile: str | None = Field(None, description="The profile that says which models are used.")
     profiles: str | None = Field(None, description="A folder of profiles of your own.")
@@ -130,17 +131,17 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
 
     def settings(self, root: Path) -> Settings:
         """The settings with the values of this component. `root` is what relative paths start from."""
-        usual = load_settings()
+        store = self.store or f"assets/{self.key_prefix}"
         given: dict[str, Any] = {
-            "corpora": self.corpora and (root / self.corpora).resolve(),
-            "assets": self.store and (self.store if "://" in self.store else str(root / self.store)),
+            "corpora": (root / self.corpora).resolve(),
+            "assets": store if "://" in store else str(root / store),
             "profile": self.profile,
             "profiles": self.profiles and (root / self.profiles).resolve(),
             "automation_max_usd": self.max_usd,
             "automation_max_usd_per_day": self.max_usd_per_day,
         }
         chosen = {name: value for name, value in given.items() if value is not None}
-        return replace(usual, optional=tuple(self.include), **chosen)
+        return replace(load_settings(), optional=tuple(self.include), **chosen)
 
     def assemble(
         self,

@@ -130,7 +130,9 @@ def test_paths_are_relative_to_the_project_and_addresses_stay(tmp_path: Path) ->
     assert found.corpora == tmp_path / "data/corpora"
     assert (found.assets, found.automation_max_usd, found.optional) == ("s3://bucket/sets", 2.0, ())
     assert _component(store="sets").settings(tmp_path).assets == str(tmp_path / "sets")
-    assert _component().settings(tmp_path).profile == load_settings().profile
+    usual = _component().settings(tmp_path)
+    assert (usual.corpora, usual.assets) == (tmp_path / "corpora", str(tmp_path / "assets/qagen"))
+    assert usual.profile == load_settings().profile
 
 
 def test_options_of_the_component_are_seen_in_the_graph(project: Project) -> None:
