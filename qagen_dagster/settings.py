@@ -22,7 +22,10 @@ from urllib.request import proxy_bypass_environment  # pyright: ignore[reportAtt
 from qagen_dagster.errors import ConfigError
 
 MAX_USD, MAX_USD_PER_DAY = "QAGEN_AUTOMATION_MAX_USD", "QAGEN_AUTOMATION_MAX_USD_PER_DAY"
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
+OPTIONAL = ("grading", "evaluation", "exams", "problems")
+_PACKAGE = Path(__file__).resolve().parent
+PROJECT_ROOT = _PACKAGE.parent
+DOCS = next((one for one in (_PACKAGE / "docs", PROJECT_ROOT / "docs") if one.is_dir()), _PACKAGE / "docs")
 EXECUTORS = ("in_process", "multiprocess", "celery", "k8s")
 CELERY_BROKER, CELERY_BACKEND = "QAGEN_CELERY_BROKER", "QAGEN_CELERY_BACKEND"
 
@@ -51,6 +54,7 @@ class Settings:
             otherwise be more than 32 ops.
         automation_max_usd: limit in US dollars of what one tick of a sensor or schedule launches; None: paid models are refused.
         automation_max_usd_per_day: the same for all ticks of a day (UTC).
+        optional: the products of OPTIONAL that are made. What is left out is never out of date.
     """
 
     corpora: Path
@@ -65,6 +69,7 @@ class Settings:
     shard_size: int | None = None
     automation_max_usd: float | None = None
     automation_max_usd_per_day: float | None = None
+    optional: tuple[str, ...] = OPTIONAL
 
     def __post_init__(self) -> None:
         for sign in ("::", "?"):  # a chain of URLs for fsspec, a wildcard for DuckDB

@@ -45,6 +45,7 @@ COMMANDS = {
     "index": ("index", "Build or update the search index of corpora."),
     "init": ("corpora", "Make the folder of a new corpus."),
     "ledger": ("ledger", "Count and remove stored model responses."),
+    "mcp": ("mcp", "Serve question sets to an agent (Model Context Protocol)."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.show", "List questions, accepted and rejected."),
     "report": ("pages", "Write the review page as one HTML file."),
@@ -75,7 +76,7 @@ GROUPS = {  # the groups of commands in --help
     "Physics problems": (
         "process", "classify", "scan", "tikz", "idea", "alternate", "variant", "convert",
     ),
-    "Project": ("doctor", "catalog", "ledger", "ui"),
+    "Project": ("doctor", "catalog", "ledger", "ui", "mcp"),
 }  # fmt: skip
 EXAMPLES = """\b
 Examples:

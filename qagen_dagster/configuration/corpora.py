@@ -12,6 +12,24 @@ from qagen_dagster.records.ids import Combination, Mode
 
 CONFIG_NAME = "corpus.yaml"
 RESERVED = ("exams", "problems")  # these folders hold other input
+TEMPLATE = """\
+# What a corpus is and which questions it gets. docs/corpora.md explains every key.
+name: {name}
+
+# Part of every prompt: what the documents are, who wrote them, what they contain.
+corpus_context: >
+  Describe the documents in two or three sentences.
+
+scenarios:
+  retrieval:
+    name: Retrieval
+    # Part of every prompt: who asks, what the questions are for, two examples.
+    description: >
+      Factual questions with one short answer, to test whether a search over the
+      documents finds the right passage. Each question names what it is about.
+    modes: [textual]  # visual: questions about tables, figures and page images
+    target_count: 5  # accepted questions per document
+"""
 
 
 @dataclass(frozen=True)

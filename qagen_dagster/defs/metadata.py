@@ -18,9 +18,9 @@ from qagen_dagster.store import Store
 
 # Values by label. Dagster infers the kind of a plain value; a MetadataValue has its own kind.
 Metadata = dict[str, Any]
-# Assets with checks do not use Dagster's own label for row counts. The UI shows such a count beside the check results,
-# which then overlap the name of the partition.
-QUESTION_COUNT = "question_count"
+ROW_COUNT = (
+    "dagster/partition_row_count"  # the label of the number of rows, questions or items of a partition
+)
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell
@@ -135,6 +135,12 @@ def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.P
         return path(store.path(key))
     link = dg.LocalFileCodeReference(file_path=str(local), label=local.name)
     return dg.CodeReferencesMetadataValue(code_references=[link])
+
+
+def uri(store: Store, key: str) -> Metadata:
+    """The address of a stored file, as Dagster labels it."""
+    local = store.local_path(key)
+    return {"dagster/uri": store.path(key) if local is None else local.absolute().as_uri()}
 
 
 def path(value: str) -> dg.PathMetadataValue:

@@ -38,12 +38,12 @@ def build_partitions(corpora: Corpora) -> Partitions:
 def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitionsDefinition]) -> list[str]:
     """One line, "corpus NAME" and so on, for each partition that is in the corpora folder, but not in the loaded definitions."""
     corpora = space.corpora.corpora
-    folder = space.settings.corpora
+    folder, optional = space.settings.corpora, space.settings.optional
     now = {
         "corpus": list(corpora),
         "combination": [one.key for corpus in corpora.values() for one in corpus.combinations()],
-        "part": [one.key for one in load_exams(folder).parts()],
-        "set": list(load_problem_sets(folder).sets),
+        "part": [one.key for one in load_exams(folder).parts()] if "exams" in optional else [],
+        "set": list(load_problem_sets(folder).sets) if "problems" in optional else [],
     }
     loaded = {kind: set(partitions.get_partition_keys()) for kind, partitions in known.items()}
     return [

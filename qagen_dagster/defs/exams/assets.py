@@ -7,9 +7,10 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.exams import find_exam
-from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import ExamPartitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
@@ -68,20 +69,21 @@ class BankConfig(dg.Config):
     replace: bool = Field(False, description="Remove items of schemas and difficulties that are removed.")
 
 
-def build_exam_assets(partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
+def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
     """exam_schemas → idea_plans → exam_items → item_bank."""
     return [
-        _exam_schemas(partitions),
-        _idea_plans(partitions),
-        _exam_items(partitions),
-        _item_bank(partitions),
+        _exam_schemas(layout, partitions),
+        _idea_plans(layout, partitions),
+        _exam_items(layout, partitions),
+        _item_bank(layout, partitions),
     ]
 
 
-def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _exam_schemas(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "exam_schemas",
+        Group.EXAMS,
         partitions_def=partitions.exams,
-        group_name=Group.EXAMS,
         kinds={"markdown"},
         description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
     )
@@ -100,12 +102,13 @@ def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return exam_schemas
 
 
-def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _idea_plans(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "idea_plans",
+        Group.EXAMS,
         partitions_def=partitions.parts,
-        group_name=Group.EXAMS,
         kinds={MODELS},
-        deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out), "exam_config"],
+        deps=[("exam_schemas", partitions.fan_out), "exam_config"],
         description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
         "wrong options. "
         "A failed design is a warning; the asset fails only when no idea was designed.",
@@ -128,10 +131,11 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return idea_plans
 
 
-def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _exam_items(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "exam_items",
+        Group.EXAMS,
         partitions_def=partitions.parts,
-        group_name=Group.EXAMS,
         kinds={MODELS},
         deps=["idea_plans", "exam_config"],
         description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
@@ -155,13 +159,14 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return exam_items
 
 
-def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _item_bank(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "item_bank",
+        Group.EXAMS,
         partitions_def=partitions.exams,
-        group_name=Group.EXAMS,
         kinds={PUBLISHED, "json"},
-        deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
-        check_specs=check_specs("item_bank", BANK_CHECKS, partitions.exams),
+        deps=[("exam_items", partitions.fan_in)],
+        checks=BANK_CHECKS,
         description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
         "exports to other formats.",
     )

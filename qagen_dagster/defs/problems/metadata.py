@@ -8,6 +8,7 @@ from html import escape
 
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
     Metadata,
     bar_chart,
     cell,
@@ -57,7 +58,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
         "combine": [list(one) for one in config.combine],
     }
     return {
-        "dagster/row_count": len(found.problems),
+        ROW_COUNT: len(found.problems),
         "name": config.name,
         "requested": requested,
         "files": markdown_table(("file", "problems"), files),
@@ -77,7 +78,7 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
     warned = [(name, task.task.key, warning) for name, task in tasks for warning in task.warnings]
     rows = [(name, task.task.key, task.end.value, _in_one_line(task), task.model) for name, task in tasks]
     shown: Metadata = {
-        "dagster/row_count": sum(task.end.ok for _, task in tasks),
+        ROW_COUNT: sum(task.end.ok for _, task in tasks),
         "problems_with_new_results": fresh,
         "outcomes": bar_chart(ends, "tasks by outcome"),
         "results": markdown_table(("problem", "task", "outcome", "result", "model"), rows),
@@ -112,7 +113,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
     unusable = not_usable(bank)
     calls = [call for one in bank.problems for task in one.tasks for call in task.calls]
     return {
-        "dagster/row_count": len(items),
+        ROW_COUNT: len(items),
         "problems": len(bank.problems),
         "accepted": len(bank.accepted) - len(unusable),
         "not_usable": [f"{name} {why}" for name, why in unusable.items()],
