@@ -22,7 +22,6 @@ from qagen_dagster.models.embedders import encode
 
 Matrix = NDArray[np.float32]
 Terms = Callable[[str], Sequence[str]]
-Scorer = Callable[[Sequence[str]], Matrix]  # questions to scores: questions by passages
 
 CUT = 10
 _RRF = 60  # the constant of reciprocal rank fusion
@@ -121,8 +120,8 @@ def _common_only(counts: Counts) -> Matrix:
 
 
 def _standard(scores: Matrix) -> Matrix:
-    spread = scores.std(1, keepdims=True)
-    return (scores - scores.mean(1, keepdims=True)) / np.where(spread > 0, spread, 1)
+    spread = np.maximum(scores.std(1, keepdims=True), 1e-9)
+    return ((scores - scores.mean(1, keepdims=True)) / spread).astype(np.float32)
 
 
 def _half(text: str) -> str:
@@ -153,16 +152,13 @@ def _lexical(
         "bm25 title": (titled, _stems, lambda one: _bm25(one, 1.2, 0.75)),
         "bm25 half": ([_half(text) for text in texts], _stems, lambda one: _bm25(one, 1.2, 0.75)),
     }
-    made: dict[tuple[int, Terms], Counts] = {}
+    counts, before = None, None
     for name, (given, terms, weigh) in table.items():
-        key = (id(given), terms)
-        if key not in made:
+        if counts is None or (given, terms) != before:
             known = frozenset(term for question in questions for term in terms(question))
-            made = {key: Counts(given, terms, known)} | (
-                {(id(texts), _stems): made[id(texts), _stems]} if made else {}
-            )
-        yield name, made[key].scores(weigh(made[key]), questions)
-    counts = made[id(texts), _stems]
+            counts, before = Counts(given, terms, known), (given, terms)
+        yield name, counts.scores(weigh(counts), questions)
+    counts = Counts(texts, _stems, frozenset(term for question in questions for term in _stems(question)))
     for mu in (100.0, 1000.0):
         rows, length = _dirichlet(counts, mu)
         yield f"dirichlet {mu:.0f}", counts.scores(rows, questions, length)
@@ -190,9 +186,10 @@ def _dense(
 def _hybrids(found: Mapping[str, Matrix]) -> Iterator[tuple[str, Matrix]]:
     words, meaning = _standard(found["bm25"]), _standard(found["dense"])
     for weight in (0.25, 0.5, 0.75):
-        yield f"hybrid {weight}", weight * words + (1 - weight) * meaning
+        yield f"hybrid {weight}", (weight * words + (1 - weight) * meaning).astype(np.float32)
     yield "hybrid title", _standard(found["bm25 title"]) + _standard(found["dense title"])
-    yield "rank fusion", sum(1 / (_RRF + _places(found[name])) for name in ("bm25", "dense"))
+    fused = 1 / (_RRF + _places(found["bm25"])) + 1 / (_RRF + _places(found["dense"]))
+    yield "rank fusion", fused.astype(np.float32)
 
 
 def _places(scores: Matrix) -> Matrix:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean, pvariance
 
 _Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 _Z_80 = 0.8416212335729143  # 80 % of a normal distribution lie below
-_LEAST_EFFECT = 0.8  # a smaller design effect is taken for chance; chosen by simulation, as the degrees of freedom
+_LEAST_EFFECT = (
+    0.8  # a smaller design effect is taken for chance; chosen by simulation, as the degrees of freedom
+)
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
@@ -49,12 +51,12 @@ class Clustered:
     design_effect: float | None
 
 
-def clustered(clusters: Mapping[Hashable, Sequence[float]]) -> Clustered:
+def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     """The interval of the mean of all values. It is Wilson's, with as many values as independent ones would have its variance.
 
     The interval widens for few clusters by Student's t. Values of one cluster count as independent, because nothing else is known.
     """
-    values = list(chain.from_iterable(clusters.values()))
+    values = list(chain.from_iterable(clusters))
     total, count = sum(values), len(values)
     spread = pvariance(values) if values else 0.0
     if len(clusters) < 2 or not spread:
@@ -62,15 +64,15 @@ def clustered(clusters: Mapping[Hashable, Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters.values())  # so many clusters of one size say as much
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # so many clusters of one size say as much
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 
-def cluster_variance(clusters: Mapping[Hashable, Sequence[float]]) -> float:
+def cluster_variance(clusters: Collection[Sequence[float]]) -> float:
     """The variance of the mean of all values, from how the clusters differ. There must be at least two."""
-    count = sum(map(len, clusters.values()))
-    mean = sum(map(sum, clusters.values())) / count
-    squares = sum((sum(part) - len(part) * mean) ** 2 for part in clusters.values())
+    count = sum(map(len, clusters))
+    mean = sum(map(sum, clusters)) / count
+    squares = sum((sum(part) - len(part) * mean) ** 2 for part in clusters)
     return squares / count**2 * len(clusters) / (len(clusters) - 1)
 
 

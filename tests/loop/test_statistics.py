@@ -78,7 +78,7 @@ def test_intervals_by_document_hold_the_true_share_in_95_of_100_sets() -> None:
         for alike in (0.0, 0.1, 0.25):
             for _ in range(400):
                 documents = _documents(draw, share, alike)
-                found = clustered(documents)
+                found = clustered(documents.values())
                 values = [value for part in documents.values() for value in part]
                 low, high = wilson(sum(values), len(values))
                 held, plain, sets = (
@@ -103,7 +103,7 @@ def test_intervals_by_document_hold_the_true_share_in_95_of_100_sets() -> None:
 def test_the_design_effect_says_how_much_documents_matter(
     clusters: dict[int, list[float]], effect: float | None
 ) -> None:
-    assert clustered(clusters).design_effect == (None if effect is None else pytest.approx(effect))
+    assert clustered(clusters.values()).design_effect == (None if effect is None else pytest.approx(effect))
 
 
 def test_several_tests_are_corrected_as_holm_does() -> None:

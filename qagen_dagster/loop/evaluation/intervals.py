@@ -33,7 +33,7 @@ def mean_of(questions: Sequence[AskedT], value: Callable[[AskedT], float | None]
     found = list(chain.from_iterable(by_document.values()))
     if not found:
         return None
-    interval = clustered(by_document)
+    interval = clustered(by_document.values())
     lower, upper = bounds(sum(found), len(found), len(questions))
     return Measure(
         value=round(fmean(found), 4),
@@ -67,8 +67,9 @@ def _f1(one: EvaluatedQuestion) -> float | None:
 
 
 def _grounded(one: EvaluatedQuestion) -> float | None:
-    graded = isinstance(one, BaselineAnswer) and one.f1 is not None and one.grading is not None
-    return one.grading.is_grounded if graded and one.grading is not None else None
+    if not isinstance(one, BaselineAnswer) or one.f1 is None or one.grading is None:
+        return None
+    return one.grading.is_grounded
 
 
 def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:

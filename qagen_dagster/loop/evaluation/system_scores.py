@@ -143,7 +143,7 @@ def _planned(
     spread = pvariance(values)
     effect = 1.0
     if spread and len(by_document) > 1:
-        effect = max(1.0, cluster_variance(by_document) * len(values) / spread)
+        effect = max(1.0, cluster_variance(by_document.values()) * len(values) / spread)
     needed = questions_needed(difference, spread * (2 if len(systems) == 1 else 1), effect)
     return Plan(
         measure=name,
