@@ -30,7 +30,7 @@ _STOP = word_set(
     "give given use used there"
 )
 STRUCTURED = frozenset({"key", "cell", "acronym"})  # families whose questions are not made from sentences
-MAX_QUESTION_WORDS = 22
+MAX_QUESTION_WORDS = 15  # of one made from a sentence
 MAX_ANSWER_WORDS = 30
 
 
@@ -65,7 +65,8 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 def _bad_form(candidate: Candidate, context: Context) -> bool:
     """Whether the question or the answer is too long, or broken off."""
     asked, answer = candidate.asked, candidate.answer
-    if len(asked.split()) > MAX_QUESTION_WORDS or len(answer.split()) > MAX_ANSWER_WORDS:
+    made = candidate.family not in STRUCTURED
+    if (made and len(asked.split()) > MAX_QUESTION_WORDS) or len(answer.split()) > MAX_ANSWER_WORDS:
         return True
     if not (balanced(asked) and balanced(answer)):
         return True
@@ -76,7 +77,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         or _FORMULA.search(asked)
         or _FORMULA.search(answer)
     )
-    return candidate.family not in STRUCTURED and bool(broken)
+    return made and bool(broken)
 
 
 _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")

@@ -237,6 +237,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     if (
         noun.pos_ == "NOUN"
         and kinds
+        and noun.text.isalpha()
         and kinds[-1].text.islower()
         and inner[0].lower_ != "the"
         and phrase[-1] == noun.i
@@ -253,21 +254,21 @@ def _clausal(token: Token, noun: Token) -> bool:
 
 
 def subject(clause: Clause) -> Iterator[Found]:
-    """Who or what does it, or is it: "Warsaw is the capital of Poland" gives "What is the capital of Poland?"."""
+    """Who does it, and what is the only one of its kind: "Warsaw is the capital of Poland" gives "What is the capital of Poland?".
+
+    A question for any other subject is the rest of its sentence, so it copies the text and is too easy to find.
+    """
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
-    attribute = next((child for child in root.children if child.dep_ in ("attr", "acomp")), None)
-    if not wh or clause.negation is not None or sum(map(_is_full, rest)) < 3:
-        return
-    if root.lemma_ in ("have", "say", "include", "contain") or (noun.pos_ == "NOUN" and root.lemma_ == "be"):
-        return
-    if root.lemma_ == "be":
-        if attribute is None or attribute.dep_ != "attr":
-            return
-        if not any(child.lower_ == "the" or child.tag_ in _CHOSEN for child in attribute.children):
-            return
-    yield ask_subject(clause, wh), answer, "who" if wh == "Who" else "subject", "factual", 0.65
+    attribute = next((child for child in root.children if child.dep_ == "attr"), None)
+    only = attribute is not None and any(
+        child.lower_ == "the" or child.tag_ in _CHOSEN for child in attribute.children
+    )
+    only &= root.lemma_ == "be" and noun.pos_ == "PROPN"
+    does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
+    if (only or does) and wh and clause.negation is None and sum(map(_is_full, rest)) >= 3:
+        yield ask_subject(clause, wh), answer, "who" if wh == "Who" else "subject", "factual", 0.65
 
 
 _STRANDED = word_set(
@@ -321,7 +322,8 @@ def when(clause: Clause) -> Iterator[Found]:
         for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "on", "at") else ():
             answer, gap = clause.span(noun), set(clause.within(child))
             if noun.dep_ == "pobj" and answer and is_plain_date(answer):
-                yield ask(clause, "When", gap), answer, "when", "temporal", 0.7
+                wh = "In what year" if answer.isdigit() else "When"
+                yield ask(clause, wh, gap), answer, "when", "temporal", 0.7
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
