@@ -1,4 +1,6 @@
-"""Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer.
+"""Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer. Wh-words
+such as "In what year" and other verbs than those of the text make questions as hard to find as people's, whose words are not all
+in the text.
 
 The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and which adjuncts go
 because the question is long. `candidate_checks.py` decides whether a question makes sense.
@@ -268,7 +270,8 @@ def subject(clause: Clause) -> Iterator[Found]:
     only &= root.lemma_ == "be" and noun.pos_ == "PROPN"
     does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
     if (only or does) and wh and clause.negation is None and sum(map(_is_full, rest)) >= 3:
-        yield ask_subject(clause, wh), answer, "who" if wh == "Who" else "subject", "factual", 0.65
+        asked = "Which person" if does and is_named(noun) else wh
+        yield ask_subject(clause, asked), answer, "who" if wh == "Who" else "subject", "factual", 0.65
 
 
 _STRANDED = word_set(
@@ -313,7 +316,13 @@ def where(clause: Clause) -> Iterator[Found]:
         for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "at", "near") else ():
             answer = clause.span(noun)
             if noun.ent_type_ in ("GPE", "LOC", "FAC") and answer and len(answer.split()) <= LONGEST_ANSWER:
-                yield ask(clause, "Where", set(clause.within(child))), answer, "where", "factual", 0.85
+                yield (
+                    ask(clause, "In what place", set(clause.within(child))),
+                    answer,
+                    "where",
+                    "factual",
+                    0.85,
+                )
 
 
 def when(clause: Clause) -> Iterator[Found]:
