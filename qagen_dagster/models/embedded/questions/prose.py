@@ -19,7 +19,6 @@ from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.questions.candidate import ATTRIBUTES
 from qagen_dagster.models.embedded.text.grammar import (
     Clause,
-    is_duration,
     is_named,
     is_plain_date,
     is_unit,
@@ -367,16 +366,6 @@ def how_many(clause: Clause) -> Iterator[Found]:
             yield ask(clause, asked, set(phrase), numeric=True), answer, "how_many", "numeric", 0.85
 
 
-def how_long(clause: Clause) -> Iterator[Found]:
-    """A duration: for how long."""
-    for child in clause.root.children:
-        for noun in child.children if child.dep_ == "prep" and child.lower_ == "for" else ():
-            if noun.dep_ == "pobj" and is_duration(noun) and child.i > clause.root.i:
-                gap = [index for index in clause.within(noun) if index <= noun.i]
-                asked = ask(clause, "For how long", {child.i, *gap}, numeric=True)
-                yield asked, solid(clause.doc, gap), "how_long", "numeric", 0.8
-
-
 def measure(clause: Clause) -> Iterator[Found]:
     """A measure: "has a population of 5,000" gives "What is the population of X?", "is 45 m tall" gives "How tall is X?"."""
     root, doc = clause.root, clause.doc
@@ -481,7 +470,6 @@ RULES = (
     where,
     when,
     how_many,
-    how_long,
     measure,
     why,
 )
