@@ -16,7 +16,6 @@ from importlib import resources
 from spacy.tokens import Token
 
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.questions.candidate import ATTRIBUTES
 from qagen_dagster.models.embedded.text.grammar import (
     Clause,
     is_named,
@@ -366,37 +365,6 @@ def how_many(clause: Clause) -> Iterator[Found]:
             yield ask(clause, asked, set(phrase), numeric=True), answer, "how_many", "numeric", 0.85
 
 
-def measure(clause: Clause) -> Iterator[Found]:
-    """A measure: "has a population of 5,000" gives "What is the population of X?", "is 45 m tall" gives "How tall is X?"."""
-    root, doc = clause.root, clause.doc
-    be = "was" if root.tag_ == "VBD" else "is"
-    name = _lower_first(clause.span(clause.subject), doc[clause.subject.left_edge.i])
-    for child in root.children if name and clause.negation is None and not clause.auxiliaries else ():
-        if child.dep_ == "dobj" and root.lemma_ == "have" and child.lemma_ in ATTRIBUTES:
-            before = [
-                index for index in clause.within(child) if index <= child.i and doc[index].pos_ != "DET"
-            ]
-            for noun in [noun for one in child.children if one.lower_ == "of" for noun in one.children]:
-                answer = clause.span(noun)
-                if (
-                    noun.dep_ == "pobj"
-                    and any(map(str.isdigit, answer))
-                    and len(answer.split()) <= LONGEST_ANSWER
-                ):
-                    yield (
-                        _close(["What", be, "the", words(doc, before), "of", name]),
-                        answer,
-                        "measure",
-                        "numeric",
-                        0.9,
-                    )
-        for noun in child.children if child.dep_ == "acomp" and root.lemma_ == "be" else ():
-            answer = clause.span(noun)
-            if noun.dep_ == "npadvmod" and any(map(str.isdigit, answer)):
-                gap = set(clause.within(child))
-                yield ask(clause, f"How {child.text}", gap, numeric=True), answer, "measure", "numeric", 0.9
-
-
 def why(clause: Clause) -> Iterator[Found]:
     """The stated reason."""
     for child in clause.root.children if clause.negation is None else ():
@@ -407,72 +375,7 @@ def why(clause: Clause) -> Iterator[Found]:
             yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-def relative(clause: Clause) -> Iterator[Found]:
-    """What a relative clause after a comma says of a name: "Tesla, who invented the motor," gives "Who invented the motor?"."""
-    for verb in clause.doc:
-        pronoun = next(
-            (one for one in verb.children if one.dep_ in _SUBJECTS and one.lower_ in ("who", "which")), None
-        )
-        if (
-            verb.dep_ != "relcl"
-            or pronoun is None
-            or verb.head.pos_ != "PROPN"
-            or clause.doc[pronoun.i - 1].text != ","
-        ):
-            continue
-        _, answer = _named(clause, verb.head)
-        wh = "Who" if pronoun.lower_ == "who" else "What"
-        end = next(
-            (one.i for one in clause.doc[pronoun.i : verb.right_edge.i + 1] if one.text in ",;:("),
-            verb.right_edge.i + 1,
-        )
-        inner = clause.doc[pronoun.i + 1 : end]
-        full = sum(map(_is_full, inner))
-        if answer and verb.i < end and 2 <= full <= MOST_WORDS + 2:
-            yield _close([wh, inner.text]), answer, "relative", "factual", 0.85
-
-
-def apposition(clause: Clause) -> Iterator[Found]:
-    """What a name is: "Warsaw, the capital of Poland," gives "What is the capital of Poland?"."""
-    for token in clause.doc:
-        noun, name = (token, token.head) if token.pos_ == "NOUN" else (token.head, token)
-        if token.dep_ != "appos" or noun.pos_ != "NOUN" or name.pos_ != "PROPN":
-            continue
-        apart = {one.i for one in token.subtree} if token is name else set[int]()
-        phrase = [one for one in noun.subtree if one.i not in apart]
-        while phrase and phrase[-1].is_punct:
-            phrase.pop()
-        described = any(one.dep_ == "prep" or one.tag_ in _CHOSEN for one in noun.children)
-        wh, answer = _named(clause, name)
-        if not wh or not described or phrase[0].lower_ != "the" or any(one.text in ",;:(" for one in phrase):
-            continue
-        if sum(map(_is_full, phrase)) <= MOST_WORDS + 1:
-            text = _lower_first(words(clause.doc, [one.i for one in phrase]), phrase[0])
-            be = "was" if clause.root.tag_ == "VBD" else "is"
-            yield _close([wh, be, text]), answer, "apposition", "factual", 0.9
-
-
-def _named(clause: Clause, name: Token) -> tuple[str, str]:
-    """How to ask for a name, and the name without what follows it; empty for one of several names."""
-    answer = clause.doc[name.left_edge.i : name.i + 1].text
-    if len(answer.split()) > LONGEST_ANSWER or any(one.dep_ == "conj" for one in name.children):
-        return "", ""
-    return ("Who" if name.ent_type_ == "PERSON" else "What"), answer
-
-
-_SUBJECTS = ("nsubj", "nsubjpass")
-RULES = (
-    apposition,
-    relative,
-    subject,
-    thing,
-    agent_or_complement,
-    where,
-    when,
-    how_many,
-    measure,
-    why,
-)
+RULES = (subject, thing, agent_or_complement, where, when, how_many, why)
 _POINTING = word_set("this that these those")
 
 
