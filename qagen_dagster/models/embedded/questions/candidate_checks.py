@@ -94,7 +94,12 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
     words = len(set(_content_words(candidate.asked)))
     if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
         return words < 3 and candidate.family in ("object", "complement", "when", "where", "who", "subject")
-    return words < 4 or not candidate.frame or context.long or candidate.family in ("why", "subject")
+    return (
+        words < 4
+        or not candidate.frame
+        or context.long
+        or (candidate.family in ("why", "subject") and not any(map(str.isdigit, candidate.asked)))
+    )
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (_pointing, _answer_shown, _bad_form, _anywhere)
