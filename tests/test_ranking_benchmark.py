@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -61,9 +62,9 @@ def cranfield(folder: Path) -> Path:
     ],
 )  # fmt: skip
 def test_each_form_of_a_human_set_is_read(
-    tmp_path: Path, make: type[object], passages: list[object], questions: list[object]
+    tmp_path: Path, make: Callable[[Path], Path], passages: list[object], questions: list[object]
 ) -> None:
-    found = read_human(make(tmp_path))  # type: ignore[arg-type]
+    found = read_human(make(tmp_path))
     assert [(one.text, one.title, one.document) for one in found.passages] == passages
     assert [(one.text, one.relevant) for one in found.questions] == questions
 
