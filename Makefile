@@ -22,7 +22,7 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## questions from the sample corpora, with the models that need no key
 	$(BIN)/qagen run
 	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
-	@$(BIN)/qagen questions "when did" --outcome accepted --corpus town_records --limit 3
+	@$(BIN)/qagen questions "did" --outcome accepted --corpus town_records --limit 3
 	@echo '`make review` opens all of them beside their evidence; what you decide there takes effect with the next `$(BIN)/qagen run`.'
 
 review: $(READY) ## a page on http://127.0.0.1:3100 to look at all questions and decide on them
