@@ -12,7 +12,6 @@ from qagen_dagster.loop.statistics import bounds, clustered
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
     BaselineAnswer,
-    ClosedBookAnswer,
     EvaluatedQuestion,
     Measure,
     Placement,
@@ -54,16 +53,9 @@ def report_intervals(questions: Sequence[EvaluatedQuestion]) -> dict[str, Measur
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _leaked(one: EvaluatedQuestion) -> float | None:
-    return one.leaked if isinstance(one, ClosedBookAnswer) else None
-
-
-def _exact(one: EvaluatedQuestion) -> float | None:
-    return one.exact if isinstance(one, BaselineAnswer) and one.f1 is not None else None
-
-
-def _f1(one: EvaluatedQuestion) -> float | None:
-    return one.f1 if isinstance(one, BaselineAnswer) else None
+def _field(name: str) -> Callable[[EvaluatedQuestion], float | None]:
+    """The value of a field that only the questions of one evaluation have."""
+    return lambda one: getattr(one, name, None)
 
 
 def _grounded(one: EvaluatedQuestion) -> float | None:
@@ -89,11 +81,11 @@ def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion
 
 _FUSED = NAMES[Ranking.BOTH]
 _MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
-    "leaked_share": _leaked,
+    "leaked_share": _field("leaked"),
     f"{_FUSED}_document_recall_at_{_CUT}": _found("document"),
     f"{UNTITLED}{_FUSED}_document_recall_at_{_CUT}": _found("document", untitled=True),
     f"{_FUSED}_evidence_recall_at_{_CUT}": _found("evidence"),
-    "exact_match": _exact,
-    "token_f1": _f1,
+    "exact_match": _field("exact"),
+    "token_f1": _field("f1"),
     "grounded_share": _grounded,
 }
