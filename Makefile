@@ -8,7 +8,7 @@ LOCAL := .venv-local-model
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo review browser test test-long test-component test-daemon test-distributed test-local-model check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-long test-component test-daemon test-distributed test-local-model check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-ranking bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -22,7 +22,7 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## questions from the sample corpora, with the models that need no key
 	$(BIN)/qagen run
 	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
-	@$(BIN)/qagen questions "when did" --outcome accepted --corpus town_records --limit 3
+	@$(BIN)/qagen questions "did" --outcome accepted --corpus town_records --limit 3
 	@echo '`make review` opens all of them beside their evidence; what you decide there takes effect with the next `$(BIN)/qagen run`.'
 
 review: $(READY) ## a page on http://127.0.0.1:3100 to look at all questions and decide on them
@@ -159,6 +159,10 @@ bench-peers: $(READY) ## beside ragas, deepeval and synthetic-data-kit, which ar
 bench-planted: $(READY) ## faulty candidates and their good twins, from documents of QAGEN_REAL_DATA: what is refused, and by which step
 	test -d "$(QAGEN_REAL_DATA)/qa" || { echo "set QAGEN_REAL_DATA to a folder with the public sets"; exit 2; }
 	$(BIN)/python -m benchmarks.planted
+
+bench-ranking: $(READY) ## whether a made set ranks retrieval systems as people's questions do: HUMAN=file or folder, SET=questions.jsonl (else one is made)
+	test -e "$(HUMAN)" || { echo "set HUMAN to a SQuAD-like file, a BEIR folder or a folder with Cranfield"; exit 2; }
+	$(BIN)/python -m benchmarks.ranking "$(HUMAN)" $(if $(SET),--set "$(SET)")
 
 bench-resume: $(READY) ## a rerun of 1,500 finished documents beside their first run
 	$(BIN)/python -m benchmarks.resume

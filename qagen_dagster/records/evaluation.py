@@ -204,8 +204,10 @@ class ScoredAnswer(EvaluatedQuestion):
 
 
 class Measure(Record):
-    """A mean over `questions` questions with its 95 % interval.
+    """A mean over `questions` questions of `documents` documents with its 95 % interval.
 
+    The interval counts documents, because questions about one document are not independent. `design_effect` is by how much this
+    makes the variance larger; None if it cannot be known: one document, equal values, or a report of an older version.
     `lower` and `upper` are the mean over all questions if those that were not measured were wrong, and if they were right.
     """
 
@@ -213,6 +215,8 @@ class Measure(Record):
     low: Share
     high: Share
     questions: int
+    documents: int = 0  # 0: a report of an older version
+    design_effect: float | None = None
     lower: Share | None = None
     upper: Share | None = None
     not_measured: int = 0
@@ -237,9 +241,10 @@ class SystemScores(Record):
 
 
 class Comparison(Record):
-    """Two systems on the same questions. Questions that were not decided for both are left out.
+    """Two systems on the same questions of `documents` documents. Questions that were not decided for both are left out.
 
-    `p_value` is of McNemar's exact test, two-sided.
+    `p_value` is of the exact test of signs by document, two-sided: McNemar's, if each document has one question.
+    `corrected_p_value` is corrected by Holm's method for the number of comparisons in the report.
     """
 
     measure: str
@@ -248,7 +253,22 @@ class Comparison(Record):
     only_first: tuple[str, ...]  # question ids
     only_second: tuple[str, ...]
     p_value: Share
+    corrected_p_value: Share | None = None
+    documents: int = 0
     left_out: int = 0
+
+
+class Plan(Record):
+    """How many questions of how many documents show that two systems differ by `difference` in a measure.
+
+    The test is two-sided at 5 % and finds the difference in four of five sets. Documents have as many questions as in the sets.
+    """
+
+    measure: str
+    difference: Share
+    questions: int
+    documents: int
+    design_effect: float
 
 
 class ScoredSet(Record):
@@ -264,3 +284,4 @@ class ScoreReport(Record):
     judge_model: str  # empty: none was asked
     systems: tuple[SystemScores, ...]
     comparisons: tuple[Comparison, ...] = ()
+    plans: tuple[Plan, ...] = ()
