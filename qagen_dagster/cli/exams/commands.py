@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.exams.paper import bank_of, one_exam, one_exam_option, paper, responses
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
@@ -24,7 +25,7 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_out
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
-from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import (
     former_parts,
     gather,
@@ -142,7 +143,11 @@ def _share(counts: Counts) -> str:
 
 @click.group()
 def exam() -> None:
-    """Make and export banks of multiple-choice exam items."""
+    """Make and export banks of multiple-choice exam items, and papers from them."""
+
+
+exam.add_command(paper)
+exam.add_command(responses)
 
 
 def run_options(command: Command) -> Command:
@@ -269,7 +274,7 @@ def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
 
 
 @exam.command()
-@click.option("--exam", "exam_key", help="The exam to export. Required if there are several exams.")
+@one_exam_option
 @click.option(
     "--format",
     "formats",
@@ -289,15 +294,8 @@ def export(
     settings: Settings, exam_key: str | None, formats: tuple[str, ...], output: Path, as_json: bool
 ) -> None:
     """Export an exam's bank to formats of other programs."""
-    chosen = _chosen(load_exams(settings.corpora), exam_key)
-    if len(chosen) > 1:
-        raise ConfigError(f"name one exam with --exam ({', '.join(exam.key for exam in chosen)})")
-    (exam,) = chosen
-    bank = gather(Workspace(settings), exam.key).bank
-    if not bank.items:
-        raise StoreError(
-            f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
-        )
+    exam = one_exam(settings, exam_key)
+    bank = bank_of(Workspace(settings), exam)
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
