@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.exams.paper import bank_of, one_exam, one_exam_option, paper, responses
+from qagen_dagster.cli.exams.paper import bank_of, one_exam, one_exam_option, paper, responses, weight_options
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
-_SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
@@ -169,12 +168,7 @@ def run_options(command: Command) -> Command:
             type=click.IntRange(0, MOST_SEED),
             help="Random seed of items that are made [exam.yaml].",
         ),
-        *(
-            click.option(
-                f"--w-{level.value}", type=_SHARE, help=f"Relative weight of {level.value} items [exam.yaml]."
-            )
-            for level in Difficulty
-        ),
+        weight_options(" [exam.yaml]"),
         click.option(
             "--max-designer-retries",
             type=_RETRIES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ import click
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import json_option, with_options
+from qagen_dagster.cli.options import Command, json_option, with_options
 from qagen_dagster.cli.output import Terminal, fail, folder_to_write, print_json, warn, write_output
 from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.files import read_yaml
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.latex.engine import MISSING, Engine, compile_document, find_engine
+from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.exams.bank import gather
 from qagen_dagster.loop.exams.paper import Drawn, draw_paper
 from qagen_dagster.loop.exams.responses import read_responses
@@ -25,7 +27,7 @@ from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_SEED
 from qagen_dagster.records.exams.paper import MOST_DRAWN, MOST_FORMS, Blueprint
-from qagen_dagster.records.exams.responses import ItemFlag, Sitting
+from qagen_dagster.records.exams.responses import Sitting
 from qagen_dagster.settings import Settings
 
 one_exam_option = click.option("--exam", "exam_key", help="The exam. Required if there are several exams.")
@@ -53,6 +55,19 @@ def bank_of(space: Workspace, exam: Exam) -> ItemBank:
     return bank
 
 
+def weight_options(default: str) -> Callable[[Command], Command]:
+    """Adds --w-easy, --w-medium and --w-hard; `default` ends their help."""
+    options = (
+        click.option(
+            f"--w-{level.value}",
+            type=click.FloatRange(0),
+            help=f"Relative weight of {level.value} items{default}.",
+        )
+        for level in Difficulty
+    )
+    return lambda command: with_options(command, *options)
+
+
 @click.command()
 @one_exam_option
 @click.option(
@@ -73,15 +88,7 @@ def bank_of(space: Workspace, exam: Exam) -> ItemBank:
     multiple=True,
     help="Only schemas whose ids begin with these prefixes, in equal shares, such as M1,P2 or M,P. Can be repeated.",
 )
-@lambda command: with_options(
-    command,
-    *(
-        click.option(
-            f"--w-{level.value}", type=click.FloatRange(0), help=f"Relative weight of {level.value} items."
-        )
-        for level in Difficulty
-    ),
-)
+@weight_options("")
 @click.option(
     "--forms", type=click.IntRange(1, MOST_FORMS), help="Parallel forms without common items. Default: 1."
 )
@@ -154,7 +161,7 @@ def responses(
     """Read the answers of candidates, and say what they tell about the items.
 
     FILE is CSV with the columns candidate, letter, and item or position; form is needed if the paper has several. Items of the
-    paper without a line count as not answered. The statistics are kept; the catalog has them from its next update.
+    paper without a line count as not answered. The statistics are kept: in the catalog, on the review page, and in the UI beside the bank.
     """
     space, exam = Workspace(settings), one_exam(settings, exam_key)
     sitting, warnings = read_responses(space, exam.key, bank_of(space, exam).items, file, paper_id)
@@ -162,6 +169,7 @@ def responses(
         print_json(sitting.model_dump(mode="json"))
     else:
         _show_sitting(sitting)
+    rebuild_catalog(space.store)
     warn(warnings)
 
 
@@ -170,10 +178,15 @@ def _show_sitting(sitting: Sitting) -> None:
     for name in ("item", "key", "facility", "point-biserial", "upper third", "lower third", "found"):
         table.add_column(name, justify="left" if name in ("item", "found") else "right")
     for one in sitting.items:
-        said = {ItemFlag.WRONG_KEY: f": {one.suspected}", ItemFlag.DEAD: f": {', '.join(one.dead)}"}
-        found = "; ".join(f"{flag.value.replace('_', ' ')}{said.get(flag, '')}" for flag in one.flags)
         shares = (f"{one.upper:.2f}", f"{one.lower:.2f}")
-        table.add_row(one.item, one.key, str(one.facility), str(one.discrimination or "-"), *shares, found)
+        table.add_row(
+            one.item,
+            one.key,
+            str(one.facility),
+            str(one.discrimination or "-"),
+            *shares,
+            "; ".join(one.findings),
+        )
     Terminal().print(table)
     for form in sitting.forms:
         name = f"form {' and '.join(form.forms)}: " if any(form.forms) else ""
@@ -205,12 +218,13 @@ def _files(drawn: Drawn, title: str, engine: Engine | None) -> tuple[dict[str, b
     for form in forms:
         head = PaperHead(title, form.number if len(forms) > 1 else 0, drawn.paper.blueprint.minutes)
         files |= paper_files(head, drawn.printed(form), form.number)
-    for name in [name for name in files if engine and name.endswith(".tex")]:
-        made = compile_document(engine, files[name].decode())
-        if made.pdf is None:
-            failures.append(f"no PDF of {name}: {made.compiled.message}")
-        else:
-            files[name.replace(".tex", ".pdf")] = made.pdf
+    if engine is not None:
+        for name in [name for name in files if name.endswith(".tex")]:
+            made = compile_document(engine, files[name].decode())
+            if made.pdf is None:
+                failures.append(f"no PDF of {name}: {made.compiled.message}")
+            else:
+                files[name.replace(".tex", ".pdf")] = made.pdf
     return dict(sorted(files.items())), failures
 
 

@@ -76,13 +76,17 @@ class Table:
         asked, given, right = self._asked[column], self._answers[:, column], self.right[:, column]
         rest = self.scores - right
         upper, lower = _third(rest), _third(-rest)
-        by_option = {letter: (given == letter).astype(float) for letter in asked.letters}
-        with_rest = {letter: self._correlation(taken, rest) for letter, taken in by_option.items()}
-        chosen = {letter: int(taken.sum()) for letter, taken in by_option.items()}
+        by_option: dict[Letter, Floats] = {
+            letter: (given == letter).astype(float) for letter in asked.letters
+        }
+        with_rest: dict[Letter, Floats] = {
+            letter: self._correlation(taken, rest) for letter, taken in by_option.items()
+        }
+        chosen: dict[Letter, int] = {letter: int(taken.sum()) for letter, taken in by_option.items()}
         high, low = float(upper @ right / upper.sum()), float(lower @ right / lower.sum())
         facility = wilson(right.mean(), len(right))
         discrimination = _estimate(with_rest[asked.key])
-        among = {letter: float(upper @ taken) for letter, taken in by_option.items()}
+        among: dict[Letter, float] = {letter: float(upper @ taken) for letter, taken in by_option.items()}
         dead, suspected = _dead(chosen, asked.key), _suspected(with_rest, among, asked.key)
         return ItemFigures(
             facility=facility,
@@ -144,7 +148,7 @@ def _third(scores: Floats) -> Floats:
 
 
 def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
-    wrong = {letter: count for letter, count in chosen.items() if letter != key}
+    wrong: dict[Letter, int] = {letter: count for letter, count in chosen.items() if letter != key}
     total = sum(wrong.values())
     return tuple(
         letter for letter, count in wrong.items() if total and wilson(count / total, total).high < _DEAD_SHARE
@@ -153,7 +157,8 @@ def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
 
 def _suspected(with_rest: dict[Letter, Floats], upper: dict[Letter, float], key: Letter) -> Letter | None:
     """The option that strong candidates take rather than the key: it correlates with the score, and more than the key does."""
-    other = max((one for one in upper if one != key), key=lambda one: (upper[one], one))
+    others: list[Letter] = [one for one in upper if one != key]
+    other = max(others, key=lambda one: (upper[one], one))
     found, of_key = with_rest[other], np.nan_to_num(with_rest[key])
     if upper[other] <= upper[key] or np.isnan(found[0]):
         return None

@@ -139,7 +139,7 @@ def _rows(text: str, file: Path) -> list[tuple[int, dict[str, str]]]:
     lines = csv.reader(StringIO(text), delimiter=max(",;\t", key=head.count))
     rows: list[tuple[int, dict[str, str]]] = []
     try:
-        names = [name.strip().casefold() for name in next(lines, [])]
+        names = [name.strip().casefold() for name in next(lines, list[str]())]
         for line in lines:
             row = dict(zip(names, (cell.strip() for cell in line), strict=False))
             if any(row.values()):
@@ -179,7 +179,9 @@ def _answers(
     found = _Answers({}, {}, defaultdict(dict), [], {})
     for line, row in rows:
         candidate, form = row["candidate"], row.get("form", "") or only
-        place = _Place(printed.get(form, ()), row.get("item", ""), row.get("position", ""))
+        place = _Place(
+            printed.get(form, tuple[PaperItem, ...]()), row.get("item", ""), row.get("position", "")
+        )
         fault = _fault(row, form, printed, place, bank)
         item = place.item
         given = found.given.setdefault(candidate, {})

@@ -64,6 +64,12 @@ class ItemStatistics(Record):
     suspected: Letter | None = None
     flags: tuple[ItemFlag, ...] = ()
 
+    @property
+    def findings(self) -> list[str]:
+        """The flags in words, with the options that they mean."""
+        said = {ItemFlag.WRONG_KEY: f": {self.suspected}", ItemFlag.DEAD: f": {', '.join(self.dead)}"}
+        return [f"{flag.value.replace('_', ' ')}{said.get(flag, '')}" for flag in self.flags]
+
 
 class FormStatistics(Record):
     """Forms with the same items. `reliability` is KR-20; None if the scores do not vary or there is one item."""
@@ -90,7 +96,7 @@ class Sitting(Record):
 
     @staticmethod
     def folder(exam: str) -> str:
-        return store_key("exams", exam, "responses")
+        return f"exams/{exam}/responses"
 
     @staticmethod
     def key(exam: str, sitting: str) -> str:

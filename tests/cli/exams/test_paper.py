@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from qagen_dagster.catalog.database import snapshot
+from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.loop.exams.bank import gather
-from qagen_dagster.loop.exams.responses import sittings
+from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.web.exams import ExamBank
 from tests.cli.conftest import Command
 from tests.support.exams.papers import SIMULATED, responses, write_bank
 
@@ -209,7 +212,16 @@ def test_answers_of_a_known_model_show_both_wrong_keys_and_no_right_one(
     shown = bank("exam", "responses", str(tmp_path / "answers.csv"))
     assert shown.out.count("wrong key suspected: ") == 2
     assert "KR-20 0." in shown.out
-    assert len(sittings(Workspace(bank.project.settings()), "mini")) == 1
+    space = Workspace(bank.project.settings())
+    assert len(sittings(space, "mini")) == 1
+    with catalog_file(space.store) as file, snapshot(file) as catalog:
+        rows = catalog.execute(
+            "SELECT item_id, suspected_key, kr20 > 0.5 FROM exam_statistics WHERE suspected_key IS NOT NULL"
+        ).fetchall()
+    assert {row[0] for row in rows} == set(suspected)
+    page = ExamBank(gather(space, "mini"), latest_statistics(sittings(space, "mini")))
+    shown = [entry.text for section in page.detail(rows[0][0]).sections for entry in section.entries]
+    assert f"wrong key suspected: {rows[0][1]}" in shown
 
 
 def test_shuffled_forms_are_read_together(bank: Command, tmp_path: Path) -> None:
