@@ -52,7 +52,7 @@ class ProblemSources(Record):
 
 
 class Stage(StrEnum):
-    """The stages of the pipeline, in order."""
+    """The stages of the pipeline, in order. FIND is a step of files with several problems, before the pipeline."""
 
     CLASSIFY = "classify"
     SCAN = "scan"
@@ -61,6 +61,7 @@ class Stage(StrEnum):
     ALTERNATE = "alternate"
     VARIANT = "variant"
     CONVERT = "convert"
+    FIND = "find"
 
 
 class Task(Record):
