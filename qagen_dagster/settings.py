@@ -152,12 +152,14 @@ def is_loopback(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Whether a URL names this machine, a private address, or a host of this network such as a container: a name without a dot."""
-    host = urlsplit(url).hostname or ""
+    """Whether a URL names this machine, a private address, or a host of this network such as a container, whose name no public DNS has."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
     try:
         return is_loopback(url) or ip_address(host).is_private
     except ValueError:
-        return bool(host) and "." not in host
+        return bool(host) and (
+            "." not in host or host.endswith((".local", ".internal", ".lan", ".home.arpa"))
+        )
 
 
 def _proxy_fault(value: str) -> str | None:

@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from qagen_dagster.errors import ConfigError, TooLargeError
+from qagen_dagster.records.corpus_config import ELSEWHERE
 from qagen_dagster.records.ids import check_name
 from qagen_dagster.untrusted_file import read_file
 
@@ -53,8 +54,9 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
     except ValidationError as error:
         fault = error.errors()[0]
         where = tuple(part for part in fault["loc"] if part != "[key]")
+        named = fault["input"] if fault["type"] == "enum" else where[-1] if where else ""
         raise ConfigError(
-            _message(fault["type"], fault["msg"]),
+            _message(fault["type"], fault["msg"], str(named)),
             file=path,
             line=_line(where, positions),
             key=".".join(str(part) for part in where) or None,
@@ -184,9 +186,12 @@ def _line(where: tuple[str | int, ...], positions: Positions) -> int:
     return positions[where]
 
 
-def _message(kind: str, text: str) -> str:
+def _message(kind: str, text: str, named: str) -> str:
     known = {"extra_forbidden": "unknown key", "missing": "required key is missing"}
-    return known.get(kind) or text.removeprefix("Value error, ")
+    said = known.get(kind) or text.removeprefix("Value error, ")
+    return (
+        f"{said}; {ELSEWHERE[named]}" if kind in ("extra_forbidden", "enum") and named in ELSEWHERE else said
+    )
 
 
 T = TypeVar("T")

@@ -33,6 +33,7 @@ from qagen_dagster.records.document import (
     Document,
     DocumentChanges,
     IndexEntry,
+    Metadata,
     Outcome,
     VisualManifest,
 )
@@ -316,6 +317,7 @@ def _document(
         source_sha256=sha256,
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
+        metadata=entry.metadata if entry else Metadata(),
     )
     if not isinstance(entry, ParsedText):
         return document
@@ -328,7 +330,6 @@ def _document(
             "pages": entry.pages,
             "sections": entry.sections,
             "wrapped": entry.wrapped,
-            "metadata": entry.metadata,
         }
     )
 

@@ -106,6 +106,18 @@ class Complexity(StrEnum):
         return tuple(kind for kind in QuestionType if kind is not QuestionType.FACTUAL)
 
 
+_METHOD = "questions are checked by code, and `grading.method` is how answers are graded"
+# What keys and values of "QAGRedo Algorithm Report", section 10, are called here.
+ELSEWHERE = {
+    "num_questions": "use `target_count` or `batch.mix`",
+    "duplicate_similarity_threshold": "use `batch.similarity`",
+    "deduplication_method": "questions are compared by meaning; use `batch.similarity`",
+    "validation": f"use `batch.min_question_confidence` and `batch.question_regenerations`; {_METHOD}",
+    "multi_turn": "use `batch.min_answer_confidence` and `batch.answer_regenerations`",
+    **dict.fromkeys(("method", "semantic", "keyword", "llm", "hybrid"), _METHOD),
+}
+
+
 class Strategy(StrEnum):
     """How candidates are made: one at a time by an agent with tools, or many at once from the whole text."""
 

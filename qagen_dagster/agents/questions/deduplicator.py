@@ -8,7 +8,7 @@ from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -50,14 +50,8 @@ def find_duplicate(
 
     If the model gives no verdict, the question counts as unique: the validator and corpus-wide deduplication follow.
     """
-    spec = AgentSpec(
-        name="question deduplicator",
-        role=ROLE,
-        prompt=prompt(),
-        tools=(),
-        terminals=(Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted))),),
-        limits=AgentLimits(max_turns=4),
-    )
+    terminal = Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted)))
+    spec = without_tools("question deduplicator", ROLE, prompt(), terminal)
     values = {
         "question": question,
         "answer": answer,
