@@ -108,7 +108,7 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     \b
     Examples:
       qagen process -i images/q1.png --variants numerical context -o output/
-      qagen process -i sheet.png -r 1 5 -o output/
+      qagen process -i images/problems.png -r 1 5 -o output/
       qagen process -t problems.tex -r 1 5 --alternate -o output/
       qagen process -t problems.tex --variants numerical context conceptual calculus -o output/
       qagen process --set mechanics
