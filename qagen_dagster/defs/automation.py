@@ -205,7 +205,9 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
 
 def inputs_changed() -> dg.AutomationCondition[Any]:
     """The condition of every asset: what it is made from has a new data version since it was made or requested, and nothing is missing."""
-    changed = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
+    changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
+        dg.AutomationCondition.data_version_changed()
+    )
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return (
         changed.since(handled)

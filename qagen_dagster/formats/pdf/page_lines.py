@@ -148,7 +148,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
     """The lines of a page, given the boxes of its ruling lines."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
-    rules = ruling_lines if len(ruling_lines) > 1 and _has_cells(f, flow) else []
+    rules = ruling_lines if len(ruling_lines) > 1 and _has_cells(f, flow) else ()
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:

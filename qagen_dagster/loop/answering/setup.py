@@ -126,7 +126,7 @@ def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
     named = (
         [one.id for one in entries if getattr(one, name) == document] for name in ("id", "source", "row")
     )
-    return next(filter(None, named), [])
+    return next((ids for ids in named if ids), list[str]())
 
 
 def _index(space: Workspace, corpus: str, meter: Meter | None) -> Indexed | None:
