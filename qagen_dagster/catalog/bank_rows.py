@@ -1,4 +1,4 @@
-"""Turns slots of exams and banks of physics problems into flat rows of the catalog's tables; `sql/load.sql` turns those into the tables."""
+"""Turns slots of exams and banks of physics problems into flat rows, which `sql/load.sql` loads into the catalog's tables."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _item(row: ExamRow) -> Row:
 
 
 def _seen(attempt: Attempt) -> Row:
-    """What the steps of an attempt that were done found."""
+    """The findings of the steps that an attempt reached."""
     package, blind, style = attempt.package, attempt.blind, attempt.style
     return {
         "stem": None if package is None else package.question.stem,

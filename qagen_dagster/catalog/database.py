@@ -36,8 +36,7 @@ def sql(name: str) -> str:
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of the present version."""
-    # The version is no parameter: for parameters DuckDB imports pandas, which takes as long as the rest of a small catalog.
+    # The version is not a parameter, because parameters make DuckDB import pandas. That takes as long as a small catalog.
     connection.execute(sql("schema").replace("$version", str(SCHEMA_VERSION)))
     connection.execute(sql("history_schema"))
 
@@ -96,7 +95,7 @@ TABLES = (
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
-# Of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
+# The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
 _REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
 
@@ -117,9 +116,9 @@ def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_S
 
 
 def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
-    """Write a catalog to a new file; raw rows are kept in the folder `scratch` meanwhile."""
+    """Write a catalog to a new file. The folder `scratch` holds the raw rows."""
     _write_raw(source, scratch)
-    # With more threads it takes more memory and more CPU, and about the same time.
+    # More threads take more memory and CPU, and about the same time.
     with duckdb.connect(file, config={**CONFIG, "threads": 1}) as connection:
         connection.begin()  # not one commit per statement
         create(connection)
@@ -154,7 +153,7 @@ def _publish(fresh: Path, target: Path) -> None:
     """Flush `fresh` to disk and rename it to `target`."""
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
-    # Delete the write-ahead log of a program that wrote to the old catalog: DuckDB would replay it into the new one.
+    # Delete the write-ahead log of a program that wrote to the old catalog. DuckDB would replay it into the new catalog.
     target.with_name(f"{target.name}.wal").unlink(missing_ok=True)
     os.replace(fresh, target)
     with suppress(OSError):  # folders cannot be opened on every platform
@@ -175,7 +174,7 @@ def _write_raw(source: CatalogSource, scratch: Path) -> None:
 
 
 class _Parts:
-    """The raw rows of a table in files whose names have the order of the rows; there is always one file."""
+    """The raw rows of a table, in at least one file. The names of the files sort in the order of the rows."""
 
     def __init__(self, scratch: Path, table: str) -> None:
         self._scratch, self._table, self._count = scratch, table, 0

@@ -42,10 +42,7 @@ Positions = dict[tuple[str | int, ...], int]
 
 
 def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
-    """Read the file `path` as a record of the class `kind`.
-
-    Raises ConfigError for the first error, with its place.
-    """
+    """Read the file `path` as a record of the class `kind`. Raises ConfigError for the first error, with its place."""
     node = _compose(path)
     positions: Positions = {(): 1}
     data = _plain(node, (), positions, path)
@@ -66,11 +63,9 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
 def read_text(text: str) -> JsonValue:
     """The value of a YAML text that is not a file.
 
-    All scalars become text, except that null and empty scalars become None. If a key occurs twice, its last
-    value counts.
+    All scalars become text, except that null and empty scalars become None. If a key occurs twice, its last value counts.
 
-    Raises ConfigError, with a line if one is known, when the text is not YAML or has aliases, tags or deep
-    nesting.
+    Raises ConfigError, with a line if one is known, when the text is not YAML or has aliases, tags or deep nesting.
     """
     try:
         _check_tokens(text, None)
@@ -138,10 +133,7 @@ def _check_tokens(text: str, path: Path | None) -> None:
 
 
 def _plain(node: yaml.Node, where: tuple[str | int, ...], positions: Positions, path: Path) -> JsonValue:
-    """The value of the node at the place `where`.
-
-    Adds its line and the lines of all values in it to `positions`.
-    """
+    """The value of the node at the place `where`. Adds its line and the lines of all values in it to `positions`."""
     positions.setdefault(where, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, where, positions, path)
@@ -177,10 +169,7 @@ def _mapping(
 
 
 def _line(where: tuple[str | int, ...], positions: Positions) -> int:
-    """The line of the value at the place `where`.
-
-    A key that is missing in the file has the line of its mapping.
-    """
+    """The line of the value at the place `where`. A key that is missing in the file has the line of its mapping."""
     while where not in positions:
         where = where[:-1]
     return positions[where]
@@ -269,10 +258,7 @@ def content_folder(folder: Path, name: str, config_name: str) -> Path:
 
 
 def config_path(folder: Path, config_name: str) -> Path:
-    """The path of the configuration file in `folder`.
-
-    Raises ConfigError when the name of the folder cannot be a key.
-    """
+    """The path of the configuration file in `folder`. Raises ConfigError when the name of the folder cannot be a key."""
     path = folder / config_name
     try:
         check_name(folder.name)

@@ -42,24 +42,22 @@ from qagen_dagster.web.review_set import (
 )
 
 _PROOFS = {
-    ProofStatus.PROVEN: "the form has the value of the key and of no other option",
-    ProofStatus.REFUTED: "the form does not have the value of the key alone",
-    ProofStatus.UNPROVEN: "nothing: the form, or the options, could not be read as values, or the form does not use all that the stem gives",
-    ProofStatus.ABSENT: "nothing: there is no checkable form",
+    ProofStatus.PROVEN: "proven: the checkable form gives the value of the key and of no other option",
+    ProofStatus.REFUTED: "refuted: the checkable form gives another value than the key, or several options have its value",
+    ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values, or the form does not use everything that the stem gives",
+    ProofStatus.ABSENT: "not proven: there is no checkable form",
 }
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A slot with the item or the rejected item that it gave."""
+    """The result of an ended slot, with its item, accepted or rejected."""
 
     result: SlotResult
     given: ExamItem | RejectedItem
 
 
 def exam_source(space: Workspace, exam: str) -> SetSource:
-    """Reads the bank of an exam."""
-
     def state() -> object:
         files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
         return None if files[0] is None else (*files, *space.store.list(Sitting.folder(exam)))
@@ -70,8 +68,6 @@ def exam_source(space: Workspace, exam: str) -> SetSource:
 
 
 class ExamBank(ReviewSet):
-    """The accepted and the rejected items of an exam."""
-
     def __init__(self, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
         self._bank, self._statistics = bank, statistics
@@ -102,7 +98,7 @@ class ExamBank(ReviewSet):
 
     @cached_property
     def _ended(self) -> dict[str, Ended]:
-        """By id: accepted items, then rejected ones. A rejected item without a question is named after its slot."""
+        """The ended slots by the id of their item, accepted items first. A rejected item without a question has the name of its slot."""
         accepted = {one.id: one for one in self._bank.bank.items}
         rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
@@ -148,7 +144,7 @@ def _sections(one: Ended) -> Iterator[Section]:
         idea = (Entry(markup=_markup(given.idea_plan.idea_summary)),)
         yield Section(title="Idea", entries=idea, is_open=False)
     if len(one.result.attempts) > 1:
-        yield Section(title="Attempts before it", entries=tuple(_attempts(one.result)), is_open=False)
+        yield Section(title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False)
 
 
 def _answers(found: ItemStatistics | None) -> Iterator[Section]:

@@ -85,7 +85,13 @@ def classify(asking: Asking[ClassificationResult], text: str) -> Reply[Classific
 
 
 def scan(
-    asking: Asking[ScanResult], prompt: Prompt, kind: str, text: str, *, has_diagram: bool | None
+    asking: Asking[ScanResult],
+    prompt: Prompt,
+    kind: str,
+    text: str,
+    *,
+    has_diagram: bool | None,
+    role: Role = Role.SCANNER,
 ) -> Reply[ScanResult]:
     """Transcribe a problem from its picture, or make an item from plain `text`. Raises ModelError."""
     pictured = bool(asking.pictures)
@@ -95,7 +101,7 @@ def scan(
         "has_diagram": {True: "yes", False: "no", None: "not known"}[has_diagram],
         "problem": material("problem", text, pictured=pictured),
     }
-    return ask(Role.SCANNER, prompt, "submit_scan", ScanResult, asking, values)
+    return ask(role, prompt, "submit_scan", ScanResult, asking, values)
 
 
 def draw(

@@ -21,9 +21,10 @@ ROLE = "deduplicator"
 
 @dataclass(frozen=True)
 class DuplicateFinding:
-    """`index` into the compared questions, or None when the new one is unique.
+    """`index` is the place of the repeated question among the compared ones; None if the new question is unique.
 
-    `score` is the cosine of the repeated question, 1 for the same words; or of the most similar one.
+    `score` is the cosine similarity to the repeated question, and 1 if the words are the same. If no question is repeated,
+    it is the similarity to the most similar question.
     """
 
     index: int | None
@@ -48,7 +49,8 @@ def find_duplicate(
 ) -> DuplicateFinding:
     """Compare one question with `accepted` (question, answer) pairs. Raises ModelError.
 
-    If the model gives no verdict, the question counts as unique: the validator and corpus-wide deduplication follow.
+    If the model gives no verdict, the question counts as unique, because the validator and the deduplication of the whole corpus
+    still check it.
     """
     terminal = Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted)))
     spec = without_tools("question deduplicator", ROLE, prompt(), terminal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -353,11 +354,8 @@ def _materialize(
     due: dict[str, list[PartPlan]] = {}
     for key, parts in plans.items():
         due[key] = [plan for plan in parts if (force and plan.slots > 0) or not is_part_current(space, plan)]
-        others = sum(plan.others for plan in parts)
-        if others:
-            progress.note(
-                f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
-            )
+        for note in _notes(key, parts, due[key]):
+            progress.note(note)
     unread: list[str] = []
     stale: list[str] = []
     for exam in chosen:
@@ -381,13 +379,24 @@ def _materialize(
     return failures
 
 
+def _notes(key: str, parts: list[PartPlan], due: list[PartPlan]) -> Iterator[str]:
+    others = sum(plan.others for plan in parts)
+    if others:
+        yield f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
+    for plan in due:
+        if plan.most_items < plan.slots:
+            yield (
+                f"{plan.part.key}: the embedded models make at most {plan.most_items} different items, all of one kind of question, "
+                f"and {plan.slots} are wanted: repetitions are rejected"
+            )
+
+
 def _make_bank(
     space: Workspace, graph: Graph, key: str, due: list[PartPlan], options: ExamOptions
 ) -> list[str]:
     """Run the parts in `due`, then publish the bank. Returns a line for each failure.
 
-    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts
-    stay as they were.
+    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts stay as they were.
     """
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
     fields, failures = asset_fields(options), ["interrupted"]

@@ -1,6 +1,4 @@
-"""What the commands for physics problems share: their options, the request that the options make, the work on it with a
-progress bar, and printing or writing the results.
-"""
+"""Shared code of the commands for physics problems: options, the work with a progress bar, printing and writing results."""
 
 from __future__ import annotations
 
@@ -72,7 +70,7 @@ reference_option = click.option(
     type=FOLDER,
     help="Folder with TikZ references (PDF, TeX, STY). Can be repeated.",
 )
-_MANY = 3  # from this many problems on, a message that they share is printed once
+_MANY = 3  # a message that at least so many problems share is printed once
 
 
 def count_option(what: str) -> Any:
@@ -192,7 +190,7 @@ def carry_out(
     everything: bool = False,
     run_id: str | None = None,
 ) -> Done:
-    """Work on the problems. `everything`: the whole pipeline, where a task that does not suit a problem is only a warning.
+    """Work on the problems. `everything` runs the whole pipeline; a task that does not suit a problem is then only a warning.
 
     Raises ConfigError, before any work, when a role has no model or a model that cannot read the images it needs.
     """
@@ -298,9 +296,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
 
 
 def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord, dict[str, Any]]]) -> str:
-    """Rows as JSON, which is written to the output file if there is one. One problem gives an object, several give a list
-    with the number of each item.
-    """
+    """The rows as JSON, also written to the output file if there is one: one object, or a list of objects with item numbers."""
     if len(done.records) == 1 and rows:
         text = as_json_text(rows[0][1])
     else:

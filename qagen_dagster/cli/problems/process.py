@@ -50,6 +50,7 @@ from qagen_dagster.loop.problems.bank import (
     told_bank,
 )
 from qagen_dagster.loop.problems.finding import FoundProblems, find_problems
+from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.item import VariantKind
@@ -89,7 +90,7 @@ from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 @click.option(
     "--replace",
     is_flag=True,
-    help="With --set: replace what the bank has. Default: add to it, and remove nothing.",
+    help="With --set: replace the results in the bank. Default: add to them, and remove nothing.",
 )
 @click.option(
     "-o",
@@ -163,14 +164,16 @@ def _found(request: Request, run_id: str) -> FoundProblems | None:
 def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
     """Run the asset graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
 
-    If the graph fails, nothing is written. With `replace`, the bank loses what it had. Raises ConfigError, before any work,
-    for a set or models that cannot be used.
+    If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
+    work, for a set or models that cannot be used.
     """
     space, options = request.space, dataclasses.replace(request.options, replace=replace)
     problem_set = find_problem_set(space.settings.corpora, key)
     keep_sources(space, problem_set)
-    plan_problem_set(space, problem_set, options)
+    calls = expected_calls(space, plan_problem_set(space, problem_set, options))
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
+        if calls:
+            progress.note(f"{key}: {told_calls(calls)}")
         progress.begin(2)
         with open_quietly(space, progress) as graph:
             chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}

@@ -75,7 +75,7 @@ _NAMED = 5  # files that cannot be used, of each corpus
 @click.option(
     "--replace",
     is_flag=True,
-    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by one of free models.",
+    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by a set made by free models.",
 )
 @budget_options
 @profile_option
@@ -265,7 +265,6 @@ class CombinationReport(Record):
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
-    """Read the state of a combination from the store."""
     store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
     unfinished = is_unfinished(store, combination.key, ("candidate_qa",))
     if store.find_head(made, CandidateSet, CandidateDocument) is None:

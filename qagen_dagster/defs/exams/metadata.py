@@ -10,6 +10,7 @@ import dagster as dg
 
 from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
     Metadata,
     bar_chart,
     cell,
@@ -51,7 +52,7 @@ def of_schemas(exam: Exam) -> Metadata:
     ]
     weights = {name.value: difficulty.weight for name, difficulty in exam.config.difficulties.items()}
     return {
-        "dagster/row_count": len(exam.schemas),
+        ROW_COUNT: len(exam.schemas),
         "parts": len(exam.parts()),
         "requested_items": exam.config.items,
         "weights": weights,
@@ -70,7 +71,7 @@ def of_ideas(plan: PartPlan, found: Sequence[SlotPlan]) -> Metadata:
     ]
     failures = [(one.slot, why) for one in found for why in one.failures]
     return {
-        "dagster/row_count": len(ideas),
+        ROW_COUNT: len(ideas),
         **_of_plan(plan),
         "ideas": markdown_table(("slot", "idea", "question", "wrong paths"), rows),
         "unusable_designs": markdown_table(("slot", "reason"), failures),
@@ -85,7 +86,7 @@ def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Meta
     ends = Counter(one.end.value for one in results)
     caught = caught_by(results, plan.exam.config.thresholds)
     return {
-        "dagster/row_count": len(items),
+        ROW_COUNT: len(items),
         "accepted": len(items),
         "rejected": len(rejected),
         "budget_exhausted": ends[SlotEnd.BUDGET_EXHAUSTED.value],
@@ -106,7 +107,7 @@ def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -
     outcomes = {"accepted": stats.accepted} | stats.failure_types
     exports = {name.rpartition("/")[2]: name for name in found.paths if f"/{EXPORTS}/" in name}
     shown: Metadata = {
-        "dagster/row_count": stats.accepted,
+        ROW_COUNT: stats.accepted,
         "accepted": stats.accepted,
         "rejected": stats.rejected,
         "unfinished": stats.unfinished,
@@ -211,7 +212,6 @@ def _one_of_each(items: Sequence[ExamItem]) -> list[ExamItem]:
 
 
 def _cards(items: Sequence[ExamItem]) -> Metadata:
-    """Pictures of the first items, with typeset formulas."""
     cards = [
         f"**{cell(item.id)}** key {item.question.correct_option}\n\n{svg_picture(cell(item.id), card(item))}"
         for item in items[:MAX_CARDS]

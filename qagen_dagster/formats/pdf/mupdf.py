@@ -38,6 +38,11 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
+_FILLED = b'"stroked":0,"rectangle":1'
+_BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
+_OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
+_PALE = re.compile(rb' argb="ff[ef].[ef].[ef]')
+_BAR = 4  # points; a thinner rectangle hides no letters
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
@@ -47,10 +52,11 @@ _UNPAINTED_OR_WHITE = (
 )  # fmt: skip
 _NEAR_WHITE = re.compile(rb"\.(?:(?:8[89]|9)\d*|(?<=1\.)0+)\s+(?:g|rg|scn?)\b")
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
-_FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no ruled tables
+_MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
+_PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -71,6 +77,14 @@ class Picture(NamedTuple):
     box: Rect
     width: int
     height: int
+
+
+class Painted(NamedTuple):
+    """A bar or a picture, and the number of lines of text that are painted before it."""
+
+    lines: int
+    box: Rect
+    dark: bool  # no letter in a pale colour is lost on it
 
 
 class Drawing(NamedTuple):
@@ -164,7 +178,7 @@ class Pdf:
 
     def print_text(self, number: int) -> Printed:
         """The text of a page, including its form fields."""
-        page = _mupdf.fz_load_page(self._document.this, number)
+        page = self._page(number)
         flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
@@ -185,7 +199,19 @@ class Pdf:
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
+        self._page(number)
         return Page(self._document[number])
+
+    def _page(self, number: int) -> Any:
+        """The library's page.
+
+        Raises:
+            ValueError: its content is compressed as a picture; a small file can hold gigabytes of it.
+        """
+        page = _mupdf.fz_load_page(self._document.this, number)
+        if any(_PICTURE_FILTERS & _filters(one) for one in _streams(page)):
+            raise ValueError("the content of the page is a picture")
+        return page
 
 
 class _Paper:
@@ -277,12 +303,30 @@ class Printed:
         printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
         return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
 
+    @cached_property
+    def _blocks(self) -> bytes:
+        return _print_blocks(self._paper, self._structured)
+
+    def bars(self) -> list[Painted]:
+        """The opaque filled rectangles of the page."""
+        some = _FILLED in self.json and self.json.count(_PATH) <= _MANY_PATHS
+        return _painted(self._blocks, b"vector") if some else []
+
+    def pictures(self) -> list[Painted]:
+        """The pictures of the page. The text must be read again, because pictures would break its lines."""
+        flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
+        structured = _extra.page_get_textpage(self._page, None, flags, _IDENTITY)
+        try:
+            return _painted(_print_blocks(self._paper, structured), b"image")
+        finally:
+            _mupdf.ll_fz_drop_stext_page(structured)
+
+    @cached_property
     def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; empty for a page with fewer or more paths than a table has."""
-        if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
+        """The boxes of thin paths, in tenths of a point; empty for a page with more paths than a table has."""
+        if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
             return []
-        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        vectors = _VECTOR.findall(printed)
+        vectors = _VECTOR.findall(self._blocks)
         sides = b" ".join([box for box, _ in vectors]).split()
         sides = array("f", map(float, sides))  # rounded to single precision, as in the library
         found: list[tuple[int, int, int, int]] = []
@@ -323,15 +367,6 @@ class Page:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
 
-    def painted(self) -> tuple[list[tuple[int, Rect]], list[tuple[int, Rect]]]:
-        """The boxes of texts and of pictures, each with its place in the order of painting."""
-        texts: list[tuple[int, Rect]] = []
-        pictures: list[tuple[int, Rect]] = []
-        for time, (kind, box) in enumerate(self._page.get_bboxlog()):
-            if kind in ("fill-text", "stroke-text", "fill-image"):
-                (pictures if kind == "fill-image" else texts).append((time, self._shown(box)))
-        return texts, pictures
-
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order, without the parts that clipping hides."""
         found: list[Drawing] = []
@@ -366,6 +401,24 @@ class Page:
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
+
+
+def _print_blocks(paper: _Paper, structured: Any) -> bytes:
+    """The boxes of lines, paths and pictures, in the order of painting, as XML."""
+    return paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, structured, 0, 0)
+
+
+def _painted(blocks: bytes, kind: bytes) -> list[Painted]:
+    found: list[Painted] = []
+    lines = 0
+    for what, sides, more in _BLOCK.findall(blocks):
+        if what == b"line":
+            lines += 1
+        elif what == kind and (kind == b"image" or _OPAQUE.match(more)):
+            x0, y0, x1, y1 = map(float, sides.split())
+            if min(x1 - x0, y1 - y0) > _BAR:
+                found.append(Painted(lines, (x0, y0, x1, y1), kind != b"image" and not _PALE.search(more)))
+    return found
 
 
 def _common(a: Rect, b: Rect) -> Rect:
@@ -407,6 +460,13 @@ def _streams(page: Any) -> list[Any]:
 def _size(page: Any) -> int:
     """Compressed bytes of a page's content and of the forms that it shows."""
     return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in _streams(page)])
+
+
+def _filters(holder: Any) -> set[str]:
+    """The names of the filters of a stream."""
+    said = _mupdf.ll_pdf_dict_get(holder, _key("Filter"))
+    parts = [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))]
+    return {_mupdf.ll_pdf_to_name(one) for one in parts or [said]}
 
 
 def _stream(holder: Any) -> bytes:

@@ -61,11 +61,6 @@ def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
-    """The reason why two questions are duplicates; empty if they are not."""
-    return _same(_comparable(first), _comparable(second))
-
-
 def _same(first: _Comparable, second: _Comparable) -> str:
     if first.stem == second.stem:
         return "the stems are the same"

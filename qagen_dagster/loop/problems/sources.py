@@ -26,7 +26,7 @@ from qagen_dagster.records.problems.result import ProblemSources, SourceReport
 
 TEX, PDF = ".tex", ".pdf"
 MOST_TEX_BYTES = 20_000_000
-_KINDS = "pictures are .png, .jpg, .jpeg, .webp and pages of a .pdf; TeX is .tex"
+_KINDS = "supported files: .png, .jpg, .jpeg, .webp, .pdf (each page is a problem) and .tex"
 _BODY = re.compile(r"\\begin[ \t]*\{document\}(.*?)(?:\\end[ \t]*\{document\}|\Z)", re.DOTALL)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _QUIET = ParseOptions(ocr=False)
@@ -35,9 +35,10 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Named:
-    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is the kind that a person gave.
+    """A file to read. `wanted` selects its items or pages, both ends included.
 
-    If `within` is given (a folder's path without links), the file is read only if it is inside that folder.
+    `kind` is the kind of question that the user stated; None if the user stated none.
+    If `within` is given (the path of a folder, with links resolved), the file is read only if it is inside that folder.
     """
 
     path: Path

@@ -99,7 +99,7 @@ def latex_question(item: ExamItem, *, solved: bool = True) -> str:
 
 
 def guarded(text: str) -> str:
-    """After a command that takes an optional argument in brackets."""
+    """The text as TeX after a command. Without the braces, TeX might take a bracket of the text as an optional argument."""
     return f"{{}}{tex(text)}"
 
 
@@ -128,8 +128,6 @@ def _may_be_set(latex: str) -> bool:
 
 
 class HtmlPreview:
-    """One page with collapsed solutions."""
-
     name = "html"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:

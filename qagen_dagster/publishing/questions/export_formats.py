@@ -1,6 +1,4 @@
-"""The export formats of published question sets, by name, and the formats of evaluation tools: JSON, JSON Lines and
-YAML.
-"""
+"""The export formats of published question sets by name, and the formats of evaluation tools (JSON, JSON Lines, YAML)."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ Json = dict[str, Any]
 
 
 def has_passages(row: ExportedRow) -> bool:
-    """A question whose document has no text has no passage to be found."""
+    """Whether a search can find a passage for the question. There is none if the document has no text."""
     return bool(row.passages)
 
 
@@ -185,7 +183,7 @@ def ragchecker_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def has_span(row: ExportedRow) -> bool:
-    """An answer in other words than its quotes is no span. Scores would count right answers as wrong against a quote."""
+    """Whether the answer is a span of its quotes. Against other answers, scores would count right answers as wrong."""
     return _span(row) is not None
 
 

@@ -80,10 +80,18 @@ class Format(StrEnum):
     MCQ_MC = "mcq_mc"
     SUBJECTIVE = "subjective"
     INTEGER = "integer"  # asks for a numerical answer
+    ASSERTION_REASON = "assertion_reason"
+    PASSAGE = "passage"
+    MATCH = "match"
 
     @property
     def is_mcq(self) -> bool:
         return self in (Format.MCQ_SC, Format.MCQ_MC)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the answer is that of a list: two truth values with a link, pairs, or one answer for each question."""
+        return self in (Format.ASSERTION_REASON, Format.PASSAGE, Format.MATCH)
 
 
 class VariantKind(StrEnum):

@@ -253,7 +253,7 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
         (("classify",), 2, "give exactly one file"),
         (("scan", "-i", "a.png", "-t", "problem.tex"), 2, "give exactly one file"),
         (("scan", "-i", "gone.png"), 2, "gone.png"),
-        (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not supported; pictures are .png, .jpg, .jpeg, .webp and pages"),
+        (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not supported; supported files: .png, .jpg, .jpeg, .webp, .pdf"),
         (("scan", "-i", "broken.png", "--type", "match"), 1, "broken.png"),
         (("scan", "-i", "problem.tex"), 2, "-t takes .tex files"),
         (("scan", "-t", "empty.tex"), 2, "empty.tex contains no problem"),

@@ -180,7 +180,7 @@ def test_a_catalog_that_cannot_be_made_anew_is_told(stored: Command) -> None:
     lock.mkdir()
     ended = stored("stats")
     assert ended.code == 0
-    assert "the catalog is older than the store and cannot be made anew" in ended.err
+    assert "the catalog is older than the store and cannot be rebuilt" in ended.err
 
 
 def _rejected(question: str, reason: RejectionReason, detail: str) -> RejectedQA:

@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_used_is_named(
     with pytest.raises(ConfigError, match=r"empty\.tex contains no problem"):
         read(space, tmp_path / "empty.tex")
     for name in ("a.gif", "noend"):
-        with pytest.raises(ConfigError, match=r"is not supported; pictures are \.png"):
+        with pytest.raises(ConfigError, match=r"is not supported; supported files: \.png"):
             read(space, tmp_path / name)
 
 
