@@ -127,6 +127,8 @@ class _TaskRun:
                 return self._vary()
             case Stage.CONVERT:
                 return self._convert()
+            case Stage.FIND:
+                raise ValueError("the problems of a page are found before the pipeline")
 
     def _classify(self) -> TaskResult:
         problem = self.work.problem
