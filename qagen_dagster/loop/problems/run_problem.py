@@ -128,7 +128,7 @@ class _TaskRun:
             case Stage.CONVERT:
                 return self._convert()
             case Stage.FIND:
-                raise ValueError("problems of a page are found before the pipeline")
+                raise ValueError("the problems of a page are found before the pipeline")
 
     def _classify(self) -> TaskResult:
         problem = self.work.problem

@@ -29,8 +29,9 @@ class ProblemBoard(Patience):
 
     def play(self, asked: Asked) -> Step:
         (tool,) = [name for name in asked.tools if name in (*TERMINALS.values(), "submit_problems")]
-        known = self.replies.get(tool)
-        arguments = (known(asked) if callable(known) else known) or played(tool, asked.user)
+        known: Any = self.replies.get(tool)
+        given: dict[str, Any] | None = known(asked) if callable(known) else known
+        arguments = given or played(tool, asked.user)
         return Reply(calls=(Call("report_unable" if "reason" in arguments else tool, arguments),))
 
 
