@@ -61,6 +61,7 @@ OWNERS = {
     "numpy": (
         "grounding/source.py",
         "index/",
+        "loop/exams/item_statistics.py",
         "loop/questions/duplicates/similarity.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",

@@ -21,13 +21,13 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
-from qagen_dagster.catalog.bank_rows import exam_rows, problem_rows
+from qagen_dagster.catalog.bank_rows import exam_rows, problem_rows, sitting_rows
 from qagen_dagster.catalog.comments import comment
 from qagen_dagster.catalog.rows import evaluation_rows, history_rows, table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 
 def sql(name: str) -> str:
@@ -91,7 +91,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 TABLES = (
     "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",
     "outcomes", "candidates", "verdicts", "questions", "retired_questions", "grades", "evaluations", "closed_book", "retrievals",
-    "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "problem_items", "problem_tasks",
+    "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "exam_statistics", "problem_items", "problem_tasks",
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
@@ -166,7 +166,7 @@ def _publish(fresh: Path, target: Path) -> None:
 
 def _write_raw(source: CatalogSource, scratch: Path) -> None:
     """Write files of JSON lines per table, which DuckDB loads far faster than single inserts."""
-    kinds = (table_rows, history_rows, evaluation_rows, exam_rows, problem_rows)
+    kinds = (table_rows, history_rows, evaluation_rows, exam_rows, sitting_rows, problem_rows)
     with ExitStack() as stack:
         out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
         for table, row in chain.from_iterable(rows(source) for rows in kinds):

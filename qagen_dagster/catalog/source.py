@@ -13,6 +13,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, IndexEntry, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
 from qagen_dagster.records.exams.bank import RejectedItem, SlotResult
+from qagen_dagster.records.exams.responses import Sitting
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
@@ -180,5 +181,6 @@ class CatalogSource:
     published: Iterable[SetRow] = ()
     versions: Iterable[VersionRow] = ()
     exams: Iterable[ExamRow] = ()
+    sittings: Iterable[Sitting] = ()
     problems: Iterable[ProblemRow] = ()
     problem_tasks: Iterable[ProblemTaskRow] = ()

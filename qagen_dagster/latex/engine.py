@@ -218,6 +218,13 @@ def compile_item(
     if engine is None:
         return Compilation(Compiled(message=MISSING))
     source = document_of(latex, preamble, libraries, pictures=bool(files))
+    return compile_document(engine, source, latex, files)
+
+
+def compile_document(
+    engine: Engine, source: str, latex: str = "", files: Mapping[str, bytes] | None = None
+) -> Compilation:
+    """Compile a whole document. `latex` is the part of it that an error is placed in."""
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
         _write_files(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
@@ -227,7 +234,7 @@ def compile_item(
         pdf = made.read_bytes() if made.is_file() and not made.is_symlink() else b""
     if ended.code == 0 and not ended.stopped and pdf.startswith(b"%PDF"):
         return Compilation(Compiled(outcome=CompileOutcome.COMPILED, message=""), pdf)
-    return Compilation(_failed(ended, source, latex))
+    return Compilation(_failed(ended, source, latex or source))
 
 
 def _failed(ended: Ended, source: str, latex: str) -> Compiled:

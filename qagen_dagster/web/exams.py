@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather
+from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
@@ -22,6 +23,7 @@ from qagen_dagster.records.exams.bank import (
     item_id,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
+from qagen_dagster.records.exams.responses import ItemStatistics, Sitting
 from qagen_dagster.records.exams.submissions import BlindSolution, QuestionPackage, VerifierReport
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web.review_set import (
@@ -58,15 +60,17 @@ class Ended:
 def exam_source(space: Workspace, exam: str) -> SetSource:
     def state() -> object:
         files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
-        return None if files[0] is None else files
+        return None if files[0] is None else (*files, *space.store.list(Sitting.folder(exam)))
 
-    return SetSource(exam_key(exam), state, lambda: ExamBank(gather(space, exam)))
+    return SetSource(
+        exam_key(exam), state, lambda: ExamBank(gather(space, exam), latest_statistics(sittings(space, exam)))
+    )
 
 
 class ExamBank(ReviewSet):
-    def __init__(self, bank: Bank) -> None:
+    def __init__(self, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
-        self._bank = bank
+        self._bank, self._statistics = bank, statistics
 
     def make_rows(self) -> Iterator[Row]:
         judged = [
@@ -83,7 +87,8 @@ class ExamBank(ReviewSet):
         given = one.given
         notes = given.reasons if isinstance(given, RejectedItem) else ()
         title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
-        return Detail(id=key, source=title, notes=notes, sections=tuple(_sections(one)))
+        sections = (*_sections(one), *_answers(self._statistics.get(key)))
+        return Detail(id=key, source=title, notes=notes, sections=sections)
 
     def lineage(self, key: str) -> Lineage:
         self.find(key)
@@ -140,6 +145,21 @@ def _sections(one: Ended) -> Iterator[Section]:
         yield Section(title="Idea", entries=idea, is_open=False)
     if len(one.result.attempts) > 1:
         yield Section(title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False)
+
+
+def _answers(found: ItemStatistics | None) -> Iterator[Section]:
+    """What the answers of candidates say about the item."""
+    if found is None:
+        return
+    values = {
+        "facility": f"{found.facility} of {found.candidates} candidates",
+        "point-biserial": str(found.discrimination or "cannot be computed"),
+        "thirds": f"upper {found.upper:.2f}, lower {found.lower:.2f}, difference {found.thirds}",
+        "chosen": ", ".join(f"{letter} {count}" for letter, count in sorted(found.chosen.items())),
+    }
+    entries = [Entry(label=label, text=text) for label, text in values.items()]
+    entries += [Entry(label="found", text=text, mark="no") for text in found.findings]
+    yield Section(title="Answers of candidates (intervals of 95 %)", entries=tuple(entries))
 
 
 def _question(package: QuestionPackage) -> Iterator[Section]:

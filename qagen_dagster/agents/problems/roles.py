@@ -16,6 +16,7 @@ from qagen_dagster.records.problems.item import (
     DiagramKind,
     Format,
     IdeaResult,
+    PageResult,
     QuestionKind,
     ScanResult,
     TikzResult,
@@ -36,9 +37,15 @@ _PROMPTS = {
 }  # the scanner and the variant writer have a prompt for each kind
 
 
+def find_prompt() -> Prompt:
+    """The prompt that asks for the places of the problems on a page."""
+    return load_prompt("problems/find")
+
+
 def prompts() -> tuple[Prompt, ...]:
     """The prompt of every role and kind. Raises ConfigError, which names a file that lacks a part."""
     return (
+        find_prompt(),
         role_prompt(Role.CLASSIFIER),
         *(scan_prompt(kind.value) for kind in QuestionKind),
         *(role_prompt(role) for role in (Role.TIKZ, Role.IDEA, Role.ALTERNATE)),
@@ -62,6 +69,11 @@ def scan_prompt(kind: str) -> Prompt:
 def variant_prompt(kind: VariantKind) -> Prompt:
     """The prompt for a kind of variant."""
     return load_prompt(f"problems/variant_{kind.value}")
+
+
+def find_places(asking: Asking[PageResult]) -> Reply[PageResult]:
+    """Ask the classifier for the places of the problems on a page, which is the picture. Raises ModelError."""
+    return ask(Role.CLASSIFIER, find_prompt(), "submit_problems", PageResult, asking, {})
 
 
 def classify(asking: Asking[ClassificationResult], text: str) -> Reply[ClassificationResult]:

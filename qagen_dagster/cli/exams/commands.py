@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.exams.paper import bank_of, one_exam, one_exam_option, paper, responses, weight_options
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
@@ -25,7 +26,7 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_out
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
-from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import (
     former_parts,
     gather,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
-_SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
@@ -143,7 +143,11 @@ def _share(counts: Counts) -> str:
 
 @click.group()
 def exam() -> None:
-    """Make and export banks of multiple-choice exam items."""
+    """Make and export banks of multiple-choice exam items, and papers from them."""
+
+
+exam.add_command(paper)
+exam.add_command(responses)
 
 
 def run_options(command: Command) -> Command:
@@ -165,12 +169,7 @@ def run_options(command: Command) -> Command:
             type=click.IntRange(0, MOST_SEED),
             help="Random seed of items that are made [exam.yaml].",
         ),
-        *(
-            click.option(
-                f"--w-{level.value}", type=_SHARE, help=f"Relative weight of {level.value} items [exam.yaml]."
-            )
-            for level in Difficulty
-        ),
+        weight_options(" [exam.yaml]"),
         click.option(
             "--max-designer-retries",
             type=_RETRIES,
@@ -270,7 +269,7 @@ def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
 
 
 @exam.command()
-@click.option("--exam", "exam_key", help="The exam to export. Required if there are several exams.")
+@one_exam_option
 @click.option(
     "--format",
     "formats",
@@ -290,15 +289,8 @@ def export(
     settings: Settings, exam_key: str | None, formats: tuple[str, ...], output: Path, as_json: bool
 ) -> None:
     """Export an exam's bank to formats of other programs."""
-    chosen = _chosen(load_exams(settings.corpora), exam_key)
-    if len(chosen) > 1:
-        raise ConfigError(f"name one exam with --exam ({', '.join(exam.key for exam in chosen)})")
-    (exam,) = chosen
-    bank = gather(Workspace(settings), exam.key).bank
-    if not bank.items:
-        raise StoreError(
-            f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
-        )
+    exam = one_exam(settings, exam_key)
+    bank = bank_of(Workspace(settings), exam)
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):

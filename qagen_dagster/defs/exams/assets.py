@@ -20,6 +20,7 @@ from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
+from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.base import Difficulty
@@ -177,7 +178,7 @@ def _item_bank(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinitio
         found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
         exam = find_exam(space.settings.corpora, context.partition_key)
         return dg.MaterializeResult(
-            metadata=metadata.of_bank(exam, found),
+            metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key))),
             check_results=bank_results(found),
             data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 
@@ -35,6 +35,7 @@ from qagen_dagster.records.exams.bank import (
     SlotPlan,
     SlotResult,
 )
+from qagen_dagster.records.exams.responses import ItemStatistics
 from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
@@ -99,7 +100,7 @@ def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Meta
     }
 
 
-def of_bank(exam: Exam, found: Bank) -> Metadata:
+def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -> Metadata:
     """The share of accepted items by schema and difficulty, the number of rejections by step, pictures of typeset items, files, cost."""
     stats = found.stats
     total = stats.accepted + stats.rejected
@@ -119,6 +120,7 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         **_cards(_one_of_each(found.bank.items)),
         "items": _items(found.bank.items),
         "rejected_items": _rejections(found.rejected),
+        "answers_of_candidates": _statistics(statistics.values()),
         "exports": list(exports),
         "changed": list(found.changed),
         **review_page(exam_key(exam.key)),
@@ -130,6 +132,13 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         # The key in the store, because the UI would cut off the whole path.
         shown["preview"] = path(ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html"))
     return shown
+
+
+def _statistics(found: Iterable[ItemStatistics]) -> dg.MarkdownMetadataValue:
+    rows = [
+        (one.item, one.candidates, one.facility, one.discrimination, "; ".join(one.findings)) for one in found
+    ]
+    return markdown_table(("id", "candidates", "facility", "point-biserial", "found"), rows)
 
 
 def _of_plan(plan: PartPlan) -> Metadata:

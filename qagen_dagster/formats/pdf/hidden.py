@@ -19,7 +19,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
-from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Painted, Pdf, Printed, Rect
+from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Pdf, Printed, Rect
 
 _TINY = 10  # tenths of a point; smaller letters are dots
 _PALE = re.compile("(?<=;color:#)[ef].[ef].[ef]")
@@ -28,6 +28,7 @@ _TRANSPARENT = 13  # greatest opacity, of 255, of letters that nobody sees
 _CONTRAST = 24  # least difference of grey between letters that can be seen and their background
 _DARK, _MIN_INK = 110, 0.03  # grey of ink, and the least share of the pixels of a text that it covers
 _SCAN = 0.5  # least share of a scanned page that pictures cover
+_MOST_BARS = 1_500  # of a page that is searched for them
 _MOST_COVERS = 100  # of a page; more are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # letters; in formulas single letters are crossed
@@ -36,6 +37,11 @@ _CHAR = re.compile(
     r'<char c="([^"]*)" quad="([\d.-]+) ([\d.-]+) [^"]* ([\d.-]+) ([\d.-]+)" x="[^"]*" y="([\d.-]+)"[^>]*? color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"'
 )
 _KIND = re.compile(r'color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"')
+_FILLED = b'"stroked":0,"rectangle":1'
+_BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
+_OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
+_LIGHT_BAR = re.compile(rb' argb="ff[ef].[ef].[ef]')
+_BAR = 4  # points; a thinner rectangle hides no letters
 _PAINTED = 16 | 32 | 64  # flags of letters that are filled, stroked or used for clipping
 
 
@@ -56,6 +62,14 @@ class _Drawn(NamedTuple):
         )
 
 
+class _Painted(NamedTuple):
+    """A bar or a picture, and the number of lines of text that are painted before it."""
+
+    lines: int
+    box: Rect
+    dark: bool  # no letter in a pale colour is lost on it
+
+
 class _Letter(NamedTuple):
     text: str
     box: Rect  # points
@@ -69,9 +83,13 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     shown: dict[int, str] = {
         n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
     }
-    bars, strikes = printed.bars(), _struck(printed, f)
+    few = 0 < printed.json.count(_FILLED) <= _MOST_BARS
+    bars = _painted(printed.blocks, b"vector") if few else []
+    strikes = _struck(printed, f)
     covers = _over(f, [one for one in bars if one.lines], later=True)
-    pictures = _over(f, printed.pictures() if printed.covers else [], later=True)
+    pictures = _over(
+        f, _painted(printed.blocks_and_pictures(), b"image") if printed.covers else [], later=True
+    )
     pale = _pale_lines(printed) if printed.hides else set[int]()
     if pale or covers or pictures or strikes:
         lines = printed.letters().split("<line ")[1:]
@@ -135,7 +153,7 @@ def _struck(printed: Printed, f: Fragments) -> _Covers:
     return strikes
 
 
-def _over(f: Fragments, painted: Sequence[Painted], *, later: bool) -> _Covers:
+def _over(f: Fragments, painted: Sequence[_Painted], *, later: bool) -> _Covers:
     """The boxes at the place of each fragment that are painted later or earlier than it."""
     found: _Covers = {}
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False)) if painted else []
@@ -159,6 +177,22 @@ def _is_plain(kind: tuple[str, str, str, str, str]) -> bool:
     red, green, blue, alpha, flags = kind
     painted = int(flags) & _PAINTED and int(alpha, 16) > _TRANSPARENT
     return bool(painted) and min(int(red, 16), int(green, 16), int(blue, 16)) < _LIGHT
+
+
+def _painted(blocks: bytes, kind: bytes) -> list[_Painted]:
+    """The opaque bars (`vector`) or the pictures (`image`) among the blocks."""
+    found: list[_Painted] = []
+    lines = 0
+    for what, sides, more in _BLOCK.findall(blocks):
+        if what == b"line":
+            lines += 1
+        elif what == kind and (kind == b"image" or _OPAQUE.match(more)):
+            x0, y0, x1, y1 = map(float, sides.split())
+            if min(x1 - x0, y1 - y0) > _BAR:
+                found.append(
+                    _Painted(lines, (x0, y0, x1, y1), kind != b"image" and not _LIGHT_BAR.search(more))
+                )
+    return found
 
 
 class _State(NamedTuple):

@@ -38,11 +38,6 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
-_FILLED = b'"stroked":0,"rectangle":1'
-_BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
-_OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
-_PALE = re.compile(rb' argb="ff[ef].[ef].[ef]')
-_BAR = 4  # points; a thinner rectangle hides no letters
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
@@ -77,14 +72,6 @@ class Picture(NamedTuple):
     box: Rect
     width: int
     height: int
-
-
-class Painted(NamedTuple):
-    """A bar or a picture, and the number of lines of text that are painted before it."""
-
-    lines: int
-    box: Rect
-    dark: bool  # no letter in a pale colour is lost on it
 
 
 class Drawing(NamedTuple):
@@ -304,20 +291,16 @@ class Printed:
         return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
 
     @cached_property
-    def _blocks(self) -> bytes:
+    def blocks(self) -> bytes:
+        """The boxes of lines and paths in the order of painting, as XML."""
         return _print_blocks(self._paper, self._structured)
 
-    def bars(self) -> list[Painted]:
-        """The opaque filled rectangles of the page."""
-        some = _FILLED in self.json and self.json.count(_PATH) <= _MANY_PATHS
-        return _painted(self._blocks, b"vector") if some else []
-
-    def pictures(self) -> list[Painted]:
-        """The pictures of the page. The text must be read again, because pictures would break its lines."""
+    def blocks_and_pictures(self) -> bytes:
+        """The same with pictures. The text must be read again, because pictures would break its lines."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self._page, None, flags, _IDENTITY)
         try:
-            return _painted(_print_blocks(self._paper, structured), b"image")
+            return _print_blocks(self._paper, structured)
         finally:
             _mupdf.ll_fz_drop_stext_page(structured)
 
@@ -326,7 +309,7 @@ class Printed:
         """The boxes of thin paths, in tenths of a point; empty for a page with more paths than a table has."""
         if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
             return []
-        vectors = _VECTOR.findall(self._blocks)
+        vectors = _VECTOR.findall(self.blocks)
         sides = b" ".join([box for box, _ in vectors]).split()
         sides = array("f", map(float, sides))  # rounded to single precision, as in the library
         found: list[tuple[int, int, int, int]] = []
@@ -406,19 +389,6 @@ class Page:
 def _print_blocks(paper: _Paper, structured: Any) -> bytes:
     """The boxes of lines, paths and pictures, in the order of painting, as XML."""
     return paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, structured, 0, 0)
-
-
-def _painted(blocks: bytes, kind: bytes) -> list[Painted]:
-    found: list[Painted] = []
-    lines = 0
-    for what, sides, more in _BLOCK.findall(blocks):
-        if what == b"line":
-            lines += 1
-        elif what == kind and (kind == b"image" or _OPAQUE.match(more)):
-            x0, y0, x1, y1 = map(float, sides.split())
-            if min(x1 - x0, y1 - y0) > _BAR:
-                found.append(Painted(lines, (x0, y0, x1, y1), kind != b"image" and not _PALE.search(more)))
-    return found
 
 
 def _common(a: Rect, b: Rect) -> Rect:

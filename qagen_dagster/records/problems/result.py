@@ -50,7 +50,7 @@ class ProblemSources(Record):
 
 
 class Stage(StrEnum):
-    """The stages of the pipeline, in order."""
+    """The stages of the pipeline, in order. FIND is a step of files with several problems, before the pipeline."""
 
     CLASSIFY = "classify"
     SCAN = "scan"
@@ -59,6 +59,7 @@ class Stage(StrEnum):
     ALTERNATE = "alternate"
     VARIANT = "variant"
     CONVERT = "convert"
+    FIND = "find"
 
 
 class Task(Record):
