@@ -43,6 +43,8 @@ def main() -> None:
         made = sets.read_set(given.published, human.passages)
     else:
         made = sets.make_set(human.passages, given.count, given.profile)
+    if not made:
+        raise SystemExit("no question of the set belongs to a passage, so there is nothing to compare")
     if given.save:
         given.save.write_text(
             "".join(json.dumps({"question": one.text, "relevant": one.relevant}) + "\n" for one in made),
