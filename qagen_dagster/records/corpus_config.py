@@ -113,6 +113,17 @@ class Strategy(StrEnum):
     BATCH = "batch"
 
 
+class NoAnswerKind(StrEnum):
+    """The kinds of questions that the corpus does not answer as they are asked."""
+
+    UNANSWERABLE = "unanswerable"  # the subject is in the corpus, the fact is not
+    FALSE_PREMISE = "false_premise"  # the corpus denies what the question takes for granted
+    UNDERSPECIFIED = "underspecified"  # the question has two readings with different answers
+
+
+MOST_WITHOUT_ANSWER = 0.5  # questions with an answer test whether the validator finds answers
+
+
 class BatchOptions(Record):
     """The options of the batch strategy. Except for `similarity`, the defaults are those of "QAGRedo Algorithm Report", section 10.
 
@@ -198,6 +209,8 @@ class ScenarioConfig(Record):
         evaluation: when the checks of `qagen evaluate` fail.
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
+        mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
+        closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
     """
@@ -216,6 +229,8 @@ class ScenarioConfig(Record):
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
     text_control: bool = True
+    mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
+    closed_book: bool = True
     publish: Publish = Publish.ALL
     max_unreviewed: Share | None = None
 
@@ -225,6 +240,10 @@ class ScenarioConfig(Record):
             raise ValueError("batch: is read with `strategy: batch` only")
         if self.strategy is Strategy.BATCH and Mode.VISUAL in self.modes:
             raise ValueError("strategy: batch reads text only: set `modes: [textual]`")
+        if self.mix is not None and sum(self.mix.values()) > MOST_WITHOUT_ANSWER:
+            raise ValueError(
+                f"mix: the shares are {sum(self.mix.values()):g} in all, more than {MOST_WITHOUT_ANSWER}"
+            )
         return self
 
     @field_validator("modes")

@@ -26,23 +26,26 @@ class Row:
     output: int  # tokens of a call
     shown: float = inf  # maximum characters of the document that a call shows
     each_shows: bool = False  # whether the calls for a question show the document, too
+    each_blank: float = 0  # calls for each question that never show the document
 
 
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     (Strategy.AGENT, Mode.TEXTUAL): {
         Role.GENERATOR: Row(once=1, each=3.5, prompt=3_000, output=200, each_shows=True),
-        Role.VALIDATOR: Row(once=0, each=3.5, prompt=1_700, output=200, each_shows=True),
+        Role.VALIDATOR: Row(once=0, each=3.5, prompt=1_700, output=200, each_shows=True, each_blank=1),
         Role.DEDUPLICATOR: _DUPLICATES,
     },
     (Strategy.AGENT, Mode.VISUAL): {
         Role.GENERATOR: Row(once=2, each=4, prompt=5_500, output=200, shown=16_000, each_shows=True),
-        Role.VALIDATOR: Row(once=0, each=5, prompt=3_000, output=200, shown=24_000, each_shows=True),
+        Role.VALIDATOR: Row(
+            once=0, each=5, prompt=3_000, output=200, shown=24_000, each_shows=True, each_blank=1
+        ),
         Role.DEDUPLICATOR: _DUPLICATES,
     },
     (Strategy.BATCH, Mode.TEXTUAL): {
         Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450),
-        Role.VALIDATOR: Row(once=1, each=1.7, prompt=1_500, output=300),
+        Role.VALIDATOR: Row(once=1, each=1.7, prompt=1_500, output=300, each_blank=1),
         Role.DEDUPLICATOR: _DUPLICATES,
         Role.ANSWERER: Row(once=1, each=0.3, prompt=1_700, output=650, shown=25_000, each_shows=True),
         Role.JUDGE: Row(once=0, each=1, prompt=2_000, output=150),

@@ -110,7 +110,8 @@ class DocumentEstimator:
         each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
         each = row.each * document.questions
         shows = row.once + (each if each_shows else 0.0)
-        return self._calls(role, row.once + each, shows * shown / TOKEN_CHARACTERS)
+        calls = row.once + each + row.each_blank * document.questions
+        return self._calls(role, calls, shows * shown / TOKEN_CHARACTERS)
 
     def _calls(self, role: Role, calls: float, document_tokens: float) -> Use:
         spec, row = self._models[role], self._rows[role]

@@ -94,6 +94,7 @@ class SetFacts(Record):
     output_tokens: int
     usd: float | None
     unknown_price_calls: int
+    closed_book: bool = True  # whether the questions were asked without their document
 
 
 class EvalSet(Record):
@@ -220,6 +221,7 @@ def _made(facts: SetFacts) -> Iterator[str]:
     yield "## How it was made"
     yield ""
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
+    rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
     rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
     rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]

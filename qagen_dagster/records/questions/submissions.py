@@ -133,14 +133,20 @@ class BlindAnswer(Record):
         Field(description="True if the document answers the whole question; false if only a part of it."),
     ]
     answer: Annotated[
-        str, Field(description="Only what is asked, as short as it can be. Empty if not answerable.")
+        str,
+        Field(
+            description="Only what is asked, as short as it can be; of two possible answers the better one. Empty if not answerable."
+        ),
     ]
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(description="The passages your answer, or the part of it you found, rests on."),
     ] = ()
     premise_holds: Annotated[
-        bool, Field(description="False if the question takes for granted what the document denies.")
+        bool,
+        Field(
+            description="False if the question takes for granted what the document denies or calls only likely."
+        ),
     ] = True
     unambiguous: Annotated[
         bool,
@@ -159,12 +165,6 @@ class BlindAnswer(Record):
 class JudgingAnswer(BlindAnswer):
     """Answer the question from the document alone, and judge the question."""
 
-    non_trivial: Annotated[
-        bool,
-        Field(
-            description="False if a well-read person who sees only the question would guess what decides the answer."
-        ),
-    ]
     self_contained: Annotated[
         bool,
         Field(
@@ -184,13 +184,15 @@ class JudgingAnswer(BlindAnswer):
     @model_validator(mode="before")
     @classmethod
     def _unsaid(cls, value: object) -> object:
-        """Criteria that the model left out are not confirmed; then the comparison judges them."""
-        missing = dict.fromkeys(("non_trivial", "self_contained", "relevant"), False)
-        return {**missing, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
+        """Criteria that the model left out are not confirmed; then the comparison judges them. Older journals have one more."""
+        if not isinstance(value, dict):
+            return value
+        said = {name: one for name, one in cast("dict[str, object]", value).items() if name != "non_trivial"}
+        return {**dict.fromkeys(("self_contained", "relevant"), False), **said}
 
 
 class Comparison(Record):
-    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
+    """Compare your own answer with the proposed one and judge the question by the six criteria."""
 
     model_config = ConfigDict(json_schema_extra=_explained_last)
 
@@ -199,8 +201,7 @@ class Comparison(Record):
     premise_holds: Annotated[bool, Field(description="Criterion 3.")]
     unambiguous: Annotated[bool, Field(description="Criterion 4.")]
     self_contained: Annotated[bool, Field(description="Criterion 5.")]
-    non_trivial: Annotated[bool, Field(description="Criterion 6.")]
-    relevant: Annotated[bool, Field(description="Criterion 7.")]
+    relevant: Annotated[bool, Field(description="Criterion 6.")]
     explanation: Annotated[
         str,
         Field(
@@ -212,9 +213,9 @@ class Comparison(Record):
 
 
 class TypedComparison(Comparison):
-    """Compare your own answer with the proposed one and judge the question by the eight criteria."""
+    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
 
-    of_type: Annotated[bool, Field(description="Criterion 8: whether it is of the type asked for.")]
+    of_type: Annotated[bool, Field(description="Criterion 7: whether it is of the type asked for.")]
 
     @model_validator(mode="before")
     @classmethod

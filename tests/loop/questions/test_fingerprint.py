@@ -103,7 +103,7 @@ def test_the_corpus_words_move_all_and_limits_none() -> None:
 
 
 def test_a_prompt_moves_the_modes_that_use_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for mode, names in {Mode.TEXTUAL: 6, Mode.VISUAL: 4}.items():
+    for mode, names in {Mode.TEXTUAL: 7, Mode.VISUAL: 6}.items():
         assert len(prompt_hashes(mode)) == names
     before = marks(Profile(roles=SPECS))
     changed = tmp_path / "prompts"
@@ -156,7 +156,7 @@ def test_the_text_control_moves_the_visual_mode_of_its_scenario() -> None:
     corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"one": off}})
     assert moved(Profile(roles=SPECS), corpus) == {("one", Mode.VISUAL)}
     more = set(prompt_hashes(Mode.VISUAL, control=True)) - set(prompt_hashes(Mode.VISUAL))
-    assert more == {"validator_textual", "same_answer"}
+    assert more == {"validator_textual"}
 
 
 @pytest.mark.parametrize("role", [Role.ANSWERER, Role.JUDGE])

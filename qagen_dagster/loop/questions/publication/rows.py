@@ -73,6 +73,7 @@ def set_facts(
         prompts=candidates.prompts,
         documents_by_outcome=Counter(one.end.value for one in candidates.documents),
         planned=sum(planned),
+        closed_book=scenario.closed_book,
         planned_by_type=dict(by_type) if scenario.strategy is Strategy.BATCH else {},
         **spent.model_dump(include=set(SetFacts.model_fields)),
     )

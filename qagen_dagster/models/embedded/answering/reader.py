@@ -392,8 +392,6 @@ def compare(prompt: str) -> Action:
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
     matches, why = _compared(own, proposed)
-    answer_terms = set(terms(proposed))
-    trivial = bool(answer_terms) and answer_terms <= set(terms(question))
     relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
     explanation = (
         f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."
@@ -402,7 +400,6 @@ def compare(prompt: str) -> Action:
     arguments = {
         **dict.fromkeys(("supported", "premise_holds", "unambiguous", "self_contained"), True),
         "matches": matches,
-        "non_trivial": not trivial,
         "relevant": relevant,
         "explanation": explanation,
     }
