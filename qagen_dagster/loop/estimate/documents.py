@@ -7,7 +7,7 @@ document divided by its amounts for the finished documents.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import quantiles
 
 from qagen_dagster.configuration.profiles import Role
@@ -33,11 +33,13 @@ class Document:
     size: float  # characters of its text
     subjects: float  # characters that questions of the mode can be about
     target: int
+    without_answer: int = field(default=0, kw_only=True)  # of the target, the questions without an answer
 
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        return min(float(self.target), self.subjects / CHARACTERS_PER_QUESTION)
+        answered = self.target - self.without_answer
+        return min(float(answered), self.subjects / CHARACTERS_PER_QUESTION) + self.without_answer
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,13 @@ class DocumentEstimator:
         shown = min(document.size, row.shown, spec.opening_characters)
         # A validator that is not shown the whole document reads parts of it for each question.
         each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
-        each = row.each * document.questions
+        proved = document.without_answer
+        answered = document.questions - proved
+        each = row.each * answered
         shows = row.once + (each if each_shows else 0.0)
-        calls = row.once + each + row.each_blank * document.questions
+        proofs = row.unanswered_once * bool(proved) + row.unanswered_each * proved
+        shows += proved if row.unanswered_each else row.unanswered_once * bool(proved)
+        calls = row.once + each + row.each_blank * answered + proofs
         return self._calls(role, calls, shows * shown / TOKEN_CHARACTERS)
 
     def _calls(self, role: Role, calls: float, document_tokens: float) -> Use:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.english.answer_types import wrong_type
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.english.sentences import split
+from qagen_dagster.grounding.no_claim import is_refusal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import Decided
 from qagen_dagster.records.ids import normalise
@@ -72,6 +74,12 @@ class Marked:
 def says_nothing(answer: str) -> bool:
     """Whether the text is empty, or says that the answer is not known."""
     return normalise(answer).rstrip(".!") in _UNKNOWN
+
+
+def abstained(answer: str) -> bool:
+    """Whether the answer only says that there is none: every sentence of it declines, or it says nothing."""
+    sentences = [one.text for one in split(answer) if one.text.strip()]
+    return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))
 
 
 def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:

@@ -9,7 +9,7 @@ from qagen_dagster.loop.evaluation.ranking_measures import CUTS, recall, recipro
 from qagen_dagster.loop.statistics import bounds, mcnemar, wilson
 from qagen_dagster.records.evaluation import Comparison, Decided, Measure, ScoredAnswer, Scores, SystemScores
 
-CORRECT, FOUND_CUT = "correct", 5
+CORRECT, BALANCED, FOUND_CUT = "correct", "balanced", 5
 FOUND = f"document_recall_at_{FOUND_CUT}"
 _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
     "type": lambda one: one.question_type or "none",
@@ -22,9 +22,10 @@ _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
 def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) -> Scores:
     """The scores of a system. `answered` and `retrieved` say whether it gave any answers and any passages."""
     measures: dict[str, Measure | None] = {}
+    whole = len(answers)
     counts: dict[str, int] = {}
     if answered:
-        silent = sum(one.decided is Decided.UNKNOWN for one in answers)
+        silent = sum(one.decided is Decided.UNKNOWN and one.right is False for one in answers)
         right = sum(one.right is True for one in answers)
         wrong = sum(one.right is False for one in answers) - silent
         undecided = sum(one.right is None for one in answers)
@@ -32,7 +33,9 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
         measures[CORRECT] = _mean_with_interval(
             (one.right for one in answers if one.right is not None), len(answers)
         )
+        measures |= _abstentions(answers)
     if retrieved:
+        answers = [one for one in answers if one.answerable]
         places = {
             "document": [(one.document_rank,) for one in answers],
             "evidence": [one.evidence_ranks for one in answers if one.evidence_ranks],
@@ -44,7 +47,47 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
             found = (reciprocal_rank(one) for one in ranks)
             measures[f"{level}_mrr"] = _mean_with_interval(found, len(answers))
     known = {name: one for name, one in measures.items() if one is not None}
-    return Scores(questions=len(answers), counts=counts, measures=known)
+    return Scores(questions=whole, counts=counts, measures=known)
+
+
+def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
+    """Whether a system answers what can be answered and nothing else; empty if all questions have an answer."""
+    having = [one for one in answers if one.answerable]
+    lacking = [one for one in answers if not one.answerable]
+    if not lacking:
+        return {}
+    right = (one.right for one in having if one.right is not None)
+    declined = (one.abstained for one in lacking if one.abstained is not None)
+    needless = (one.abstained for one in having if one.abstained is not None)
+    accuracy = _mean_with_interval(right, len(having))
+    abstention = _mean_with_interval(declined, len(lacking))
+    return {
+        "answerable_accuracy": accuracy,
+        "abstention": abstention,
+        "over_abstention": _mean_with_interval(needless, len(having)),
+        BALANCED: None if accuracy is None or abstention is None else _balanced(accuracy, abstention),
+    }
+
+
+def _balanced(one: Measure, other: Measure) -> Measure:
+    """The harmonic mean of both: a system that always abstains has 0, and so has one that never does.
+
+    The interval reaches from the mean of the lower ends to that of the upper ends, so it is never too narrow.
+    """
+
+    def mean(name: str) -> float:
+        first, second = getattr(one, name) or 0.0, getattr(other, name) or 0.0
+        return round(2 * first * second / (first + second), 4) if first and second else 0.0
+
+    return Measure(
+        value=mean("value"),
+        low=mean("low"),
+        high=mean("high"),
+        questions=one.questions + other.questions,
+        lower=mean("lower"),
+        upper=mean("upper"),
+        not_measured=one.not_measured + other.not_measured,
+    )
 
 
 def grouped(

@@ -94,6 +94,7 @@ class SetFacts(Record):
     output_tokens: int
     usd: float | None
     unknown_price_calls: int
+    shortfalls: tuple[str, ...] = ()  # what documents did not give, with the reasons
     closed_book: bool = True  # whether the questions were asked without their document
 
 
@@ -160,6 +161,7 @@ def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:
 
 CARD_FILE = "README.md"
 EXAMPLES = 5
+_SHOWN_MISSING = 20
 _FILES = """\
 ## Files
 
@@ -260,6 +262,12 @@ def _types(eval_set: EvalSet) -> Iterator[str]:
     rows = [(kind, planned.get(kind, "any number"), found[kind]) for kind in sorted({*found, *planned})]
     total = "not known" if facts is None else facts.planned
     yield from table(("question type", "planned", "published"), [*rows, ("all", total, found.total())])
+    missing = () if facts is None else facts.shortfalls
+    yield from (f"- Missing: {line(one)}" for one in missing[:_SHOWN_MISSING])
+    if missing:
+        more = len(missing) - _SHOWN_MISSING
+        yield from ([f"- {more:,} more shortfalls"] if more > 0 else [])
+        yield ""
 
 
 def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:

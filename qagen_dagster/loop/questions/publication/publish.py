@@ -30,7 +30,7 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
 from qagen_dagster.records.text import counted
 
-PUBLISHED_VERSION = "3"  # increase if the same set would be published with other rows
+PUBLISHED_VERSION = "4"  # increase if the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
