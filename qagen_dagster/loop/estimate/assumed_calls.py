@@ -36,6 +36,7 @@ class Row:
 
 # A proof asks the validator with all passages, with the document, and with each of the others; one of three candidates is refused early.
 _PROOFS = {"unanswered_once": float(CONTROLS), "unanswered_each": DOCUMENTS + 3.5}
+SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     (Strategy.AGENT, Mode.TEXTUAL): {

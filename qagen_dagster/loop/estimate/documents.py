@@ -12,7 +12,13 @@ from statistics import quantiles
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
-from qagen_dagster.loop.estimate.assumed_calls import LOCAL_CALL, START_SECONDS, TOKENS_PER_SECOND, Row
+from qagen_dagster.loop.estimate.assumed_calls import (
+    LOCAL_CALL,
+    SHORT,
+    START_SECONDS,
+    TOKENS_PER_SECOND,
+    Row,
+)
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
@@ -116,11 +122,12 @@ class DocumentEstimator:
         shows = row.once + (each if each_shows else 0.0)
         proofs = row.unanswered_once * bool(proved) + row.unanswered_each * proved
         shows += proved if row.unanswered_each else row.unanswered_once * bool(proved)
-        calls = row.once + each + row.each_blank * answered + proofs
-        return self._calls(role, calls, shows * shown / TOKEN_CHARACTERS)
+        blank = self._calls(role, row.each_blank * answered, 0.0, SHORT)
+        return blank.plus(self._calls(role, row.once + each + proofs, shows * shown / TOKEN_CHARACTERS))
 
-    def _calls(self, role: Role, calls: float, document_tokens: float) -> Use:
-        spec, row = self._models[role], self._rows[role]
+    def _calls(self, role: Role, calls: float, document_tokens: float, row: Row | None = None) -> Use:
+        """The amounts of calls with the prompt and the output of a row, by default that of the role."""
+        spec, row = self._models[role], row or self._rows[role]
         if spec.provider in FREE_PROVIDERS:
             return LOCAL_CALL.times(calls)
         return Use(

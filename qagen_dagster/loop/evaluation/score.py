@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, ModelError
-from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_answer
+from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
@@ -196,14 +196,20 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
 
 def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:
     """The answer with its verdict. If the judge fails, the answer is undecided."""
+    if found.given is None and not found.answerable:
+        told = {
+            "right": False,
+            "abstained": False,
+            "decided": Decided.UNKNOWN,
+            "explanation": "no answer was given",
+        }
+        return found.model_copy(update=told)
     abstains = found.given is not None and abstained(found.given)
     found = found.model_copy(update={"abstained": abstains})
-    if abstains and not found.answerable:
-        told = {"right": True, "decided": Decided.UNKNOWN, "explanation": "it says that there is no answer"}
-        return found.model_copy(update=told)
     asked = None if model is None else RecordingModel(model)
+    mark = mark_answer if found.answerable else mark_abstention
     try:
-        marked = mark_answer(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)
+        marked = mark(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)
     except ModelError as error:
         return found.model_copy(update={"failure": f"the judge gave no verdict: {error}"[:500]})
     verdict = {"failure": marked.failure} if marked.result is None else asdict(marked.result)

@@ -236,7 +236,6 @@ def _impossible(row: ExportedRow) -> Json:
         "id": row.question.id,
         "question": row.question.question,
         "answers": [],
-        "plausible_answers": [],
         "is_impossible": True,
     }
 

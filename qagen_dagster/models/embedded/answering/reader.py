@@ -250,7 +250,7 @@ LIKELY = 0.25  # minimum chance of a span
 CLOSE = 0.04  # maximum difference of the retrieval scores of two places that may both answer
 DENIED = 0.5  # minimum share of the words of a question that a passage has which denies its number
 CACHED_DOCUMENTS = 64
-_NUMBER = re.compile(r"\b\d{2,4}\b(?![,.]\d)")
+_NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
 _PROPERTY = re.compile(r"what (?:is|was|are|were) the ((?:[\w-]+ ){0,2}[\w-]+) of [A-Z]", re.IGNORECASE)
 
 _BOILERPLATE = re.compile(

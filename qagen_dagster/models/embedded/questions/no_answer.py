@@ -15,7 +15,7 @@ from qagen_dagster.models.embedded.questions.candidate import ATTRIBUTES, Candid
 
 _WANTED = re.compile(r"^- (unanswerable|false_premise|underspecified): (\d+)$", re.MULTILINE)
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]{2,} ){1,3}[A-Z][a-z]{2,}\b")
-_NUMBER = re.compile(r"\b\d{2,4}\b(?![,.]\d)")
+_NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
 _ROW = re.compile(r" (?:of|for) (?=the |[\"`])")
 # Properties of things, persons and places that a reader may miss; the first that the document never mentions is asked for.
 _PROPERTIES = ("phone number", "age", "address", "height")
@@ -99,7 +99,7 @@ def _other_numbers(found: Sequence[Candidate], lines: Sequence[Line]) -> Iterato
                 "false_premise",
                 f"{frame}{asked.replace(number, other)}",
                 f"It takes {other} for granted.",
-                f"It is {number}, not {other}: {quote.text}",
+                f"It is {number}, not {other}: {' '.join(quote.text.split())}",
                 ((quote.text, quote.start_line),),
             )
 
