@@ -266,6 +266,10 @@ class GenerationResult(Record):
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
     no_answer_target: int = 0  # of the target, the questions without an answer
+    controls: tuple[int, int] = (
+        0,
+        0,
+    )  # questions on which the validator was tested, and those that it answered
 
     @staticmethod
     def key(combination: Combination, document_id: str, fingerprint: str) -> str:

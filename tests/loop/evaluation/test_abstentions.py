@@ -93,7 +93,8 @@ def test_half_of_each_gives_a_half(tmp_path: Path) -> None:
 
 def test_the_judge_recognises_an_abstention_in_other_words(tmp_path: Path) -> None:
     words = "Nobody seems to have written down how long it is."
-    assert scored(tmp_path, "", words).overall.measures["balanced"].not_measured == LACKING
+    unmarked = scored(tmp_path, "", words).overall
+    assert (unmarked.counts["undecided"], "balanced" in unmarked.measures) == (LACKING, False)
     marks = Judge(FakeModel(lambda _: call("submit_mark", right=True, explanation="It says there is none.")))
     assert scored(tmp_path, "", words, marks).overall.measures["abstention"].value == 1.0
 

@@ -66,8 +66,8 @@ class Prover:
         proved = candidate.model_copy(update={"no_answer": claim.model_copy(update=proof)})
         return Proved(proved, calls=self._taken())
 
-    def finds_answers(self, accepted: Sequence[QAPair]) -> tuple[str, tuple[CallSummary, ...]]:
-        """Ask accepted questions in the same way. Returns why the validator cannot prove anything, empty if it can, and the calls."""
+    def finds_answers(self, accepted: Sequence[QAPair]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
+        """Ask accepted questions in the same way. Returns how many were asked, those without an answer, and the calls."""
         chosen = list(accepted[:CONTROLS])
         missed: list[str] = []
         for pair in chosen:
@@ -77,12 +77,7 @@ class Prover:
             except _Refused:
                 answered = False
             missed += [] if answered else [pair.question]
-        if not chosen:
-            return "the document has no accepted question on which the validator could be tested", ()
-        if 2 * len(missed) < len(chosen):
-            return "", self._taken()
-        why = f"the validator found no answer to {len(missed)} of {len(chosen)} questions that the document answers, such as {missed[0]!r}"
-        return why, self._taken()
+        return len(chosen), missed, self._taken()
 
     def _search(self, candidate: Candidate, claim: NoAnswer, attempt: int, searched: list[Searched]) -> None:
         question, false = candidate.question, claim.kind is NoAnswerKind.FALSE_PREMISE

@@ -7,7 +7,7 @@ questions are proved again: unchanged requests cost nothing, because the ledger 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -44,6 +44,8 @@ class Tested(Record):
 
     kind: Literal["tested"] = "tested"
     fault: str
+    asked: int = 0
+    answered: int = 0
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -80,6 +82,7 @@ class _State:
     wanted: Mapping[NoAnswerKind, int]
     fault: str = ""
     tested: bool = False
+    controls: tuple[int, int] = (0, 0)
     rounds: int = 0
     waiting: list[Candidate] = field(default_factory=list[Candidate])
     decided: list[Decided] = field(default_factory=list[Decided])
@@ -88,6 +91,7 @@ class _State:
         match event:
             case Tested():
                 self.tested, self.fault = True, event.fault
+                self.controls = (event.asked, event.answered)
             case Drafted():
                 self.rounds += not event.carried
                 self.waiting += event.candidates
@@ -116,7 +120,8 @@ def without_no_answer(result: GenerationResult) -> GenerationResult:
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
     whole = result.model_copy(update={"accepted": accepted, "rejected": rejected, "shortfalls": shortfalls})
     return _counted(
-        whole.model_copy(update={"no_answer_target": 0}), result.stats.target_count - result.no_answer_target
+        whole.model_copy(update={"no_answer_target": 0, "controls": (0, 0)}),
+        result.stats.target_count - result.no_answer_target,
     )
 
 
@@ -130,6 +135,18 @@ def _counted(result: GenerationResult, target: int) -> GenerationResult:
         "rejection_reasons": dict(sorted(reasons.items())),
     }
     return result.model_copy(update={"stats": result.stats.model_copy(update=stats)})
+
+
+LEAST_ANSWERED = 0.8  # share of the questions with an answer that a validator must answer if its "no answer" is to prove anything
+
+
+def distrust(controls: Iterable[tuple[int, int]]) -> str:
+    """Why the validator of several documents proves nothing, from the `controls` of their results; empty if it does."""
+    known = list(controls)
+    asked, answered = sum(one for one, _ in known), sum(one for _, one in known)
+    if answered >= LEAST_ANSWERED * asked:
+        return ""
+    return f"the validator answered only {answered} of {asked} questions that the documents answer"
 
 
 @dataclass(frozen=True)
@@ -160,8 +177,16 @@ class Stage:
 
     def _step(self, state: _State, result: GenerationResult, earlier: Sequence[QAPair]) -> StageEvent | None:
         if not state.tested:
-            fault, calls = Prover(self.work, self.models, self.corpus).finds_answers(result.accepted)
-            return Tested(fault=fault, calls=calls)
+            prover = Prover(self.work, self.models, self.corpus)
+            asked, missed, calls = prover.finds_answers(result.accepted)
+            fault = (
+                ""
+                if asked
+                else "the document has no accepted question on which the validator could be tested"
+            )
+            if 2 * len(missed) >= asked > 0:
+                fault = f"the validator found no answer to {len(missed)} of {asked} questions that the document answers, such as {missed[0]!r}"
+            return Tested(fault=fault, asked=asked, answered=asked - len(missed), calls=calls)
         if not state.missing or (state.fault and not state.rounds):
             return None
         if earlier and not state.decided and not state.waiting and not state.rounds:
@@ -249,6 +274,7 @@ class Stage:
                 "calls": (*result.calls, *calls),
                 "shortfalls": (*result.shortfalls, *self._shortfalls(state, kept, ended)),
                 "no_answer_target": sum(self.wanted.values()),
+                "controls": state.controls,
                 **({"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended} if ended else {}),
             }
         )

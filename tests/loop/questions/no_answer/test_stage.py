@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.questions.no_answer.stage import without_no_answer
+from qagen_dagster.loop.questions.no_answer.stage import distrust, without_no_answer
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.questions.results import RejectionReason
 from tests.loop.conftest import PlayedWorkspace, put_documents
@@ -150,3 +150,18 @@ def test_earlier_questions_are_proved_again_before_new_ones_are_asked_for(
     lost = add(workspace, keeper, wanted, earlier=earlier, key="journals/l.json")
     assert [one.question for one in lost.accepted[2:]] == ["How heavy is the rudder of Bar?"]
     assert lost.rejected[0].rejection_reason is RejectionReason.ANSWERABLE
+
+
+@pytest.mark.parametrize(
+    ("controls", "trusted"),
+    [([], True), ([(3, 3), (3, 3), (3, 2)], True), ([(3, 2), (3, 2), (2, 1)], False), ([(0, 0)], True)],
+)
+def test_a_validator_that_overlooks_many_answers_is_distrusted_over_all_documents(
+    controls: list[tuple[int, int]], trusted: bool
+) -> None:
+    assert (distrust(controls) == "") is trusted
+
+
+def test_the_result_says_on_how_many_questions_the_validator_was_tested(workspace: PlayedWorkspace) -> None:
+    found = add(workspace, Keeper([[unanswerable("funnel")]]), {UNANSWERABLE: 1})
+    assert found.controls == (2, 2)
