@@ -68,7 +68,7 @@ OWNERS = {
     "onnxruntime": ("models/embedders.py",),
     "openai": ("models/wires/openai.py",),
     "pandas": ("loop/questions/publication/published_set.py",),
-    "py3langid": ("models/embedded/text/grammar.py",),
+    "py3langid": ("english/language.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/matching.py",),

@@ -209,6 +209,8 @@ class ScenarioConfig(Record):
         evaluation: when the checks of `qagen evaluate` fail.
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
+        language: the ISO 639-1 code of the language of the questions; None: that of the document.
+        max_overlap: the largest share of the content words of a question that may stand in its evidence. None: no limit.
         mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published.
@@ -229,6 +231,8 @@ class ScenarioConfig(Record):
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
     text_control: bool = True
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
+    max_overlap: Share | None = None
     mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
     closed_book: bool = True
     publish: Publish = Publish.ALL

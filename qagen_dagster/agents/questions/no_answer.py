@@ -9,7 +9,7 @@ from functools import partial
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
-from qagen_dagster.agents.questions.evidence.submission_check import pointer
+from qagen_dagster.agents.questions.evidence.submission_check import fault_of_wording, pointer
 from qagen_dagster.agents.questions.evidence.widening import widened
 from qagen_dagster.agents.runner import call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
@@ -87,6 +87,8 @@ def candidate_of(context: QAContext, draft: DraftNoAnswer) -> Candidate:
     places = [context.evidence.find(quote) for quote in (*draft.evidence, *readings)]
     found = [widened(context.view.lines, one) for one in places if one is not None]
     fault = _fault(draft, places, "\n".join(one.quote for one in found))
+    wording = fault_of_wording(context, draft.question, [])
+    fault = fault or ((RejectionReason.IRRELEVANT, wording) if wording else None)
     return Candidate(
         question=" ".join(draft.question.split()),
         answer=draft.answer.strip(),

@@ -121,7 +121,9 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
     models = model_fingerprint(profile, config, mode)
-    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning])
+    wording = config.model_dump_json(include={"language", "max_overlap"}, exclude_none=True)
+    worded = [wording] if config.language or config.max_overlap is not None else []
+    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

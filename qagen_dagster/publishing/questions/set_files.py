@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import AwareDatetime
 
+from qagen_dagster.english.words import shared_words
 from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
@@ -323,6 +324,10 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them."
     )
     yield ""
+    worded = [shared_words(one.question, "\n".join(each.quote for each in one.evidence)) for one in questions]
+    if worded:
+        yield f"On average, {sum(worded) / len(worded):.0%} of the content words of a question stand in its evidence."
+        yield ""
     heads = ("figure", *(f"{one.questions} questions" for one in columns))
     yield from table(
         heads, [(words, *(_figure(one, name) for one in columns)) for name, words in names.items()]

@@ -32,21 +32,39 @@ class EvidenceQuote(Record):
 class Step(Record):
     """One operation on values in the quotes."""
 
-    operation: Literal["sum", "difference", "product", "ratio", "percent_change", "mean", "count"]
+    operation: Literal[
+        "sum",
+        "difference",
+        "product",
+        "ratio",
+        "percent_change",
+        "mean",
+        "median",
+        "count",
+        "maximum",
+        "minimum",
+        "days",
+    ]
     items: Annotated[
         tuple[str, ...],
         Field(
             min_length=1,
             max_length=60,
             description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
-            "percent_change is from second to first. For count: the words of each thing that is counted, as the quotes write them.",
+            "percent_change is from second to first, days is from the second date to the first. For count: the words of each thing that is "
+            "counted, as the quotes write them. For maximum and minimum: each name with its value, such as GSO: 31.",
         ),
     ]
-    result: Annotated[str, Field(description="The number that comes out.")]
+    result: Annotated[
+        str,
+        Field(
+            description="The number that comes out; for maximum and minimum the name or the value that wins."
+        ),
+    ]
 
 
 class Computation(Step):
-    """How an answer is worked out from values in the quotes; the result is a number of the answer."""
+    """How an answer is worked out from values in the quotes; the result is a number or a name of the answer."""
 
     steps: Annotated[
         tuple[Step, ...],
@@ -71,7 +89,7 @@ class SubmitQA(Record):
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(
-            min_length=1, max_length=6, description="Every passage needed to prove the answer, and no other."
+            min_length=1, max_length=20, description="Every passage needed to prove the answer, and no other."
         ),
     ]
     question_type: Annotated[
