@@ -161,10 +161,10 @@ def _unusable(bench: Bench) -> Generator[None]:
     yield
 
 
-def _pdf(password: str = "") -> bytes:
+def _pdf(text: str = "Between the two parties it is agreed", password: str = "") -> bytes:
     library: Any = pymupdf
     file = library.open()
-    file.new_page().insert_text((50, 60), "Between the two parties it is agreed")
+    file.new_page().insert_text((50, 60), text)
     locked = {"encryption": library.PDF_ENCRYPT_AES_256, "user_pw": password} if password else {}
     data: bytes = file.tobytes(**locked)
     file.close()
@@ -243,7 +243,7 @@ def _name(line: str) -> str:
 def _is_whole(line: str) -> bool:
     try:
         command, words = whole_command(), shlex.split(line)[1:]
-        if {"ui", "review"} & set(words):  # servers, which do not end
+        if {"ui", "review"} & set(words) or "vllm" in words:  # servers, which do not end; and what needs one
             return False
         while isinstance(command, click.Group):
             command = command.commands[words.pop(0)]
@@ -255,7 +255,7 @@ def _is_whole(line: str) -> bool:
 
 def _given_files(folder: Path, document: Path) -> None:
     """What examples speak of and a reader has."""
-    (folder / "paper.pdf").write_bytes(_pdf())
+    (folder / "paper.pdf").write_bytes(_pdf("The trial treated 240 patients in two hospitals."))
     (folder / "papers").mkdir()
     shutil.copy(document, folder / "papers")
     row = {"document": document.name, "question": "How many pitches are there?", "answer": "58 pitches"}
