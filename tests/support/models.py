@@ -64,7 +64,9 @@ class FakeModel:
                 meter.record(cost)
             return response
 
-        return FakeModel(respond, self._spec.model, self._spec.provider)
+        return FakeModel(
+            respond, self._spec.model, self._spec.provider, plays_closed_book=self._plays_closed_book
+        )
 
     def respond(self, request: Request) -> Response:
         if [one.name for one in request.tools] == [GUESS] and not self._plays_closed_book:

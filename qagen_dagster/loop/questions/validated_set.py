@@ -62,14 +62,7 @@ def validate_set(
         progress: gets the number of questions that were compared, and the number of all questions.
     """
     candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
-    pairs: list[QAPair] = []
-    controls: list[tuple[int, int]] = []
-    for result in results_of(workspace, candidates):
-        pairs.extend(result.accepted)
-        controls.append(result.controls)
-    why = distrust(controls)
-    unproved = [pair for pair in pairs if why and pair.no_answer is not None]
-    pairs = [pair for pair in pairs if pair not in unproved] if unproved else pairs
+    pairs, unproved = _proved(workspace, candidates)
     profile = workspace.profile(candidates.profile)
     models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
@@ -97,7 +90,7 @@ def validate_set(
         run_id=candidates.run_id,
         questions=tuple(kept),
         removed=(
-            *(left_out(pair, RejectionReason.VALIDATOR_FAILED, why) for pair in unproved),
+            *unproved,
             *reviewed.removed,
             *removed,
         ),
@@ -109,6 +102,21 @@ def validate_set(
     removed_only = validated.model_copy(update={"questions": ()})
     workspace.store.write(combination.history_key(validated.run_id, REMOVED), removed_only)
     return validated
+
+
+def _proved(workspace: Workspace, candidates: CandidateSet) -> tuple[list[QAPair], list[RejectedQA]]:
+    """The accepted questions of all documents, and those without an answer if the validator proves none. Raises StoreError."""
+    pairs: list[QAPair] = []
+    controls: list[tuple[int, int]] = []
+    for result in results_of(workspace, candidates):
+        pairs.extend(result.accepted)
+        controls.append(result.controls)
+    why = distrust(controls)
+    if not why:
+        return pairs, []
+    unproved = (pair for pair in pairs if pair.no_answer is not None)
+    lost = [left_out(pair, RejectionReason.VALIDATOR_FAILED, why) for pair in unproved]
+    return [pair for pair in pairs if pair.no_answer is None], lost
 
 
 def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedReview | None:
