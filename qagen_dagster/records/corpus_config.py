@@ -107,10 +107,21 @@ class Complexity(StrEnum):
 
 
 class Strategy(StrEnum):
-    """How candidates are made: one at a time by an agent with tools, or many at once from the whole text."""
+    """How candidates are made: one at a time by an agent with tools, many at once from the whole text, or from several documents."""
 
     AGENT = "agent"
     BATCH = "batch"
+    ACROSS = "across"
+
+
+class AcrossKind(StrEnum):
+    """The kinds of questions that need several documents."""
+
+    BRIDGE = "bridge"
+    COMPARISON = "comparison"
+    INTERSECTION = "intersection"
+    TEMPORAL = "temporal"
+    CONTRADICTION = "contradiction"
 
 
 class NoAnswerKind(StrEnum):
@@ -240,15 +251,22 @@ class ScenarioConfig(Record):
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:
-        if self.strategy is Strategy.AGENT and self.batch is not None:
+        if self.strategy is not Strategy.BATCH and self.batch is not None:
             raise ValueError("batch: is read with `strategy: batch` only")
-        if self.strategy is Strategy.BATCH and Mode.VISUAL in self.modes:
-            raise ValueError("strategy: batch reads text only: set `modes: [textual]`")
+        if self.strategy is not Strategy.AGENT and Mode.VISUAL in self.modes:
+            raise ValueError(f"strategy: {self.strategy.value} reads text only: set `modes: [textual]`")
+        if self.mix is not None and self.strategy is Strategy.ACROSS:
+            raise ValueError("mix: is not read with `strategy: across`")
         if self.mix is not None and sum(self.mix.values()) > MOST_WITHOUT_ANSWER:
             raise ValueError(
                 f"mix: the shares are {sum(self.mix.values()):g} in all, more than {MOST_WITHOUT_ANSWER}"
             )
         return self
+
+    @property
+    def searches_corpus(self) -> bool:
+        """Whether its questions depend on the texts of the whole corpus."""
+        return self.strategy is Strategy.ACROSS or self.mix is not None
 
     @field_validator("modes")
     @classmethod

@@ -53,6 +53,11 @@ TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
         ),
         Role.DEDUPLICATOR: _DUPLICATES,
     },
+    (Strategy.ACROSS, Mode.TEXTUAL): {  # the documents are shown in passages
+        Role.GENERATOR: Row(once=3, each=0, prompt=6_000, output=300, shown=0),
+        Role.VALIDATOR: Row(once=0, each=7, prompt=4_000, output=120, shown=0, each_blank=1),
+        Role.DEDUPLICATOR: _DUPLICATES,
+    },
     (Strategy.BATCH, Mode.TEXTUAL): {
         Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450, unanswered_once=1.5),
         Role.VALIDATOR: Row(once=1, each=1.7, prompt=1_500, output=300, each_blank=1, **_PROOFS),

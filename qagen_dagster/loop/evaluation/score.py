@@ -162,6 +162,7 @@ def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> S
     passages = row.passages or ()
     documents = list(dict.fromkeys(one.document_id for one in passages))
     mine = question.document_id
+    wanted = {mine, *(one.document_id for one in question.evidence if one.document_id)}
     lined = lined and question.answerable
     quotes = [one for one in question.evidence if one.start_line is not None] if lined else []
     return ScoredAnswer(
@@ -174,9 +175,13 @@ def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> S
         hops=question.hops,
         answerable=question.answerable,
         given=row.answer,
-        document_rank=documents.index(mine) + 1 if mine in documents else None,
+        # of several documents the last: only then are all found
+        document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
         evidence_ranks=tuple(
-            next((at for at, one in enumerate(passages, 1) if _holds(one, mine, quote)), None)
+            next(
+                (at for at, one in enumerate(passages, 1) if _holds(one, quote.document_id or mine, quote)),
+                None,
+            )
             for quote in quotes
         ),
     )

@@ -197,8 +197,11 @@ def document_answers(
     result = store.read(str(one.entry.result_key), GenerationResult)
     record = store.find(Document.key(combination.corpus, name), Document)
 
+    others = dict.fromkeys(of.document_id for pair in one.kept for of in pair.evidence if of.document_id)
+
     def text() -> str:
-        return "" if record is None else stored_text(store, combination.corpus, record)
+        read = [record, *(store.find(Document.key(combination.corpus, other), Document) for other in others)]
+        return "\n\n".join(stored_text(store, combination.corpus, each) for each in read if each is not None)
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)

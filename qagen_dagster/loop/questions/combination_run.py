@@ -21,6 +21,7 @@ from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
+from qagen_dagster.loop.questions.across.stage import AcrossStage
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
@@ -29,11 +30,13 @@ from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, reproved, without_no_answer
 from qagen_dagster.loop.questions.plan import CombinationPlan, finished
-from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.questions.result import empty_result
+from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
@@ -125,7 +128,7 @@ class CombinationRun:
     def _passages(self) -> CorpusPassages | None:
         """The search in the whole corpus, if the scenario wants questions without an answer."""
         planned = self.planned
-        if planned.scenario.mix is None or planned.combination.mode is Mode.VISUAL:
+        if not planned.scenario.searches_corpus or planned.combination.mode is Mode.VISUAL:
             return None
         return CorpusPassages(
             self.workspace, planned.combination.corpus, planned.profile_name, self._shared_meter
@@ -192,6 +195,8 @@ class CombinationRun:
 
     def _work(self, entry: IndexEntry) -> GenerationResult:
         planned, workspace, work = self.planned, self.workspace, self.open(entry)
+        if planned.strategy is Strategy.ACROSS:
+            return self._kept(entry, self._across(entry, work))
         journal, before = planned.journal(entry, workspace), self._earlier.result_for(entry)
         earlier = None if before is None else without_no_answer(before)
         models = self._models_of(journal)
@@ -200,6 +205,21 @@ class CombinationRun:
         else:
             result = run_document(work, models, journal, earlier)
         result = self._with_no_answer(entry, work, models, result, before)
+        return self._kept(entry, result)
+
+    def _across(self, entry: IndexEntry, work: DocumentWork) -> GenerationResult:
+        reason = unusable(work.context)
+        if reason is not None or self._passages is None:
+            return empty_result(work, *(reason or (DocumentEnd.NOT_USABLE, "the corpus has no search index")))
+        proof = self.planned.proof_work(entry)
+        key = GenerationResult.journal_key(self.planned.combination, entry.id, proof)
+        journal = JournalFile(self.workspace.store, key, proof, StageJournal)
+        models = self._models_of(self.planned.journal(entry, self.workspace))
+        return AcrossStage(work, models, self._passages, journal).run()
+
+    def _kept(self, entry: IndexEntry, result: GenerationResult) -> GenerationResult:
+        """Store the result of a document."""
+        planned, workspace = self.planned, self.workspace
         dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
         partial_ = result.end is DocumentEnd.BUDGET_EXHAUSTED
         workspace.store.write((planned.partial_key if partial_ else planned.result_key)(entry), dated)

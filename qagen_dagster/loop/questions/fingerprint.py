@@ -11,7 +11,7 @@ from typing import Any
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.questions import deduplicator, generator, no_answer, validator
+from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
@@ -41,9 +41,14 @@ def prompt_hashes(
     without an answer.
     """
     prompts = (
-        *(_batch_prompts() if strategy is Strategy.BATCH else (generator.prompt_for(mode),)),
-        validator.blind_prompt(mode),
-        validator.compare_prompt(),
+        *(_batch_prompts() if strategy is Strategy.BATCH else ()),
+        *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
+        *((across.prompt(),) if strategy is Strategy.ACROSS else ()),
+        *(
+            (validator.blind_prompt(mode), validator.compare_prompt())
+            if strategy is not Strategy.ACROSS
+            else ()
+        ),
         deduplicator.prompt(),
         *(closed_book.prompts() if closed else ()),
         *((no_answer.prompt(),) if without_answer and mode is Mode.TEXTUAL else ()),
@@ -122,8 +127,9 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     )
     models = model_fingerprint(profile, config, mode)
     wording = config.model_dump_json(include={"language", "max_overlap"}, exclude_none=True)
+    proofs = [PROOF_VERSION] if config.strategy is Strategy.ACROSS else []
     worded = [wording] if config.language or config.max_overlap is not None else []
-    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded])
+    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

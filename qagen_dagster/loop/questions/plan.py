@@ -131,7 +131,7 @@ class CombinationPlan:
 
     def _result(self, entry: IndexEntry) -> str:
         parts = [self.fingerprint, entry.version, entry.text_sha256, self.limits.model_dump_json()]
-        return fingerprint([*parts, *self._mix, *([self.texts] if self._mix else [])])
+        return fingerprint([*parts, *self._mix, *([self.texts] if self.texts else [])])
 
     def proof_work(self, entry: IndexEntry) -> str:
         """A hash of everything that proofs depend on: the document, and the texts of all others."""
@@ -185,8 +185,12 @@ def plan_without_documents(
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=(),
         budget=effective_budget(profile, options.run_budget),
-        texts="" if scenario.mix is None else _texts(workspace, combination.corpus),
+        texts="" if not _searches(scenario, combination.mode) else _texts(workspace, combination.corpus),
     )
+
+
+def _searches(scenario: ScenarioConfig, mode: Mode) -> bool:
+    return scenario.searches_corpus and mode is Mode.TEXTUAL
 
 
 def _texts(workspace: Workspace, corpus: str) -> str:

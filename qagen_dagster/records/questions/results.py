@@ -27,6 +27,8 @@ class Evidence(Record):
     end_line: int | None
     page: int | None = None
     visual: str | None = None  # label of the visual, if it shows the proof
+    # of a question across documents: the document that has it, if it is not the question's own
+    document_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class RejectionReason(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from qagen_dagster.loop.evaluation.answer_marks import abstained
 from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
 from qagen_dagster.records.evaluation import SystemScores
+from qagen_dagster.records.questions.results import Evidence
 from tests.support.models import FakeModel, call
 from tests.support.scored import mixed_set
 
@@ -124,3 +126,20 @@ def test_passages_count_only_for_questions_with_an_answer(tmp_path: Path) -> Non
     (found,) = score_systems([published], [output], Judge()).systems
     recall = found.overall.measures["document_recall_at_1"]
     assert (recall.value, recall.questions, found.overall.questions) == (1.0, 1, 4)
+
+
+def test_a_question_across_documents_is_found_with_all_of_them(tmp_path: Path) -> None:
+    published = mixed_set(tmp_path, 1, 0)
+    (question,) = published.questions
+    evidence = (
+        Evidence(quote="...", start_line=2, end_line=2),
+        Evidence(quote="...", start_line=7, end_line=7, document_id="z.txt"),
+    )
+    across = replace(published, questions=(question.model_copy(update={"evidence": evidence}),))
+    ranks: list[tuple[int | None, tuple[int | None, ...]]] = []
+    for passages in (["a.txt"], ["a.txt", "z.txt"], ["x.txt", "z.txt", "a.txt"]):
+        given = [{"document_id": one, "start_line": 1, "end_line": 9} for one in passages]
+        output = given_output("one", [{"id": "q-1", "answer": "1 m", "passages": given}], ["q-1"])
+        (found,) = score_systems([across], [output], Judge()).systems
+        ranks.append((found.answers[0].document_rank, found.answers[0].evidence_ranks))
+    assert ranks == [(None, (1, None)), (2, (1, 2)), (3, (3, 2))]

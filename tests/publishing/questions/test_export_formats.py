@@ -353,3 +353,11 @@ def test_a_workbook_has_text_and_no_formulas() -> None:
     assert "=1+1" in shown
     assert "x" * 32_767 in shown
     assert len(sheet.xpath("//x:row", namespaces=names)) == 3
+
+
+def test_beir_judges_the_passages_of_all_documents_of_a_question() -> None:
+    other = Passage("b.txt#1", "Nothing is asked about this.")
+    one = row(1, high(), Place("Nothing is asked", 0, (other,)))
+    assert lines(files("ragas", one)["testset.jsonl"])[0]["reference_context_ids"] == ["a.txt#1", "b.txt#1"]
+    qrels = files("beir", one)["qrels/test.tsv"].decode().splitlines()
+    assert qrels[1:] == ["q-1\ta.txt#1\t1", "q-1\tb.txt#1\t1"]

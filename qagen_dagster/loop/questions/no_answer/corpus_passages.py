@@ -76,6 +76,27 @@ class CorpusPassages:
         chosen = [own, *others[:DOCUMENTS]] if own in self.documents else others[:DOCUMENTS]
         return [self._passages(name, question, names, passages) for name in chosen]
 
+    def about(self, name: str, query: str) -> DocumentPassages:
+        """The likeliest passages of one document. Raises ModelError."""
+        return self._passages(name, query, query, PASSAGES)
+
+    def holding(self, name: str, most: int) -> list[str]:
+        """Documents with a passage that has these words as they are written, at most `most`. Raises ModelError."""
+        found: dict[str, None] = {}
+        for hit in self._hits(None, name, _DEPTH, Ranking.WORDS):
+            lines = self.lines(hit.document_id)[hit.chunk.start_line - 1 : hit.chunk.end_line]
+            if name in " ".join(" ".join(lines).split()):
+                found[hit.document_id] = None
+        return list(found)[:most]
+
+    def lines(self, name: str) -> tuple[str, ...]:
+        """The lines of a document."""
+        return self._lines(name)[0]
+
+    def document(self, name: str) -> Document:
+        """The record of a document. Raises StoreError."""
+        return self._space.store.read(Document.key(self._corpus, name), Document)
+
     def _passages(self, name: str, question: str, names: str, most: int) -> DocumentPassages:
         lines, title = self._lines(name)
         if sum(map(len, lines)) <= WHOLE:

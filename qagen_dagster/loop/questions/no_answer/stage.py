@@ -32,6 +32,7 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     RejectionReason,
     Shortfall,
+    VerdictRecord,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
@@ -67,6 +68,7 @@ class Decided(Record):
     reason: RejectionReason | None = None
     detail: str = ""
     duplicate_of: str | None = None
+    verdict: VerdictRecord | None = None
     calls: tuple[CallSummary, ...] = ()
 
 

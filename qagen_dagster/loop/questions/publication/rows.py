@@ -228,13 +228,16 @@ def hops(evidence: Iterable[Evidence]) -> int:
     tables = {count for count in cells.values() if count > 1}
     evidence = [one for one, count in cells.items() if count not in tables]
     visuals = {(one.visual, one.page) for one in evidence if one.start_line is None}
-    passages, end = 0, -1
-    for start, last in sorted(
-        (one.start_line, one.end_line or 0) for one in evidence if one.start_line is not None
+    passages, end, of = 0, -1, ""
+    for document, start, last in sorted(
+        (one.document_id or "", one.start_line, one.end_line or 0)
+        for one in evidence
+        if one.start_line is not None
     ):
-        if start > end + 1:
+        if start > end + 1 or document != of:
             passages += 1
-        end = max(end, last)
+        end = max(end, last) if document == of else last
+        of = document
     return passages + len(visuals) + len(tables)
 
 

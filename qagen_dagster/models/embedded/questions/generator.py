@@ -137,6 +137,8 @@ _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
 def propose(conversation: Conversation) -> list[Action]:
     """Reads on, submits a question or questions without an answer, or reports that the document is exhausted or not in English."""
+    if "submit_across" in conversation.tools:  # the rules know no question that needs two documents
+        return [Action("submit_across", {"questions": []})]
     mode = _MODE.search(conversation.prompt)
     if mode is not None and mode.group(1).lower() == "visual":
         return _visual(conversation)
