@@ -35,14 +35,21 @@ class Row:
 
 
 # A proof asks the validator with all passages, with the document, and with each of the others; one of three candidates is refused early.
-_PROOFS = {"unanswered_once": float(CONTROLS), "unanswered_each": DOCUMENTS + 3.5}
+_EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     (Strategy.AGENT, Mode.TEXTUAL): {
         Role.GENERATOR: Row(once=1, each=3.5, prompt=3_000, output=200, each_shows=True, unanswered_once=1.5),
         Role.VALIDATOR: Row(
-            once=0, each=3.5, prompt=1_700, output=200, each_shows=True, each_blank=1, **_PROOFS
+            once=0,
+            each=3.5,
+            prompt=1_700,
+            output=200,
+            each_shows=True,
+            each_blank=1,
+            unanswered_once=CONTROLS,
+            unanswered_each=_EACH_PROOF,
         ),
         Role.DEDUPLICATOR: _DUPLICATES,
     },
@@ -60,7 +67,15 @@ TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     },
     (Strategy.BATCH, Mode.TEXTUAL): {
         Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450, unanswered_once=1.5),
-        Role.VALIDATOR: Row(once=1, each=1.7, prompt=1_500, output=300, each_blank=1, **_PROOFS),
+        Role.VALIDATOR: Row(
+            once=1,
+            each=1.7,
+            prompt=1_500,
+            output=300,
+            each_blank=1,
+            unanswered_once=CONTROLS,
+            unanswered_each=_EACH_PROOF,
+        ),
         Role.DEDUPLICATOR: _DUPLICATES,
         Role.ANSWERER: Row(once=1, each=0.3, prompt=1_700, output=650, shown=25_000, each_shows=True),
         Role.JUDGE: Row(once=0, each=1, prompt=2_000, output=150),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -101,11 +101,11 @@ class CorpusPassages:
         lines, title = self._lines(name)
         if sum(map(len, lines)) <= WHOLE:
             return DocumentPassages(name, title, (LineRange(start_line=1, end_line=len(lines)),), lines)
-        hits = self._hits(name, question, most, Ranking.BOTH)
-        hits += self._hits(name, names, max(1, most // 2), Ranking.WORDS) if names else []
+        hits = [*self._hits(name, question, most, Ranking.BOTH)]
+        hits += self._hits(name, names, max(1, most // 2), Ranking.WORDS)
         return DocumentPassages(name, title, tuple(_merged(hits)), lines)
 
-    def _hits(self, document: str | None, query: str, most: int, ranking: Ranking) -> Sequence[ChunkHit]:
+    def _hits(self, document: str | None, query: str, most: int, ranking: Ranking) -> list[ChunkHit]:
         try:
             found = self._search.search(document, query, most, -1.0, ranking)
         except StoreError as error:

@@ -296,8 +296,8 @@ class Stage:
                 reason = (
                     "; ".join(filter(None, parts)) or f"the generator gave no more in {state.rounds} rounds"
                 )
-                short = {"question_type": kind.value, "wanted": count, "accepted": kept[kind.value]}
-                found.append(Shortfall(**short, reason=reason))
+                have = kept[kind.value]
+                found.append(Shortfall(question_type=kind.value, wanted=count, accepted=have, reason=reason))
         return found
 
 

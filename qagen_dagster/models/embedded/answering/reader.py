@@ -353,7 +353,7 @@ def _open_column(asked: Query, index: Index) -> tuple[Hit, list[str]] | None:
             wanted = set(terms(head))
             if wanted and wanted <= asked.terms and hit.unit.cells[column]:
                 columns.setdefault((hit.unit.table, column), {}).setdefault(hit.unit.cells[column], hit)
-    best = max(columns.values(), key=len, default={})
+    best: dict[str, Hit] = max(columns.values(), key=len) if columns else {}
     return (next(iter(best.values())), list(best)) if len(best) > 1 else None
 
 

@@ -115,7 +115,7 @@ def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
         first, second = cells[0], next((one for one in cells if one.answer != cells[0].answer), cells[0])
         if first is second:
             continue
-        readings = tuple(
+        readings: tuple[dict[str, object], ...] = tuple(
             {
                 "question": one.question,
                 "answer": one.answer,
