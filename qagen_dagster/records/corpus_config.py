@@ -242,10 +242,10 @@ class ScenarioConfig(Record):
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
     text_control: bool = True
+    closed_book: bool = True
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
     max_overlap: Share | None = None
     mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
-    closed_book: bool = True
     publish: Publish = Publish.ALL
     max_unreviewed: Share | None = None
 
