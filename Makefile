@@ -8,7 +8,7 @@ LOCAL := .venv-local-model
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo review browser test test-long test-daemon test-distributed test-local-model check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-long test-component test-daemon test-distributed test-local-model check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-equivalence bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-ranking bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -22,7 +22,7 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## questions from the sample corpora, with the models that need no key
 	$(BIN)/qagen run
 	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
-	@$(BIN)/qagen questions "when did" --outcome accepted --corpus town_records --limit 3
+	@$(BIN)/qagen questions "did" --outcome accepted --corpus town_records --limit 3
 	@echo '`make review` opens all of them beside their evidence; what you decide there takes effect with the next `$(BIN)/qagen run`.'
 
 review: $(READY) ## a page on http://127.0.0.1:3100 to look at all questions and decide on them
@@ -68,6 +68,14 @@ test-distributed: $(MANY)/.ready ## two Celery workers with Redis, PostgreSQL an
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null || apt-get install -y -q --no-install-recommends postgresql
 	$(MANY)/bin/python -m pytest -m distributed tests/e2e tests/test_deploy.py
 	$(MANY)/bin/python -m pytest tests/test_store.py tests/test_lease.py tests/models/test_ledger.py
+
+test-component: $(READY) .venv-component/.ready ## the wheel in a project made by create-dagster: dg, a component, two of them in one instance with a daemon
+	$(BIN)/python -m pytest -m component tests/e2e
+
+.venv-component/.ready:
+	test -x .venv-component/bin/python || $(PYTHON) -m venv .venv-component
+	.venv-component/bin/python -m pip install --quiet --disable-pip-version-check create-dagster==1.13.27
+	touch $@
 
 test-daemon: $(READY) ## models, prompts, documents and corpora change while a Dagster daemon with its sensors runs, and runs are terminated; ten minutes
 	$(BIN)/python -m pytest -m daemon tests/e2e
@@ -152,6 +160,10 @@ bench-planted: $(READY) ## faulty candidates and their good twins, from document
 	test -d "$(QAGEN_REAL_DATA)/qa" || { echo "set QAGEN_REAL_DATA to a folder with the public sets"; exit 2; }
 	$(BIN)/python -m benchmarks.planted
 
+bench-ranking: $(READY) ## whether a made set ranks retrieval systems as people's questions do: HUMAN=file or folder, SET=questions.jsonl (else one is made)
+	test -e "$(HUMAN)" || { echo "set HUMAN to a SQuAD-like file, a BEIR folder or a folder with Cranfield"; exit 2; }
+	$(BIN)/python -m benchmarks.ranking "$(HUMAN)" $(if $(SET),--set "$(SET)")
+
 bench-resume: $(READY) ## a rerun of 1,500 finished documents beside their first run
 	$(BIN)/python -m benchmarks.resume
 
@@ -166,10 +178,10 @@ samples: $(READY) ## make the PDFs and pictures of the sample corpora again
 
 lock: $(READY) ## resolve the dependencies again
 	$(BIN)/python -m pip install --quiet uv
-	$(COMPILE) --group dev -o requirements.lock pyproject.toml
+	$(COMPILE) --extra ui --extra mcp --group dev -o requirements.lock pyproject.toml
 	cp requirements.lock deploy/requirements.lock # its versions are kept
-	$(COMPILE) --extra distributed --group image -o deploy/requirements.lock pyproject.toml
-	$(COMPILE) --extra distributed --group image --group dev --group distributed-test -c deploy/requirements.lock -o deploy/requirements-test.lock pyproject.toml
+	$(COMPILE) --extra distributed --extra ui --group image -o deploy/requirements.lock pyproject.toml
+	$(COMPILE) --extra distributed --extra ui --extra mcp --group image --group dev --group distributed-test -c deploy/requirements.lock -o deploy/requirements-test.lock pyproject.toml
 	$(COMPILE) --no-deps --group pyproject.toml:local-model-test -o deploy/local-model-test.lock
 
 clean: ## forget what was made; corpora and the environment stay

@@ -1,8 +1,8 @@
 """Locks between machines, in a store that can make an object only if it is missing.
 
-A lock is an object that its holder makes, renews while it works, and removes. A holder that dies stops renewing. Whoever waits
-sees that by its own clock, and makes the lock that follows the dead one, whose name contains the dead holder's. Only one of
-those who wait can make it. So the clocks of the machines need not agree.
+A lock is an object that its holder makes, renews while it works, and removes. A holder that dies stops renewing it. Waiting
+processes see this by their own clocks, so the clocks of the machines need not agree. Each of them then tries to make the next
+lock, whose name contains the name of the dead holder. Only one of them succeeds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
-SECONDS = 30.0  # a lock that was not renewed for so long belongs to a holder that died
+SECONDS = 30.0  # a holder that has not renewed its lock for so long counts as dead
 _LOG = logging.getLogger(__name__)
 
 
@@ -47,19 +47,19 @@ def lease(objects: Objects, key: str, seconds: float = SECONDS) -> Generator[Non
     finally:
         done.set()
         renewing.join()
-        objects.remove(key)  # first: who makes a later lock checks that this one is as it was
+        objects.remove(key)  # first, because the maker of a later lock checks that this lock is unchanged
         if name != key:
             objects.remove(name)
 
 
 def _take(objects: Objects, key: str, owner: str, seconds: float) -> str:
-    """Make the lock, or the one that follows a lock of a dead holder. Returns its name."""
+    """Make the lock, or the next lock if its holder is dead. Returns the name of the lock."""
     name, seen, since, first = key, b"", 0.0, b""
     while True:
         if objects.create(name, owner.encode()):
             if name == key or _holder(objects.get(key)) == first:
                 return name
-            objects.remove(name)  # the locks that this one follows were released meanwhile
+            objects.remove(name)  # the earlier locks were released meanwhile
             name = key
             continue
         found = objects.get(name)

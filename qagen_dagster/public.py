@@ -91,7 +91,7 @@ def _output(name: str, rows: Answers, known: Sequence[str]) -> SystemOutput:
 
 
 def answer_from_document(
-    document_id: str,
+    document_id: str | int,
     question: str,
     *,
     corpus: str | None = None,
@@ -107,12 +107,12 @@ def answer_from_document(
 ) -> SemanticSearchAnswer:
     """Answer a question from one document of a corpus. Failures are values of the answer, not exceptions.
 
-    `document_id` is an id, or a path under documents/. Without `corpus`, all corpora are searched. Other arguments that are None are
+    `document_id` is an id, a path under documents/, or the `id` of a JSONL row. Without `corpus`, all corpora are searched. Other arguments that are None are
     those of corpus.yaml and of the default profile.
     """
-    blank = SemanticSearchAnswer(answer="", document_id=document_id, question=question.strip())
+    blank = SemanticSearchAnswer(answer="", document_id=str(document_id), question=question.strip())
     try:
-        asked = in_corpus(Workspace(load_settings()), document_id, corpus, profile)
+        asked = in_corpus(Workspace(load_settings()), str(document_id), corpus, profile)
     except UnknownDocumentError as error:
         return blank.model_copy(update={"error": QAError.DOCUMENT_NOT_FOUND, "error_message": str(error)})
     except (ConfigError, StoreError) as error:
@@ -134,7 +134,7 @@ def answer_from_document(
 
 
 def semantic_search_document(
-    document_id: str,
+    document_id: str | int,
     query: str,
     *,
     threshold: float = 0.3,
@@ -152,7 +152,7 @@ def semantic_search_document(
 
 
 def get_document_text_status(
-    document_id: str, *, corpus: str | None = None, profile: str | None = None
+    document_id: str | int, *, corpus: str | None = None, profile: str | None = None
 ) -> DocumentTextStatus:
     """Which texts a document has, and which are in the search index of its corpus. Raises ConfigError and StoreError."""
     texts, place = _texts(document_id, corpus, profile)
@@ -160,9 +160,9 @@ def get_document_text_status(
 
 
 def _texts(
-    document_id: str, corpus: str | None, profile: str | None
+    document_id: str | int, corpus: str | None, profile: str | None
 ) -> tuple[answering.DocumentTexts, answering.Place]:
-    asked = in_corpus(Workspace(load_settings()), document_id, corpus, profile)
+    asked = in_corpus(Workspace(load_settings()), str(document_id), corpus, profile)
     texts = answering.load_texts(asked.place.store, asked.place.corpus, asked.document_id)
     if texts is None:
         raise UnknownDocumentError(f"there is no document {document_id!r}")

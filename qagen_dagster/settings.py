@@ -22,13 +22,16 @@ from urllib.request import proxy_bypass_environment  # pyright: ignore[reportAtt
 from qagen_dagster.errors import ConfigError
 
 MAX_USD, MAX_USD_PER_DAY = "QAGEN_AUTOMATION_MAX_USD", "QAGEN_AUTOMATION_MAX_USD_PER_DAY"
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
+OPTIONAL = ("grading", "evaluation", "exams", "problems")
+_PACKAGE = Path(__file__).resolve().parent
+PROJECT_ROOT = _PACKAGE.parent
+DOCS = next((one for one in (_PACKAGE / "docs", PROJECT_ROOT / "docs") if one.is_dir()), _PACKAGE / "docs")
 EXECUTORS = ("in_process", "multiprocess", "celery", "k8s")
 CELERY_BROKER, CELERY_BACKEND = "QAGEN_CELERY_BROKER", "QAGEN_CELERY_BACKEND"
 
 
 def _user_state() -> Path:
-    """The default folder for state of this user on this machine. It may be deleted at any time."""
+    """The default folder for the rate limits that the processes of this user share. It may be deleted at any time."""
     return Path(tempfile.gettempdir()).resolve() / f"qagen-{os.getuid()}"
 
 
@@ -41,16 +44,17 @@ class Settings:
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
         profiles: folder of profiles that come before the shipped ones; None for only the shipped ones.
-        document_workers: model calls that the documents of question sets have in flight in one process; for other work, what one
-            op does at once.
+        document_workers: question sets: maximum number of model calls in flight in one process. Other products: maximum number of
+            pieces of work that one op does at once.
         parser_workers: number of parser processes.
         parser_seconds: time limit for parsing one document, in seconds.
         parser_memory_mb: memory limit of one parser process (address space), in MB.
         state: local folder through which the processes of this user share the rate limits of models.
-        shard_size: documents or problems per op; None for 1 document, or `document_workers` problems, or more where that would
-            give over 32 ops.
+        shard_size: documents or problems per op. None: 1 document or `document_workers` problems per op, and more if there would
+            otherwise be more than 32 ops.
         automation_max_usd: limit in US dollars of what one tick of a sensor or schedule launches; None: paid models are refused.
         automation_max_usd_per_day: the same for all ticks of a day (UTC).
+        optional: the products of OPTIONAL that are made. What is left out is never out of date.
     """
 
     corpora: Path
@@ -65,6 +69,7 @@ class Settings:
     shard_size: int | None = None
     automation_max_usd: float | None = None
     automation_max_usd_per_day: float | None = None
+    optional: tuple[str, ...] = OPTIONAL
 
     def __post_init__(self) -> None:
         for sign in ("::", "?"):  # a chain of URLs for fsspec, a wildcard for DuckDB
@@ -124,7 +129,7 @@ def network_faults(
 
 
 def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | None:
-    """The variable with the proxy through which clients reach `url`; None if they ask its server itself."""
+    """The variable with the proxy through which clients reach `url`; None if they connect to the server directly."""
     env, parts = os.environ if environ is None else environ, urlsplit(url)
     direct = {"no": env.get("no_proxy") or env.get("NO_PROXY", "")}
     if is_loopback(url) or proxy_bypass_environment(parts.netloc, direct):
@@ -134,39 +139,41 @@ def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | 
 
 
 def outside_ascii(prefix: str) -> list[str]:
-    """The variables that begin with `prefix` and have values that no header can carry."""
+    """The variables that begin with `prefix` and whose values have characters outside ASCII, which no header can carry."""
     return sorted(
         name for name, value in os.environ.items() if name.startswith(prefix) and not value.isascii()
     )
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the server of `url` is on this machine, where no proxy reaches it."""
+    """Whether the server of `url` is on this machine. Requests to it never use a proxy."""
     host = ""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
         address = ip_address(host)
-    except ValueError:  # no address, or no number
+    except ValueError:  # the URL is invalid, or its host is a name
         return host == "localhost" or host.endswith(".localhost")
     return address.is_loopback or address.is_unspecified
 
 
 def is_local(url: str) -> bool:
-    """Whether a URL names this machine, a private address, or a host of this network such as a container: a name without a dot."""
-    host = urlsplit(url).hostname or ""
+    """Whether a URL names this machine, a private address, or a host that no public DNS has, such as a container of this network."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
     try:
         return is_loopback(url) or ip_address(host).is_private
     except ValueError:
-        return bool(host) and "." not in host
+        return bool(host) and (
+            "." not in host or host.endswith((".local", ".internal", ".lan", ".home.arpa"))
+        )
 
 
 def _proxy_fault(value: str) -> str | None:
     url = value if "://" in value else f"http://{value}"
     scheme = url.partition("://")[0].lower()
     if scheme not in ("http", "https", "socks5", "socks5h"):
-        return f"no client knows proxies of {scheme}://; use http://, https:// or socks5://, or unset it"
+        return f"no client supports {scheme}:// proxies; use http://, https:// or socks5://, or unset it"
     if scheme.startswith("socks") and find_spec("socksio") is None:
-        return f"a proxy of {scheme}:// needs the package socksio: install it, use a proxy of http://, or unset it"
+        return f"a {scheme}:// proxy needs the package socksio: install it, use an http:// proxy, or unset it"
     try:
         whole = bool(urlsplit(url).hostname) and urlsplit(url).port != 0
     except ValueError:
@@ -238,7 +245,7 @@ def dagster_home() -> Path | None:
 
 
 def executor() -> str:
-    """Where Dagster runs ops: `QAGEN_EXECUTOR`, one of EXECUTORS. Raises ConfigError for another one."""
+    """Where Dagster runs ops: `QAGEN_EXECUTOR`, one of EXECUTORS. Raises ConfigError for any other value."""
     name = os.environ.get("QAGEN_EXECUTOR") or EXECUTORS[0]
     if name not in EXECUTORS:
         raise ConfigError(f"QAGEN_EXECUTOR={name!r} is not one of {', '.join(EXECUTORS)}")
@@ -251,7 +258,7 @@ def scripts() -> str | None:
 
 
 def op_seconds() -> int:
-    """After how long Celery takes the worker of an op for dead. Raises ConfigError."""
+    """The number of seconds after which Celery considers the worker of an op dead. Raises ConfigError."""
     return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)
 
 

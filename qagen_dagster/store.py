@@ -1,8 +1,7 @@
 """The store: the only code that writes values. The records make their keys.
 
-Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the
-error for a missing one names its path. A damaged file is set aside when its record is written again. The root is a
-folder or any fsspec URL.
+Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the error for a missing
+one names its path. A damaged file is set aside when its record is written again. The root is a folder or any fsspec URL.
 """
 
 from __future__ import annotations
@@ -251,7 +250,7 @@ class Store:
         return (path[start:] for path in found)
 
     def leftovers(self, seconds: float) -> list[str]:
-        """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
+        """Keys of temporary files that were not modified for `seconds`, because the processes that wrote them were killed."""
         if self._local is None:
             return []
         before = time.time() - seconds
@@ -303,15 +302,14 @@ class Blobs:
         return [path for path in self._store.list(self._prefix) if path not in values]
 
     def path(self, key: str) -> str:
-        """The full path or URL of a key, for messages."""
         return self._store.path(self._key(key))
 
     def lock_file(self, key: str) -> Path | None:
-        """The file by which processes lock a key; None when the store is elsewhere than on this machine."""
+        """The file by which processes lock a key; None when the store is not on this machine."""
         return self._store.local_path(self._lock_key(key))
 
     def lease(self, key: str) -> AbstractContextManager[None]:
-        """The lock of a key in a store that is elsewhere, among all machines that use the store."""
+        """The lock of a key among all machines, for a store that is not on this machine."""
         return lease(self._store, self._lock_key(key))
 
     def _lock_key(self, key: str) -> str:
@@ -322,7 +320,7 @@ class Blobs:
 
 
 def _keys(base: Path, prefix: str) -> Iterator[str]:
-    """The keys of all files under a prefix. fsspec keeps a description of each file until it has listed them all."""
+    """The keys of all files under a prefix. Unlike fsspec, it does not keep a description of each file in memory."""
     root = base / prefix
     if root.is_file():
         yield prefix.rstrip("/")
@@ -332,9 +330,9 @@ def _keys(base: Path, prefix: str) -> Iterator[str]:
 
 
 def _split(lines: Iterator[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
-    """The JSON of each row of the list `name` with True, and at last that of the record without them.
+    """Yields (True, JSON) for each row of the list `name`, then (False, JSON) for the record without these rows.
 
-    Only JSON that is indented, as this program writes it, is split. Of other JSON, all comes at last.
+    Only JSON with the indents of this program is split. Other JSON is yielded whole, with False.
     """
     head: list[bytes] = []
     indent = b""

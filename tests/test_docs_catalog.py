@@ -26,6 +26,7 @@ NOTHING = {
     21,
     22,
     23,
+    24,
 }  # the store has no duplicate, ungrounded answer, evaluation, exam or problem
 Row = dict[str, Any]
 

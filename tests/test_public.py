@@ -4,7 +4,9 @@ import inspect
 import json
 import subprocess
 import sys
+from math import nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +81,7 @@ def bells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
             "content": "The mast of the lightship is nine metres high. It is of larch. " * 20,
         },
         {"id": "c", "title": "Nothing", "content": " "},
+        {"id": 12345, "title": "The Horn", "content": "The horn sounds every 90 seconds in fog."},
     ]
     project.corpus("bells", waterworks.corpus(), {"rows.jsonl": "\n".join(map(json.dumps, rows))})
     for name, folder in {"QAGEN_CORPORA": project.corpora, "QAGEN_ASSETS": project.assets}.items():
@@ -113,9 +116,26 @@ def test_an_unknown_document_is_a_value_of_the_answer(bells: Workspace, document
             qagen_dagster.get_document_text_status(document, corpus=corpus)
 
 
+@pytest.mark.parametrize("document", [12345, "12345", "rows.jsonl--12345"])
+def test_a_row_may_be_named_by_its_own_id(bells: Workspace, document: str | int) -> None:
+    found = qagen_dagster.answer_from_document(document, "How often does the horn sound in fog?")
+    assert (found.success, found.document_id) == (True, "rows.jsonl--12345")
+    assert qagen_dagster.get_document_text_status(document).title == "The Horn"
+    assert qagen_dagster.answer_from_document(99, "Who?").error is QAError.DOCUMENT_NOT_FOUND
+
+
+@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": -3}, {"threshold": 2.0}, {"threshold": nan}])
+@pytest.mark.parametrize("row", ["a", "b"])
+def test_options_of_a_search_are_checked(bells: Workspace, row: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        qagen_dagster.semantic_search_document(f"rows.jsonl--{row}", "height", **options)
+
+
 def test_other_errors_are_values_too(bells: Workspace) -> None:
     asked = qagen_dagster.answer_from_document
     assert asked("rows.jsonl--b", " ").error is QAError.CONFIGURATION_ERROR
     assert asked("rows.jsonl--b", "Who?", corpus="nowhere").error is QAError.CONFIGURATION_ERROR
     assert asked("rows.jsonl--b", "Who?", profile="nowhere").error is QAError.CONFIGURATION_ERROR
     assert asked("rows.jsonl--c", "Who?").error is QAError.NO_TEXT_AVAILABLE
+    assert asked("rows.jsonl--b", "How high?", temperature=-1.0).error is QAError.CONFIGURATION_ERROR
+    assert qagen_dagster.get_document_text_status("rows.jsonl--c").title == "Nothing"

@@ -13,6 +13,7 @@ from qagen_dagster.settings import (
     dagster_home,
     document_password,
     export,
+    is_local,
     load_settings,
     network_faults,
     proxy_variable,
@@ -205,3 +206,11 @@ def test_variables_that_clients_can_use(tmp_path: Path) -> None:
 def test_the_proxy_of_an_address(url: str, variable: str | None) -> None:
     env = {"ALL_PROXY": "http://p:1", "https_proxy": "http://q:1", "NO_PROXY": "in.house"}
     assert proxy_variable(url, env) == variable
+
+
+@pytest.mark.parametrize(
+    "host", ["host.docker.internal", "vllm.models.svc.cluster.local.", "gpu.LAN", "vllm"]
+)
+def test_a_name_that_no_public_dns_has_is_local(host: str) -> None:
+    assert is_local(f"http://{host}:8000/v1")
+    assert not is_local(f"http://{host.strip('.')}.example.com/v1")

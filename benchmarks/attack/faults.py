@@ -80,7 +80,7 @@ FAULTS: dict[str, _Attack] = {
     "200 with half of the JSON": _of(Fault(200, '{"id": "x", "choices": [{"mess'), "not JSON"),
     "200 with a list": _of(Fault(200, "[]"), "not a JSON object"),
     "200 with deep JSON": _of(Fault(200, '{"choices": ' + "[" * 200_000), "not JSON"),
-    "200 without a body": _of(Fault(200, ""), "not JSON"),
+    "200 without a body": _of(Fault(200, ""), "the body is empty"),
     "302 to a page of JSON": _of(Fault(302, "", {"location": "/signed-out"}), UNUSABLE),
     "307 in a circle": _of(Fault(307, "", {"location": "?again"}), "TooManyRedirects"),
     "429 with Retry-After": _of(Fault(429, headers={"retry-after": "1"}), "HTTP 429"),

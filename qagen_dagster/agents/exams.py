@@ -2,8 +2,8 @@
 
 The designer writes the reasoning idea of a question, without numbers, equations or a solution. The implementer writes a complete
 question from an idea, and another one from the same idea when that failed. The verifier runs twice: it solves the question without
-the key, then judges it beside its own solution; neither run sees the key or the implementer's solution. The style judge gives six
-scores. No agent controls retries or decides on acceptance: code does.
+the key and the implementer's solution, then judges it and the steps of that solution beside its own. The style judge gives six scores.
+No agent controls retries or decides on acceptance: code does.
 """
 
 from __future__ import annotations
@@ -240,13 +240,14 @@ def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: i
 def verify(
     context: ExamContext, model: Model, package: QuestionPackage, blind: BlindSolution, attempt: int
 ) -> Reply[VerifierReport]:
-    """Judge the question; the verifier sees its own solution and the paths to the other options. Raises ModelError."""
+    """Judge the question and the steps of its solution beside the verifier's own one, and the paths to other options. Raises ModelError."""
     target = context.target()
     values = context.exam() | {name: target[name] for name in ("difficulty", "meaning")}
     values |= shown_question(package.question)
     values |= {
         "own_answer": f"{', '.join(blind.right) or 'none'} ({blind.value})",
         "own_reasoning": blind.reasoning,
+        "steps": package.solution.reasoning,
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
     }
     prompt, terminal = load_prompt("exams/verify"), Terminal("submit_verdict", VerifierReport, _check_verdict)

@@ -255,6 +255,11 @@ class AgentRun:
     responses: tuple[Response, ...]
     used: tuple[ToolCall, ...]
 
+    @property
+    def was_cut(self) -> bool:
+        """Whether the last reply was cut off at the output limit."""
+        return self.end.cut if isinstance(self.end, Finish) else self.end.reason is GiveUpReason.OUTPUT_LIMIT
+
 
 def run_agent(
     spec: AgentSpec,

@@ -105,6 +105,11 @@ class AgentSpec:
     reads_text: bool = False
 
 
+def without_tools(name: str, role: str, prompt: Prompt, terminal: Terminal, max_nudges: int = 3) -> AgentSpec:
+    """An agent that only submits a result, in at most four turns."""
+    return AgentSpec(name, role, prompt, (), (terminal,), AgentLimits(max_turns=4, max_nudges=max_nudges))
+
+
 class GiveUpReason(StrEnum):
     """Why a run ended without a result."""
 
@@ -159,9 +164,14 @@ class GiveUp:
         return f"{self.reason.value}: {self.detail}"
 
 
+def ended_by(failure: str, *reasons: GiveUpReason) -> bool:
+    """Whether a run ended for one of the reasons; `failure` is its GiveUp as text."""
+    return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in reasons))
+
+
 def is_unusable(failure: str) -> bool:
-    """Whether a run ended because no reply was usable; `failure` is its GiveUp as text. The work is not finished then."""
-    return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in _UNUSABLE))
+    """Whether a run ended because no reply was usable. The work is not finished then."""
+    return ended_by(failure, *_UNUSABLE)
 
 
 Step = Finish | RunTools | Nudge | GiveUp
@@ -207,15 +217,17 @@ def _line(text: str) -> str:
 
 
 _CUT = "your reply was cut off at its limit of {most} tokens: give fewer or shorter items"
-_RAISE = "{count} replies were cut off at {most} output tokens: raise `max_output_tokens` of the {role}, or the limit of its server"
+RAISE = "cut off at {most} output tokens: raise `max_output_tokens` of the {role}, or the limit of its server"
 
 
 def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, most: int) -> Step:
     """The step after a reply that was cut off: its whole items are the result, or the model is told; a second one ends the run.
 
-    `most` is the number of output tokens that the model may write.
+    The first one ends a run for several items, because its caller asks for fewer. `most` is the number of output tokens that the model may
+    write.
     """
-    if response.stop is not Stop.LENGTH or not isinstance(step, (RunTools, Nudge)):
+    ended = isinstance(step, GiveUp) and step.reason is not GiveUpReason.NO_TOOL_CALL
+    if response.stop is not Stop.LENGTH or ended or isinstance(step, Finish):
         return step
     last = step.calls[-1] if isinstance(step, RunTools) else None
     if last is not None:
@@ -227,8 +239,8 @@ def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, 
             return Finish(last.name, part, cut=True)
     state.cut += 1
     limit = response.usage.output_tokens or most
-    if state.cut > 1:
-        return GiveUp(GiveUpReason.OUTPUT_LIMIT, _RAISE.format(count=state.cut, most=limit, role=spec.role))
+    if state.cut > 1 or any(one.items for one in spec.terminals):
+        return GiveUp(GiveUpReason.OUTPUT_LIMIT, RAISE.format(most=limit, role=spec.role))
     if not isinstance(step, RunTools) or last is None:
         return step
     told = last.model_copy(update={"fault": _CUT.format(most=limit)})

@@ -172,8 +172,9 @@ def search_texts(
 ) -> tuple[ChunkContext, ...]:
     """The chunks of the full text that are closest in meaning, the best first; without a full text the sentences of the abstract.
 
-    Each has a cosine of at least `threshold`. Raises ModelError and StoreError.
+    Each has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
     """
+    check_search("limit", limit, "threshold", threshold)
     document_id = texts.document.id
     if texts.fulltext is not None:
         searcher = chunks.searcher(document_id, texts.fulltext)
@@ -238,6 +239,7 @@ class _Asked:
     callback: ProxyCallback | None
     max_chunks: int
     threshold: float
+    temperature: float | None
 
 
 class _StopError(Exception):
@@ -291,12 +293,13 @@ def answer_from_document(
         callback=proxy_callback,
         max_chunks=_given_or(max_chunks, usual.max_chunks),
         threshold=_given_or(similarity_threshold, usual.similarity_threshold),
+        temperature=_given_or(temperature, usual.temperature),
     )
     blank = SemanticSearchAnswer(answer="", document_id=document_id, question=asked.question)
     findings = _Findings()
     try:
         _validate(asked)
-        answering = place.model(model, _given_or(temperature, usual.temperature))
+        answering = place.model(model, asked.temperature)
         blank = blank.model_copy(update={"model_used": answering.spec.name})
         found = _answer(asked, place, answering, blank, findings)
     except _StopError as stop:
@@ -322,11 +325,18 @@ def _failed(blank: SemanticSearchAnswer, error: QAError, message: str) -> Semant
 
 def _validate(asked: _Asked) -> None:
     if not asked.question:
-        raise _StopError(QAError.CONFIGURATION_ERROR, "the question is empty")
-    if asked.max_chunks < 1:
-        raise _StopError(QAError.CONFIGURATION_ERROR, "max_chunks must be 1 or more")
-    if not -1 <= asked.threshold <= 1:
-        raise _StopError(QAError.CONFIGURATION_ERROR, "similarity_threshold must be between -1 and 1")
+        raise ConfigError("the question is empty")
+    check_search("max_chunks", asked.max_chunks, "similarity_threshold", asked.threshold)
+    if asked.temperature is not None and not asked.temperature >= 0:
+        raise ConfigError("temperature must be 0 or more")
+
+
+def check_search(limit_name: str, limit: int, threshold_name: str, threshold: float) -> None:
+    """Raise ConfigError for a number of chunks or a cosine that cannot be."""
+    if limit < 1:
+        raise ConfigError(f"{limit_name} must be 1 or more")
+    if not -1 <= threshold <= 1:
+        raise ConfigError(f"{threshold_name} must be between -1 and 1")
 
 
 def _answer(

@@ -62,13 +62,7 @@ class Search:
         return self.found is None and any(one.fault is Fault.LOGIN for one in self.attempts)
 
 
-def find_pdf(
-    paper: Paper,
-    options: FulltextOptions,
-    pool: ParserPool,
-    *,
-    proxy: bool = False,
-) -> Search:
+def find_pdf(paper: Paper, options: FulltextOptions, pool: ParserPool, *, proxy: bool = False) -> Search:
     """Look for the PDF of `paper`, with or without the proxy. Failures of servers are attempts, not exceptions."""
     web = Web(
         AddressPolicy(frozenset(one.lower() for one in options.allow_private)),

@@ -1,4 +1,4 @@
-"""Turns slots of exams and banks of physics problems into flat rows of the catalog's tables; `sql/load.sql` turns those into the tables."""
+"""Turns slots of exams and banks of physics problems into flat rows, which `sql/load.sql` loads into the catalog's tables."""
 
 from __future__ import annotations
 
@@ -23,6 +23,41 @@ def exam_rows(source: CatalogSource) -> Iterator[TableRow]:
             yield "exam_attempts", {**keys, **row}
         for _, call in call_rows(result.calls, {**keys, "run_id": result.run_id}):
             yield "exam_calls", call
+
+
+def sitting_rows(source: CatalogSource) -> Iterator[TableRow]:
+    """A row for each item of each sitting, with the reliability of its form."""
+    for sitting in source.sittings:
+        of_forms = [
+            form for form in sitting.forms for _ in range(form.items)
+        ]  # the items are in the order of the forms
+        for form, one in zip(of_forms, sitting.items, strict=True):
+            row: Row = {
+                "exam": sitting.exam,
+                "sitting_id": sitting.id,
+                "paper": sitting.paper or None,
+                "file": sitting.file,
+                "read_on": sitting.read,
+                "item_id": one.item,
+                "item_version": one.version,
+                "key_option": one.key,
+                "candidates": one.candidates,
+                "upper_third": one.upper,
+                "lower_third": one.lower,
+                "chosen": one.chosen,
+                "dead_distractors": one.dead,
+                "suspected_key": one.suspected,
+                "flags": one.flags,
+            }
+            estimates = {
+                "facility": one.facility,
+                "discrimination": one.discrimination,
+                "kr20": form.reliability,
+            }
+            for name, found in estimates.items():
+                if found is not None:
+                    row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            yield "exam_statistics", row
 
 
 def _item(row: ExamRow) -> Row:
@@ -60,7 +95,7 @@ def _item(row: ExamRow) -> Row:
 
 
 def _seen(attempt: Attempt) -> Row:
-    """What the steps of an attempt that were done found."""
+    """The findings of the steps that an attempt reached."""
     package, blind, style = attempt.package, attempt.blind, attempt.style
     return {
         "stem": None if package is None else package.question.stem,

@@ -1,4 +1,4 @@
-"""Comments on tables, views, macros and columns: writes those of `comments.toml` into the catalog, and reads them from it.
+"""Writes the comments of `comments.toml` on tables, views, macros and columns into the catalog, and reads them from it.
 
 A column without its own entry in `comments.toml` has the entry of its name.
 """
@@ -63,7 +63,7 @@ def texts() -> dict[str, dict[str, str]]:
 
 
 def comment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Comment on everything in the catalog. Raises KeyError for what has no entry."""
+    """Comment on everything in the catalog. Raises KeyError if something has no entry."""
     found = texts()
     statements: list[str] = []
     relations = connection.execute(  # in order of creation

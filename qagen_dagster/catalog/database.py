@@ -21,13 +21,13 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
-from qagen_dagster.catalog.bank_rows import exam_rows, problem_rows
+from qagen_dagster.catalog.bank_rows import exam_rows, problem_rows, sitting_rows
 from qagen_dagster.catalog.comments import comment
 from qagen_dagster.catalog.rows import evaluation_rows, history_rows, table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 
 def sql(name: str) -> str:
@@ -36,8 +36,7 @@ def sql(name: str) -> str:
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of the present version."""
-    # The version is no parameter: for parameters DuckDB imports pandas, which takes as long as the rest of a small catalog.
+    # The version is not a parameter, because parameters make DuckDB import pandas. That takes as long as a small catalog.
     connection.execute(sql("schema").replace("$version", str(SCHEMA_VERSION)))
     connection.execute(sql("history_schema"))
 
@@ -92,11 +91,11 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 TABLES = (
     "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",
     "outcomes", "candidates", "verdicts", "questions", "retired_questions", "grades", "evaluations", "closed_book", "retrievals",
-    "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "problem_items", "problem_tasks",
+    "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "exam_statistics", "problem_items", "problem_tasks",
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
-# Of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
+# The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
 _REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
 
@@ -117,9 +116,9 @@ def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_S
 
 
 def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
-    """Write a catalog to a new file; raw rows are kept in the folder `scratch` meanwhile."""
+    """Write a catalog to a new file. The folder `scratch` holds the raw rows."""
     _write_raw(source, scratch)
-    # With more threads it takes more memory and more CPU, and about the same time.
+    # More threads take more memory and CPU, and about the same time.
     with duckdb.connect(file, config={**CONFIG, "threads": 1}) as connection:
         connection.begin()  # not one commit per statement
         create(connection)
@@ -154,7 +153,7 @@ def _publish(fresh: Path, target: Path) -> None:
     """Flush `fresh` to disk and rename it to `target`."""
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
-    # Delete the write-ahead log of a program that wrote to the old catalog: DuckDB would replay it into the new one.
+    # Delete the write-ahead log of a program that wrote to the old catalog. DuckDB would replay it into the new catalog.
     target.with_name(f"{target.name}.wal").unlink(missing_ok=True)
     os.replace(fresh, target)
     with suppress(OSError):  # folders cannot be opened on every platform
@@ -167,7 +166,7 @@ def _publish(fresh: Path, target: Path) -> None:
 
 def _write_raw(source: CatalogSource, scratch: Path) -> None:
     """Write files of JSON lines per table, which DuckDB loads far faster than single inserts."""
-    kinds = (table_rows, history_rows, evaluation_rows, exam_rows, problem_rows)
+    kinds = (table_rows, history_rows, evaluation_rows, exam_rows, sitting_rows, problem_rows)
     with ExitStack() as stack:
         out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
         for table, row in chain.from_iterable(rows(source) for rows in kinds):
@@ -175,7 +174,7 @@ def _write_raw(source: CatalogSource, scratch: Path) -> None:
 
 
 class _Parts:
-    """The raw rows of a table in files whose names have the order of the rows; there is always one file."""
+    """The raw rows of a table, in at least one file. The names of the files sort in the order of the rows."""
 
     def __init__(self, scratch: Path, table: str) -> None:
         self._scratch, self._table, self._count = scratch, table, 0

@@ -1,5 +1,4 @@
-"""Turns records into flat rows of the catalog's tables, which `sql/load.sql` loads: documents, question sets, their
-evaluations, and the history of runs.
+"""Turns records of documents, question sets, evaluations and runs into flat rows, which `sql/load.sql` loads into the catalog's tables.
 
 A row may have more fields than its table has columns: the database reads the columns by their names.
 """
@@ -74,8 +73,8 @@ def history_rows(source: CatalogSource) -> Iterator[TableRow]:
 def run_document(row: RunDocumentRow) -> Row:
     """The numbers of a document in a run. Questions that duplicates and reviewers removed from its set count as rejected.
 
-    A question that a reviewer edited is one of them, and the edited one counts as accepted in its place. If that one was removed too,
-    it is a row of its own.
+    The original of an edited question counts as rejected, and the edited question as accepted in its place. If the edited question was
+    removed, too, it counts as another rejected question.
     """
     one = row.document
     lost = [
@@ -319,7 +318,7 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 
 def evaluation_rows(source: CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table: metrics and calls of all reports, questions of the latest ones."""
-    # A question that is not asked again stays in every later report, with its calls. Their rows are written once.
+    # A question that is not asked again stays in every later report, with its calls. The rows of the calls are written once.
     written: set[tuple[str, str]] = set()
     for report in source.evaluations:
         yield from _numbers(report)

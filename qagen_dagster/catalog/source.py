@@ -13,6 +13,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, IndexEntry, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
 from qagen_dagster.records.exams.bank import RejectedItem, SlotResult
+from qagen_dagster.records.exams.responses import Sitting
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
@@ -44,9 +45,9 @@ class VisualRow(Record):
 
 
 class ResultRow(Record):
-    """The result of one document, with the run that generated it (not one that reused it) and the time.
+    """The result of one document, with the time and the run that generated it. Runs that reused it are not named.
 
-    `collected`: that run has rows of its own in `run_documents`.
+    `collected`: the run has rows in `run_documents`.
     """
 
     combination: Combination
@@ -131,8 +132,6 @@ class VersionRow(Record):
 
 
 class ProblemRow(Record):
-    """One problem of a bank."""
-
     problem_set: Name
     position: int
     record: ProblemRecord
@@ -160,12 +159,11 @@ class ExamRow(Record):
 class CatalogSource:
     """All records of a catalog. Each iterable is read once, in order, so it may be a generator.
 
-    `sets` holds the current validated set of each combination, `reports` its latest report of grades, either of them
-    perhaps in parts with some of the rows, because a whole one of a large corpus takes much memory; `evaluated` the
-    latest report of each kind of evaluation, `evaluations` all such reports (the oldest first), `exams` every slot of
-    the current set of each part. If a document has several `results` or `failures` in a combination, the one recorded
-    last counts. Model calls of all results count, because they were paid. `run_documents`, `published`, `versions` and
-    `ended` hold the history of all runs.
+    `sets` has the current validated set of each combination, and `reports` its latest report of grades. Both may come in parts with
+    some of the rows, because a whole set of a large corpus takes much memory. `evaluated` has the latest report of each kind of
+    evaluation, and `evaluations` has all reports, the oldest first. `exams` has every slot of the current set of each part. If a
+    document has several `results` or `failures` in a combination, the one recorded last counts. Model calls of all results count,
+    because they were paid. `run_documents`, `published`, `versions` and `ended` have the history of all runs.
     """
 
     documents: Iterable[DocumentRow] = ()
@@ -183,5 +181,6 @@ class CatalogSource:
     published: Iterable[SetRow] = ()
     versions: Iterable[VersionRow] = ()
     exams: Iterable[ExamRow] = ()
+    sittings: Iterable[Sitting] = ()
     problems: Iterable[ProblemRow] = ()
     problem_tasks: Iterable[ProblemTaskRow] = ()

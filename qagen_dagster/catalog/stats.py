@@ -46,7 +46,7 @@ class RoleCost(Record):
     output_tokens: Count | None  # None: no server counted them
     reasoning_tokens: Count | None  # of the output
     usd: float | None  # None: no price is known
-    unknown_price_calls: Count  # that usd leaves out
+    unknown_price_calls: Count  # calls that usd leaves out
     seconds: float
     retries: Count
     uncounted_calls: Count = 0  # that tokens leave out
@@ -73,9 +73,9 @@ class CombinationStats(Record):
     rejected: Count
     rejected_by_reason: dict[str, int]
     validated: Count  # candidates with a verdict
-    pass_rate: float | None  # of those; None: none was validated
-    calls: Count  # here and below, each request counts once
-    replayed_calls: Count  # cache hits: nothing was paid
+    pass_rate: float | None  # share of these that passed; None: none was validated
+    calls: Count  # each request counts once, also in the fields below
+    replayed_calls: Count  # calls answered from the ledger: nothing was paid
     input_tokens: Count | None  # None: no server counted them
     cached_tokens: Count | None  # of the input
     cache_write_tokens: Count | None = 0  # of the input, too
@@ -85,16 +85,14 @@ class CombinationStats(Record):
     uncounted_calls: Count = 0  # that tokens leave out
     usd: float | None  # None: no price is known
     at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in calls, tokens and usd
-    unknown_price_share: float  # of the calls; usd leaves them out
-    usd_per_accepted: float | None  # all that was spent; None: nothing was accepted, or a price is unknown
-    tokens_per_accepted: float | None  # input and output; None: nothing was accepted, or tokens are not known
+    unknown_price_share: float  # share of the calls that usd leaves out
+    usd_per_accepted: float | None  # of all spending; None: nothing was accepted, or a price is unknown
+    tokens_per_accepted: float | None  # input and output; None: nothing was accepted, or tokens are unknown
     model_seconds: float
     roles: tuple[RoleCost, ...] = ()
 
 
 class CorpusStatus(Record):
-    """The documents of one corpus."""
-
     corpus: str
     documents: Count
     outcomes: dict[str, int]
@@ -103,8 +101,6 @@ class CorpusStatus(Record):
 
 
 class CatalogStatus(Record):
-    """A summary of the whole catalog."""
-
     built_at: Utc
     schema_version: int
     questions: Count
@@ -133,7 +129,7 @@ class LineageCall(Record):
 
 
 class QuestionLineage(Record):
-    """A published question and everything that it was made with and from. None: the records do not tell."""
+    """A published question and its lineage. None: unknown."""
 
     question_id: str
     combination: str
@@ -149,7 +145,7 @@ class QuestionLineage(Record):
     document_id: str
     document_version: str | None
     document_sha256: str | None
-    document_unchanged: bool | None  # whether the corpus still holds the version it was made from
+    document_unchanged: bool | None  # whether the corpus still has the version that was used
     document_format: str | None
     document_title: str | None
     generator_model: str
@@ -159,8 +155,8 @@ class QuestionLineage(Record):
     prompt_hashes: dict[str, str] | None
     profile: str | None
     fingerprint: str
-    run_id: str | None  # that generated it
-    set_run_id: str  # that put it into the validated set
+    run_id: str | None  # the run that generated it
+    set_run_id: str  # the run that put it into the validated set
     run_started: Utc | None
     run_ended: Utc | None
     run_status: str | None
@@ -169,9 +165,9 @@ class QuestionLineage(Record):
     blind_answer: str | None
     verdict_explanation: str | None
     verdict_passed: bool | None
-    leaked: bool | None  # whether a model answered it without its document; None: not found out
-    calls: int  # of this question's attempt
-    input_tokens: int | None  # these: None: no server counted them
+    leaked: bool | None  # whether a model answered it without its document; None: unknown
+    calls: int  # of the attempt that proposed the question
+    input_tokens: int | None  # of these calls; None: no server counted them
     cached_tokens: int | None
     cache_write_tokens: int | None = 0
     output_tokens: int | None
@@ -181,13 +177,12 @@ class QuestionLineage(Record):
     uncounted_calls: int = 0
     seconds: float
     retries: int
-    document_calls: int  # of all attempts on its document, failed ones too
+    document_calls: int  # of all attempts at its document, also of failed ones
     document_usd: float | None
     model_calls: tuple[LineageCall, ...] = ()
 
     @property
     def tokens(self) -> str:
-        """The tokens for a person."""
         least = "at least " if self.uncounted_calls else ""
         return (
             "unknown"
@@ -268,7 +263,7 @@ class FormerQuestion(Record):
 
 
 def former_question(catalog: Path, question_id: str) -> FormerQuestion | None:
-    """The question whose id begins so in the newest of the older sets that have one. Raises StoreError when there is no catalog."""
+    """The question whose id begins with `question_id`, in the newest older set that has one. Raises StoreError without a catalog."""
     with snapshot(catalog) as connection:
         rows = query(connection, sql("former_question"), [question_id]) if question_id else []
         return FormerQuestion(**rows[0]) if rows else None
@@ -301,7 +296,7 @@ def attempt_calls(catalog: Path, combination: str, document_id: str, attempt: in
 
 
 def attempt_costs(catalog: Path, combination: str) -> dict[tuple[str, int], float | None]:
-    """What the calls of each attempt cost, by document and number; None: no price is known. Raises StoreError when there is no catalog."""
+    """The cost of the calls of each attempt, by document and number; None: no price is known. Raises StoreError without a catalog."""
     statement = "SELECT document_id, attempt, usd FROM attempt_calls WHERE combination = $1"
     with snapshot(catalog) as connection:
         rows = query(connection, statement, [combination])
@@ -360,7 +355,7 @@ class Side(Record):
 class OneSided(Record):
     """A question that is in the set of one side only.
 
-    If it was retired because its document changed: the reason, and what each quote was and is now with the text around it.
+    The last four fields are set if the question was retired: the reason, and each quote with the text around it, before and now.
     """
 
     question_id: str

@@ -27,15 +27,15 @@ _LOCK_SECONDS = 60.0  # a command that only reads does not wait longer for anoth
 
 @contextmanager
 def current_catalog(store: Store) -> Generator[Path]:
-    """The catalog, made anew if it is older than the store: a run in the Dagster UI makes sets without it.
+    """The catalog. It is rebuilt if it is older than the store, because runs in the Dagster UI make sets without rebuilding it.
 
-    If it cannot be made, the older one is read and a warning says so. Raises StoreError when there is none.
+    If it cannot be rebuilt, the older catalog is used, with a warning. Raises StoreError when there is none.
     """
     if is_behind(store):
         try:
             rebuild_catalog(store, _LOCK_SECONDS)
         except (OSError, StoreError) as error:
-            warn([f"the catalog is older than the store and cannot be made anew: {error}"])
+            warn([f"the catalog is older than the store and cannot be rebuilt: {error}"])
     with catalog_file(store) as file:
         yield file
 

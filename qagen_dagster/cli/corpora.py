@@ -1,6 +1,4 @@
-"""The commands about corpora: `qagen init` makes the folder of a new one, `qagen corpora check` reads every corpus.yaml,
-`qagen documents` lists what became of the files.
-"""
+"""The commands about corpora: `qagen init`, `qagen corpora check` and `qagen documents`."""
 
 from __future__ import annotations
 
@@ -13,7 +11,14 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import OneOf, json_option
 from qagen_dagster.cli.output import fail, print_json, warn
-from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, Corpus, load_corpora, load_corpus
+from qagen_dagster.configuration.corpora import (
+    CONFIG_NAME,
+    RESERVED,
+    TEMPLATE,
+    Corpus,
+    load_corpora,
+    load_corpus,
+)
 from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover
@@ -117,26 +122,6 @@ def documents(settings: Settings, corpus: str | None, outcome: Outcome | None, a
             fields = (row["corpus"], row["document"], row["outcome"], row["detail"])
             echo(" | ".join(part for part in fields if part))
     warn((*unread, *space.corpora.faults))
-
-
-TEMPLATE = """\
-# What a corpus is and which questions it gets. docs/corpora.md explains every key.
-name: {name}
-
-# Part of every prompt: what the documents are, who wrote them, what they contain.
-corpus_context: >
-  Describe the documents in two or three sentences.
-
-scenarios:
-  retrieval:
-    name: Retrieval
-    # Part of every prompt: who asks, what the questions are for, two examples.
-    description: >
-      Factual questions with one short answer, to test whether a search over the
-      documents finds the right passage. Each question names what it is about.
-    modes: [textual]  # visual: questions about tables, figures and page images
-    target_count: 5  # accepted questions per document
-"""
 
 
 @click.command()

@@ -40,9 +40,9 @@ def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool
     """Check the installation, the configuration and the models.
 
     Checks Python, packages, folders, the ledger, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if
-    a check fails. A corrupt entry of the ledger is never used: its model call is paid again. Each model of the profile gets up to six
+    a check fails. A corrupt entry of the ledger is never used, so its model call is paid again. Each model of the profile gets up to six
     short questions: does it answer, call tools (also when it is forced to), read images and return structured output? Models that are
-    shown documents get a prompt as long as a run sends, too. That costs a few thousand tokens, and those of the longest document;
+    shown documents also get a prompt as long as a run sends. This costs a few thousand tokens, and the tokens of the longest document;
     --offline skips it.
     """
     findings: list[Finding] = []
@@ -149,7 +149,7 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
 
 
 def _document_sizes(space: Workspace) -> list[int]:
-    """The characters of the documents of all corpora, as far as they are known: they are parsed, or files of text."""
+    """The numbers of characters of parsed documents and text files in all corpora."""
     sizes: list[int] = []
     for corpus in space.corpora.corpora.values():
         index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)

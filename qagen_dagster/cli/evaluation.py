@@ -32,6 +32,7 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.evaluation.intervals import report_intervals
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
 from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, open_evaluation
 from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
@@ -41,7 +42,7 @@ from qagen_dagster.loop.questions.publication.published_set import read_publishe
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.score_markdown import BOUNDS, score_markdown, shown_measure
+from qagen_dagster.publishing.score_markdown import BOUNDS, effects, planned, score_markdown, shown_measure
 from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
@@ -120,6 +121,9 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
             "questions": len(found.questions),
             "failed": found.failed,
             "asked_again": found.unheard,
+            "intervals": {
+                name: one.model_dump(mode="json") for name, one in report_intervals(found.questions).items()
+            },
             "report": space.store.path(key),
         }
         if kind is Kind.CLOSED_BOOK:
@@ -190,12 +194,15 @@ def _print_evaluations(
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
-    """A measure; its bounds if some questions were not measured; `-` if none was."""
-    metrics = row.get(kind.value, {}).get("metrics", {})
+    """The value of a metric with its interval, its bounds if some questions were not measured, or `-` if none was measured."""
+    found = row.get(kind.value, {})
+    metrics, interval = found.get("metrics", {}), found.get("intervals", {}).get(metric)
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
     if value is None or (kind is Kind.CLOSED_BOOK and not metrics.get("tried", 1)):
         return "-"
-    return f"{value:.3f}" if low == high else f"{low:.2f} to\n{high:.2f}"
+    if low != high:
+        return f"{low:.2f} to\n{high:.2f}"
+    return f"{value:.3f}" + (f"\n{interval['low']:.2f}-{interval['high']:.2f}" if interval else "")
 
 
 _FILE = click.Path(path_type=Path)
@@ -218,6 +225,13 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--against", type=_FILE, help="The same file of a second system, to compare it with the first.")
 @click.option(
+    "--plan",
+    "difference",
+    metavar="DIFFERENCE",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Also say how many questions and documents show such a difference of two systems, e. g. 0.05.",
+)
+@click.option(
     "--output", type=OUTPUT, callback=file_to_write, help="Write the report as Markdown to this file, too."
 )
 @budget_options
@@ -229,6 +243,7 @@ def score(
     answers: Path,
     keys: tuple[str, ...],
     against: Path | None,
+    difference: float | None,
     output: Path | None,
     budget: Allowance | None,
     profile: str | None,
@@ -236,7 +251,7 @@ def score(
 ) -> int:
     """Score another system on published questions.
 
-    Code compares each answer with the published one. The profile's judge compares where code cannot decide; without a judge
+    Code compares each answer with the published answer. The profile's judge decides what code cannot decide; without a judge
     such answers stay undecided. Passages are compared with the evidence. A row that cannot be used is reported and left out.
     """
     space = Workspace(settings)
@@ -244,7 +259,7 @@ def score(
     sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
     known = [question.id for published in sets for question in published]
     files = [answers] if against is None else [answers, against]
-    report = score_systems(sets, [read_output(file, known) for file in files], judge)
+    report = score_systems(sets, [read_output(file, known) for file in files], judge, difference)
     if output is not None:
         write_output(output, score_markdown(report).encode())
     if as_json:
@@ -292,8 +307,12 @@ def _print_score(report: ScoreReport) -> None:
     Terminal().print(table)
     if any(each.not_measured for totals in overall for each in totals.measures.values()):
         echo(BOUNDS.replace("`", ""))
+    echo(effects(report.systems).strip())
     for comparison in report.comparisons:
         echo(
             f"{comparison.measure}: only {report.systems[0].system} {len(comparison.only_first)}, only {report.systems[1].system} "
-            f"{len(comparison.only_second)}, both {comparison.both}, neither {comparison.neither}, left out {comparison.left_out}; p = {comparison.p_value:.4f} (McNemar, exact)"
+            f"{len(comparison.only_second)}, both {comparison.both}, neither {comparison.neither}, left out {comparison.left_out}; p = {comparison.p_value:.4f} (exact, by document), "
+            f"{comparison.corrected_p_value or 0:.4f} by Holm"
         )
+    for plan in report.plans:
+        echo(planned(plan))

@@ -89,7 +89,6 @@ def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
 
 
 def add_grades(table: Table, name: str, graded: Graded, counts: Sequence[int]) -> None:
-    """Add the row of a document to a `grade_table`."""
     table.add_row(escape(name), *_cells(graded, counts))
 
 

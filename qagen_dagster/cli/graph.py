@@ -32,8 +32,8 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
 def open_quietly(space: Workspace, progress: Progress, work: Work | None = None) -> Generator[Graph]:
     """The graph on the project's instance. `work` is work that the command may have begun before the graph was open.
 
-    Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta and preview features are for
-    developers: commands hide them, tests show them.
+    Dagster takes seconds to load, so it is imported only here. Its warnings about its beta and preview features are for
+    developers, so commands hide them. Tests show them.
     """
     warnings.filterwarnings("ignore", message=".*currently in (beta|preview).*")
     with interrupts_are_final():

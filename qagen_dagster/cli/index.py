@@ -60,7 +60,6 @@ def index(
 
 
 def report(space: Workspace, corpus: str) -> IndexReport:
-    """Read a corpus' index from the store."""
     found = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     if found is None:
         return IndexReport(corpus=corpus)

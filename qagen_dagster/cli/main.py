@@ -22,7 +22,7 @@ from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-# New objects after which Python collects garbage. With its 700, this takes a fifth of the time of loading the libraries.
+# New objects after which Python collects garbage. At its default of 700, collecting takes a fifth of the time of loading the libraries.
 _COLLECT_AFTER = 50_000
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
@@ -45,6 +45,7 @@ COMMANDS = {
     "index": ("index", "Build or update the search index of corpora."),
     "init": ("corpora", "Make the folder of a new corpus."),
     "ledger": ("ledger", "Count and remove stored model responses."),
+    "mcp": ("mcp", "Serve question sets to an agent (Model Context Protocol)."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.show", "List questions, accepted and rejected."),
     "report": ("pages", "Write the review page as one HTML file."),
@@ -75,7 +76,7 @@ GROUPS = {  # the groups of commands in --help
     "Physics problems": (
         "process", "classify", "scan", "tikz", "idea", "alternate", "variant", "convert",
     ),
-    "Project": ("doctor", "catalog", "ledger", "ui"),
+    "Project": ("doctor", "catalog", "ledger", "ui", "mcp"),
 }  # fmt: skip
 EXAMPLES = """\b
 Examples:
@@ -83,7 +84,7 @@ Examples:
   qagen run --corpus manuals --num-documents 3   try three documents
   qagen run --corpus manuals --max-usd 5         make the set, for 5 dollars
   qagen questions pressure                       find questions and their ids
-  qagen show q-88e6                              show where one comes from
+  qagen show q-88e6                              show one with its lineage
   qagen answer report.pdf "Who signed it?"       answer from one document
   qagen grade --answers a.json --documents docs  grade another system
   qagen exam run --exam biology                  make exam items
@@ -99,7 +100,7 @@ def load_command(name: str) -> click.Command:
 
 
 class _LazyGroup(click.Group):
-    """Holds commands that have only a help line. The real one is loaded when it is used."""
+    """Holds commands that have only a help line. The module of a command is loaded when the command is used."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -182,7 +183,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(error, QagenError):
             _fail(str(error), 2 if isinstance(error, ConfigError) else 1)
         _fail(f"{type(error).__name__}: {error} (use --debug for a traceback)", 1)
-    gc.freeze()  # without this, the interpreter looks for garbage several times as it ends
+    gc.freeze()  # so that the interpreter does not look for garbage several times as it ends
     sys.exit(code if isinstance(code, int) else 0)
 
 

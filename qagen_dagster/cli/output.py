@@ -23,7 +23,7 @@ OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
 class Terminal(Console):
-    """A console that shows control characters in the text that it prints. In a file or a pipe lines are wide, so names stay whole."""
+    """A console that shows control characters in the text that it prints. Lines are wide in a file or a pipe, so names stay whole."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -36,7 +36,7 @@ class Terminal(Console):
 
 
 def slashed(key: str) -> str:
-    """The key of a combination; for a narrow column broken after its slashes, so that each part can be read."""
+    """The key of a combination, with a line break after each slash. So each part can be read in a narrow column."""
     return key.replace("/", "/\n") if Terminal().width < _WIDE else key
 
 

@@ -13,6 +13,7 @@ import socket
 import sys
 import warnings
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -58,13 +59,15 @@ def ui(settings: Settings, port: int) -> None:
 
     The UI shows the runs of this command line and starts runs itself. Ctrl-C ends it.
     """
+    if find_spec("dagster_webserver") is None:
+        raise ConfigError("qagen ui needs Dagster's UI: pip install 'qagen-dagster[ui]'")
     home = open_home(settings)
     listen(port).close()
     echo(f"Dagster UI: http://{HOST}:{port} (store {settings.assets})", err=True)
     local = Store(settings.assets).local_path("")
     assets = settings.assets if local is None else str(local)
     apply({**export(replace(settings, assets=assets)), "DAGSTER_HOME": str(home)})
-    os.chdir(home)  # in another folder, Dagster would read a file .env, whose DAGSTER_HOME wins
+    os.chdir(home)  # in another folder, Dagster might read a file .env, whose DAGSTER_HOME would win
     warnings.filterwarnings(
         "ignore", "Function `dev_command` is superseded"
     )  # Dagster's advice to its developers

@@ -23,8 +23,6 @@ class _Clock(ProgressColumn):
 
 
 class _BarAndLine(Bar):
-    """A bar with a line of text below it."""
-
     def __init__(self, *columns: ProgressColumn, line: Callable[[], str], **options: Any) -> None:
         self._below = line
         super().__init__(*columns, **options)
@@ -73,7 +71,6 @@ class Progress:
         self._documents, self._watched = documents, self._console.get_time()
 
     def step(self, title: str) -> None:
-        """Show that a step begins."""
         self._note = ""
         self._bar.update(self._task, description=title)
         if not self._quiet and not self._console.is_terminal:
@@ -85,7 +82,6 @@ class Progress:
             self._console.print(text, markup=False, highlight=False)
 
     def say(self, note: str) -> None:
-        """Show what the current step is doing."""
         self._note = note
 
     def line(self, text: str) -> None:
@@ -94,7 +90,6 @@ class Progress:
             self.note(text)
 
     def done(self, steps: int = 1) -> None:
-        """Count `steps` as finished."""
         self._bar.advance(self._task, steps)
 
     def _line(self) -> str:

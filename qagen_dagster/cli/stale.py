@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json, warn
 from qagen_dagster.cli.questions.estimate import money, range_text
+from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.loop.estimate.combinations import Estimate, estimate
+from qagen_dagster.loop.problems.bank import plan_problem_set
+from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
+from qagen_dagster.loop.problems.plan import ProblemOptions
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_project
@@ -26,8 +33,8 @@ def stale(settings: Settings, as_json: bool) -> None:
     """Show what is out of date, and why.
 
     Lists what the sensors and the nightly schedule would run. `qagen run` runs the same, apart from exams and problem
-    sets. No model is called. The estimate leaves out the question sets of corpora with files that are new, changed or
-    removed: what they take is known when the files are parsed, as `qagen estimate` does.
+    sets. No model is called. The estimate leaves out the question sets of corpora with new, changed or removed files,
+    because their cost is known only when the files are parsed. `qagen estimate` parses them.
     """
     space = Workspace(settings)
     found = find_out_of_date(space, whole_project(space))
@@ -36,6 +43,10 @@ def stale(settings: Settings, as_json: bool) -> None:
     known = [one for one in due if one.corpus not in unread]
     unknown = [one.key for one in due if one.corpus in unread]
     cost = estimate(space, known, RunOptions()) if known else None
+    calls: Counter[str] = Counter()
+    for one in found.of(Product.PROBLEMS):
+        chosen = find_problem_set(space.settings.corpora, one.partition)
+        calls += expected_calls(space, plan_problem_set(space, chosen, ProblemOptions(refresh=True)))
     warn((*found.faults, *found.gone))
     if as_json:
         tasks = [task.model_dump(mode="json", exclude={"state"}) for task in found.tasks]
@@ -45,11 +56,14 @@ def stale(settings: Settings, as_json: bool) -> None:
                 "faults": found.faults,
                 "gone": found.gone,
                 "not_estimated": unknown,
+                "problem_calls": calls,
                 "estimate": None if cost is None else cost.model_dump(mode="json"),
             }
         )
         return
     _print(found, cost, unknown)
+    if calls:
+        echo(f"Problem sets: {told_calls(calls)}.")
 
 
 def _print(found: OutOfDate, cost: Estimate | None, unknown: list[str]) -> None:

@@ -12,6 +12,24 @@ from qagen_dagster.records.ids import Combination, Mode
 
 CONFIG_NAME = "corpus.yaml"
 RESERVED = ("exams", "problems")  # these folders hold other input
+TEMPLATE = """\
+# What a corpus is and which questions it gets. docs/corpora.md explains every key.
+name: {name}
+
+# Part of every prompt: what the documents are, who wrote them, what they contain.
+corpus_context: >
+  Describe the documents in two or three sentences.
+
+scenarios:
+  retrieval:
+    name: Retrieval
+    # Part of every prompt: who asks, what the questions are for, two examples.
+    description: >
+      Factual questions with one short answer, to test whether a search over the
+      documents finds the right passage. Each question names what it is about.
+    modes: [textual]  # visual: questions about tables, figures and page images
+    target_count: 5  # accepted questions per document
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +45,7 @@ class Corpus:
         return self.folder / "documents"
 
     def documents_root(self) -> Path:
-        """documents/ without links. Raises ConfigError when it is missing or a link out of the corpora folder."""
+        """The path of documents/ with links resolved. Raises ConfigError when it is missing or a link out of the corpora folder."""
         return content_folder(self.folder, "documents", CONFIG_NAME)
 
     def scenario(self, key: str) -> ScenarioConfig:
@@ -40,7 +58,6 @@ class Corpus:
         )
 
     def combinations(self) -> tuple[Combination, ...]:
-        """Every scenario in each of its modes, in order."""
         return tuple(
             Combination(corpus=self.key, scenario=scenario, mode=mode)
             for scenario, config in self.config.scenarios.items()

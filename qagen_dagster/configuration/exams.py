@@ -165,7 +165,6 @@ class Exam:
         )
 
     def parts(self) -> tuple[ExamPart, ...]:
-        """Every allowed schema in each difficulty, in order."""
         return tuple(
             ExamPart(exam=self.key, schema_id=schema, difficulty=difficulty)
             for schema in chosen(self.schemas, self.config.schema_prefixes)
@@ -186,7 +185,6 @@ class Exams:
         return _EXAMS.pick(key, self.folder, self.exams, self.faults)
 
     def parts(self) -> tuple[ExamPart, ...]:
-        """Every part of every exam, in order."""
         return tuple(part for exam in self.exams.values() for part in exam.parts())
 
 

@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from qagen_dagster.errors import ConfigError, TooLargeError
+from qagen_dagster.records.corpus_config import ELSEWHERE
 from qagen_dagster.records.ids import check_name
 from qagen_dagster.untrusted_file import read_file
 
@@ -41,10 +42,7 @@ Positions = dict[tuple[str | int, ...], int]
 
 
 def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
-    """Read the file `path` as a record of the class `kind`.
-
-    Raises ConfigError for the first error, with its place.
-    """
+    """Read the file `path` as a record of the class `kind`. Raises ConfigError for the first error, with its place."""
     node = _compose(path)
     positions: Positions = {(): 1}
     data = _plain(node, (), positions, path)
@@ -53,8 +51,9 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
     except ValidationError as error:
         fault = error.errors()[0]
         where = tuple(part for part in fault["loc"] if part != "[key]")
+        named = fault["input"] if fault["type"] == "enum" else where[-1] if where else ""
         raise ConfigError(
-            _message(fault["type"], fault["msg"]),
+            _message(fault["type"], fault["msg"], str(named)),
             file=path,
             line=_line(where, positions),
             key=".".join(str(part) for part in where) or None,
@@ -64,11 +63,9 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
 def read_text(text: str) -> JsonValue:
     """The value of a YAML text that is not a file.
 
-    All scalars become text, except that null and empty scalars become None. If a key occurs twice, its last
-    value counts.
+    All scalars become text, except that null and empty scalars become None. If a key occurs twice, its last value counts.
 
-    Raises ConfigError, with a line if one is known, when the text is not YAML or has aliases, tags or deep
-    nesting.
+    Raises ConfigError, with a line if one is known, when the text is not YAML or has aliases, tags or deep nesting.
     """
     try:
         _check_tokens(text, None)
@@ -136,10 +133,7 @@ def _check_tokens(text: str, path: Path | None) -> None:
 
 
 def _plain(node: yaml.Node, where: tuple[str | int, ...], positions: Positions, path: Path) -> JsonValue:
-    """The value of the node at the place `where`.
-
-    Adds its line and the lines of all values in it to `positions`.
-    """
+    """The value of the node at the place `where`. Adds its line and the lines of all values in it to `positions`."""
     positions.setdefault(where, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, where, positions, path)
@@ -175,18 +169,18 @@ def _mapping(
 
 
 def _line(where: tuple[str | int, ...], positions: Positions) -> int:
-    """The line of the value at the place `where`.
-
-    A key that is missing in the file has the line of its mapping.
-    """
+    """The line of the value at the place `where`. A key that is missing in the file has the line of its mapping."""
     while where not in positions:
         where = where[:-1]
     return positions[where]
 
 
-def _message(kind: str, text: str) -> str:
+def _message(kind: str, text: str, named: str) -> str:
     known = {"extra_forbidden": "unknown key", "missing": "required key is missing"}
-    return known.get(kind) or text.removeprefix("Value error, ")
+    said = known.get(kind) or text.removeprefix("Value error, ")
+    return (
+        f"{said}; {ELSEWHERE[named]}" if kind in ("extra_forbidden", "enum") and named in ELSEWHERE else said
+    )
 
 
 T = TypeVar("T")
@@ -264,10 +258,7 @@ def content_folder(folder: Path, name: str, config_name: str) -> Path:
 
 
 def config_path(folder: Path, config_name: str) -> Path:
-    """The path of the configuration file in `folder`.
-
-    Raises ConfigError when the name of the folder cannot be a key.
-    """
+    """The path of the configuration file in `folder`. Raises ConfigError when the name of the folder cannot be a key."""
     path = folder / config_name
     try:
         check_name(folder.name)

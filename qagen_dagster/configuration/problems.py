@@ -34,17 +34,13 @@ class ProblemSet:
     def sources_root(self) -> Path:
         """The path of sources/ after its links are resolved.
 
-        Raises ConfigError when sources/ is missing, or when it is a link to a folder that is neither in the
-        set's folder nor in problems/.
+        Raises ConfigError when sources/ is missing, or when it is a link to a folder that is neither in the set's folder nor in problems/.
         """
         return content_folder(self.folder, SOURCES, CONFIG_NAME)
 
     @property
     def references(self) -> tuple[Path, ...]:
-        """The paths of the folders with TikZ references.
-
-        They may be missing; this is reported when the references are read.
-        """
+        """The paths of the folders with TikZ references. They may be missing; this is reported when the references are read."""
         return tuple(self.folder / one for one in self.config.references)
 
 

@@ -73,7 +73,7 @@ class Profile(Record):
     Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes
     search indexes; the default runs in this process. Roles for exams that are not bound fall back: designer and
     implementer to the generator, verifier to the validator, style judge to the judge. Roles for physics problems fall back
-    to the generator, but for the solver: without one, nothing is solved again.
+    to the generator, except the solver: without a solver, nothing is solved again.
     """
 
     description: str = ""
@@ -96,7 +96,7 @@ class Profile(Record):
         return self
 
     def spec_or_fallback(self, role: Role) -> ModelSpec | None:
-        """The model for one of EXAM_ROLES or PROBLEM_ROLES: its own, or that of a fallback role, unless that model is specialised."""
+        """The model for one of EXAM_ROLES or PROBLEM_ROLES, or else the model of its fallback role if that is not specialised."""
         if role in self.roles:
             return self.roles[role]
         fallbacks = (self.roles.get(one) for one in _FALLBACKS[role])
@@ -211,10 +211,7 @@ def check_execution(profile: Profile) -> None:
 
 
 def load_profile(name: str, folder: Path | None) -> Profile:
-    """Read the profile `name` from `folder`, else from the shipped profiles.
-
-    Raises ConfigError for an unknown name or an invalid file.
-    """
+    """Read the profile `name` from `folder`, else from the shipped profiles. Raises ConfigError for an unknown name or an invalid file."""
     try:
         check_name(name)
     except ValueError as error:

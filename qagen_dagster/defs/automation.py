@@ -11,12 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 import dagster as dg
 
 from qagen_dagster.configuration.profiles import is_free
 from qagen_dagster.defs.check_results import check_event
-from qagen_dagster.defs.config_versions import OBSERVED, all_versions, changed_configurations
+from qagen_dagster.defs.config_versions import all_versions, changed_configurations
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.observed_assets import CORPUS_FILES, RELOADED, KnownPartitions, reload_result
 from qagen_dagster.defs.outdated import up_to_date_events
 from qagen_dagster.defs.partitions import missing_partitions
@@ -37,7 +39,6 @@ from qagen_dagster.settings import MAX_USD, MAX_USD_PER_DAY
 LAUNCH_TAG = "qagen/launch"  # nightly or change
 TASK_TAG, STATE_TAG = "qagen/task", "qagen/state"
 NIGHTLY, CHANGE = "nightly", "change"
-EVERYTHING = dg.AssetSelection.all(include_sources=False)
 _DAY = len("automation-20260101")  # length of the beginning of a launch id that all launches of a day share
 _LATEST = 50  # runs; when one of them begins or ends, partitions may have become up to date
 _UNFINISHED = [
@@ -58,6 +59,7 @@ def launch_id(when: datetime) -> str:
 class Launch:
     """One launch. `kind` is NIGHTLY or CHANGE. `known` has the partition keys of the loaded definitions."""
 
+    layout: Layout
     space: Workspace
     instance: dg.DagsterInstance
     id: str
@@ -83,7 +85,8 @@ class Launch:
 
     @cached_property
     def _active(self) -> list[dg.DagsterRun]:
-        return list(self.instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)))
+        runs = self.instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
+        return [run for run in runs if self.layout.is_own_run(run)]
 
     def _ready(self, tasks: tuple[Task, ...], refused: dict[str, None]) -> Iterator[dg.RunRequest]:
         busy = {run.tags.get(PARTITION_TAG, "") for run in self._active}
@@ -117,14 +120,14 @@ class Launch:
 
     def _tried(self, task: Task) -> bool:
         """Whether the task was launched before and would now do the same. At night: whether this launch has tried it."""
-        tags = {TASK_TAG: task.name}
+        tags = {TASK_TAG: self.layout.name(task.name)}
         if self.kind == NIGHTLY:
             return bool(self.instance.get_runs(dg.RunsFilter(tags=tags | {SPENDING_TAG: self.id}), limit=1))
         runs = self.instance.get_runs(dg.RunsFilter(tags=tags), limit=1)
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The options of a task: if its models are paid, with the limit of the launch. Raises ConfigError if no budget is left."""
+        """The options of a task, with the limit of the launch if its models are paid. Raises ConfigError if no budget is left."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings
@@ -147,79 +150,104 @@ class Launch:
     def _request(self, task: Task, limits: RunOptions) -> dg.RunRequest:
         row = TABLE[task.product]
         return dg.RunRequest(
-            run_key=f"{self.id}/{task.name}",
-            asset_selection=[dg.AssetKey(name) for name in row.assets],
+            run_key=f"{self.id}/{self.layout.name(task.name)}",
+            asset_selection=[self.layout.key(name) for name in row.assets if self.layout.has(name)],
             partition_key=task.partition or None,
-            run_config={"ops": row.ops(refresh_fields(task, limits))},
+            run_config={"ops": self.layout.ops(row.ops(refresh_fields(task, limits)))},
             tags={
-                LAUNCH_TAG: self.kind,
+                LAUNCH_TAG: self.layout.name(self.kind),
                 SPENDING_TAG: self.id,
-                TASK_TAG: task.name,
+                TASK_TAG: self.layout.name(task.name),
                 STATE_TAG: task.signature,
             },
         )
 
 
 def known_keys(partitions: KnownPartitions) -> frozenset[str]:
-    """All partition keys that the definitions have."""
     exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
     return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
 
 
-def build_observer(partitions: KnownPartitions) -> dg.SensorDefinition:
+def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:
     """The sensor that records changed configurations, and what is out of date. It is on by default."""
     keys_of = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
-        name="observe_model_config",
+        name=layout.name("observe_model_config"),
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Record a new version of each configuration and each folder of documents that changed, and the checks "
         "that name what is out of date. This costs nothing. It marks the partitions that depend on a change as stale.",
     )
+    @layout.bound
     def observe_model_config(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> dg.SensorResult | dg.SkipReason:
         space = workspace.open()
         missing = missing_partitions(space, partitions)
-        runs = (f"{run.run_id} {run.status.value}" for run in context.instance.get_runs(limit=_LATEST))
-        state = fingerprint([all_versions(space, keys_of), *missing, *runs])
+        latest = filter(layout.is_own_run, context.instance.get_runs(limit=_LATEST))
+        runs = (f"{run.run_id} {run.status.value}" for run in latest)
+        state = fingerprint([all_versions(layout, space, keys_of), *missing, *runs])
         if state == context.cursor:
             return dg.SkipReason("no configuration and no document changed")
         events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
-        for row, entry in OBSERVED:
+        for row, entry in layout.observed:
             keys = keys_of[entry.partitions]
-            events += changed_configurations(row, entry, space, context.instance, keys, context.log)
+            events += changed_configurations(layout, row, entry, space, context.instance, keys, context.log)
         for one in missing:
             context.log.warning(f"reload definitions to see {one}")
-        events += [check_event(CORPUS_FILES, RELOADED, reload_result(missing)), *up_to_date_events(space)]
+        events += [check_event(layout.key(CORPUS_FILES), RELOADED, reload_result(missing))]
+        events += up_to_date_events(layout, space)
         return dg.SensorResult(asset_events=events, cursor=state)
 
     return observe_model_config
 
 
-def build_refresher(partitions: KnownPartitions) -> dg.SensorDefinition:
+def inputs_changed() -> dg.AutomationCondition[Any]:
+    """The condition of every asset: what it is made from has a new data version since it was made or requested, and nothing is missing."""
+    changed = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
+    handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
+    return (
+        changed.since(handled)
+        & ~dg.AutomationCondition.any_deps_missing()
+        & ~dg.AutomationCondition.any_deps_in_progress()
+        & ~dg.AutomationCondition.in_progress()
+    ).with_label("what it is made from changed")
+
+
+def build_condition_sensor(layout: Layout) -> dg.AutomationConditionSensorDefinition:
+    """The sensor that evaluates the conditions of the assets. It is off by default, because conditions know no budget."""
+    return dg.AutomationConditionSensorDefinition(
+        layout.name("evaluate_conditions"),
+        target=layout.selection,
+        description="Run each partition when the configuration or the assets that it is made from change, by the conditions of "
+        "the assets. Conditions know no budget for automation: with paid models, use refresh_changed_combinations in its place.",
+    )
+
+
+def build_refresher(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:
     """The sensor that launches runs for what changed."""
     known = known_keys(partitions)
     keys = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
-        name="refresh_changed_combinations",
-        asset_selection=EVERYTHING,
+        name=layout.name("refresh_changed_combinations"),
+        asset_selection=layout.selection,
         minimum_interval_seconds=60,
         description="Run exactly what is out of date: what `qagen stale` lists. Paid models need the budget for "
         "automation.",
     )
+    @layout.bound
     def refresh_changed_combinations(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         space, now = workspace.open(), datetime.now(UTC)
         runs = {key.split("/")[1] for key in space.store.list("runs")}
-        state = fingerprint([str(now.date()), all_versions(space, keys), *sorted(runs)])
+        state = fingerprint([str(now.date()), all_versions(layout, space, keys), *sorted(runs)])
         if state == context.cursor:
             yield dg.SkipReason("nothing changed since the last tick")
             return
-        launch = Launch(space, context.instance, launch_id(now), CHANGE, known, context.log)
+        launch = Launch(layout, space, context.instance, launch_id(now), CHANGE, known, context.log)
         found = launch.requests()
         if launch.is_over(found):
             context.update_cursor(state)
@@ -228,30 +256,31 @@ def build_refresher(partitions: KnownPartitions) -> dg.SensorDefinition:
     return refresh_changed_combinations
 
 
-def build_continuer(partitions: KnownPartitions) -> dg.SensorDefinition:
+def build_continuer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:
     """The sensor that launches the runs that waited for other runs of the night. It is on by default."""
     known = known_keys(partitions)
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
-        name="continue_nightly_refresh",
-        asset_selection=EVERYTHING,
+        name=layout.name("continue_nightly_refresh"),
+        asset_selection=layout.selection,
         minimum_interval_seconds=60,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="After the runs of nightly_refresh, run what waited for them, up to the catalog. Without such "
         "runs it does nothing.",
     )
+    @layout.bound
     def continue_nightly_refresh(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         recent = dg.RunsFilter(
-            tags={LAUNCH_TAG: NIGHTLY}, created_after=datetime.now(UTC) - timedelta(hours=20)
+            tags={LAUNCH_TAG: layout.name(NIGHTLY)}, created_after=datetime.now(UTC) - timedelta(hours=20)
         )
         runs = context.instance.get_runs(recent, limit=1)
         launch = runs[0].tags[SPENDING_TAG] if runs else ""
         if not launch or launch == context.cursor:
             yield dg.SkipReason("there is no unfinished nightly launch")
             return
-        begun = Launch(workspace.open(), context.instance, launch, NIGHTLY, known, context.log)
+        begun = Launch(layout, workspace.open(), context.instance, launch, NIGHTLY, known, context.log)
         found = begun.requests()
         if begun.is_over(found):
             context.update_cursor(launch)
@@ -260,20 +289,29 @@ def build_continuer(partitions: KnownPartitions) -> dg.SensorDefinition:
     return continue_nightly_refresh
 
 
-def build_nightly_refresh(partitions: KnownPartitions) -> dg.ScheduleDefinition:
-    """The schedule that launches runs for everything that is out of date. `build_continuer` launches the runs that wait for these."""
+def build_nightly_refresh(
+    layout: Layout, partitions: KnownPartitions, cron: str | None
+) -> dg.ScheduleDefinition:
+    """The schedule that launches runs for everything that is out of date. `build_continuer` launches the runs that wait for these.
+
+    It is on if its `cron` expression is chosen, else off, with the time 02:00.
+    """
     known = known_keys(partitions)
 
     @dg.schedule(  # pyright: ignore[reportUnknownMemberType]
-        name="nightly_refresh",
+        name=layout.name("nightly_refresh"),
         job_name="__ASSET_JOB",
-        cron_schedule="0 2 * * *",
-        description="Every night at 02:00, run what `qagen stale` lists. Paid models need the budget for automation.",
+        cron_schedule=cron or "0 2 * * *",
+        default_status=dg.DefaultScheduleStatus.RUNNING if cron else dg.DefaultScheduleStatus.STOPPED,
+        description="At its time, run what `qagen stale` lists. Paid models need the budget for automation.",
     )
+    @layout.bound
     def nightly_refresh(
         context: dg.ScheduleEvaluationContext, workspace: WorkspaceResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         launch = launch_id(context.scheduled_execution_time)
-        yield from Launch(workspace.open(), context.instance, launch, NIGHTLY, known, context.log).requests()
+        yield from Launch(
+            layout, workspace.open(), context.instance, launch, NIGHTLY, known, context.log
+        ).requests()
 
     return nightly_refresh

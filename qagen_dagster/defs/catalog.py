@@ -5,31 +5,28 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
+from qagen_dagster.defs.layout import Layout
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, uri
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace
 
+_READ = (
+    *("parsed_documents", "visual_manifests", "corpus_json", "grounding_report", "closed_book_check"),
+    *("retrieval_baseline", "answer_baseline", "item_bank", "problem_bank"),
+)
 
-def build_catalog() -> dg.AssetsDefinition:
+
+def build_catalog(layout: Layout) -> dg.AssetsDefinition:
     """The asset `catalog`, without partitions. Its pool allows one run at a time, so that no run waits for the lock of the file."""
 
-    @dg.asset(
-        group_name=Group.CATALOG,
+    @layout.asset(
+        "catalog",
+        Group.CATALOG,
         kinds={"duckdb"},
-        pool="catalog",
-        deps=[
-            "parsed_documents",
-            "visual_manifests",
-            "corpus_json",
-            "grounding_report",
-            "closed_book_check",
-            "retrieval_baseline",
-            "answer_baseline",
-            "item_bank",
-            "problem_bank",
-        ],
+        pool=layout.name("catalog"),
+        deps=[one for one in _READ if layout.has(one)],
         description="A DuckDB database of everything. It has tables of documents, questions, verdicts, exam items, physics "
         "problems, model calls, and the history of runs and sets. It is rebuilt from the store.",
     )
@@ -71,6 +68,7 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
         "dagster/row_count": sum(counts.values()),
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
+        **uri(space.store, CATALOG),
         "file": path(space.store.path(CATALOG)),
         "rows": counts,
     }

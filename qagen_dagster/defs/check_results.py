@@ -15,24 +15,11 @@ WARN = dg.AssetCheckSeverity.WARN
 _SHOWN, _LONGEST = 10, 2_000  # maximum number of names that are shown, and of their characters together
 
 
-def check_specs(
-    asset: str, descriptions: Mapping[str, str], partitions: dg.PartitionsDefinition[str]
-) -> list[dg.AssetCheckSpec]:
-    """The specs of an asset's checks. `descriptions` has the checks by name.
-
-    The checks have partitions, so that the result for one partition does not replace the result for another.
-    """
-    return [
-        dg.AssetCheckSpec(name, asset=asset, description=description, partitions_def=partitions)
-        for name, description in descriptions.items()
-    ]
-
-
-def check_event(asset: str, name: str, found: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+def check_event(asset: dg.AssetKey, name: str, found: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
     """A result as an event that a sensor or a job records."""
     values: Any = found.metadata
     return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(asset),
+        asset_key=asset,
         check_name=name,
         passed=found.passed,
         severity=found.severity,
@@ -56,10 +43,6 @@ def failing_result(
     )
 
 
-def warning_result(
-    name: str, passed: bool, metadata: Mapping[str, Any], asset: str | None = None
-) -> dg.AssetCheckResult:
+def warning_result(name: str, passed: bool, metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
     """A result that warns if it has not passed."""
-    return dg.AssetCheckResult(
-        check_name=name, asset_key=asset, passed=passed, severity=WARN, metadata=metadata
-    )
+    return dg.AssetCheckResult(check_name=name, passed=passed, severity=WARN, metadata=metadata)

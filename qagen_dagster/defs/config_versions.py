@@ -1,7 +1,7 @@
 """The observations that record the versions of configurations in the Dagster instance.
 
-The data version of an observation is the fingerprint of the configuration. Its metadata has the parts of the configuration. The table
-of products says which assets depend on which configuration.
+The data version of an observation is the fingerprint of the configuration. Its metadata has the parts of the configuration.
+The table in `loop/refresh/products.py` says which assets depend on which configuration.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from typing import Any, cast
 
 import dagster as dg
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.configuration import Configuration, what_changed
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import ROWS, Observed, Row, Scope
+from qagen_dagster.loop.refresh.products import Observed, Row, Scope
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint
 
 VERSION_TAG = "dagster/data_version"
-OBSERVED = tuple((row, row.observed) for row in ROWS if row.observed is not None)
 _PARTS = "configuration"  # label of the metadata with the parts
 
 
 def changed_configurations(
+    layout: Layout,
     row: Row,
     entry: Observed,
     space: Workspace,
@@ -40,7 +41,7 @@ def changed_configurations(
     for key in keys:
         try:
             wanted = entry.wanted(space, key, RunOptions())
-            last = latest(instance, entry.name, key)
+            last = latest(instance, layout.key(entry.name), key)
             before = last or entry.made(space, key, wanted)
         except (QagenError, KeyError) as error:
             log.error(f"{entry.name} {key}: {error}")
@@ -48,18 +49,18 @@ def changed_configurations(
         if last is not None and last.version == wanted.version:
             continue
         if last is None and before is not None and before.version != wanted.version:
-            yield observation(entry, key, before)
+            yield observation(layout, entry, key, before)
         changes = _explained(row, space, key, before, wanted, last is not None)
         if changes:
             stale = ", ".join(f"{name} {key}" for name in entry.assets)
             log.info(f"{entry.name} {key}: {'; '.join(changes)}; stale: {stale}")
-        yield observation(entry, key, wanted, changes)
+        yield observation(layout, entry, key, wanted, changes)
 
 
-def all_versions(space: Workspace, partitions: Mapping[str, Iterable[str]]) -> str:
+def all_versions(layout: Layout, space: Workspace, partitions: Mapping[str, Iterable[str]]) -> str:
     """A fingerprint of all configurations and all files of corpora. `partitions` has the partition keys by kind."""
     found: list[str] = []
-    for _, entry in OBSERVED:
+    for _, entry in layout.observed:
         for key in partitions[entry.partitions]:
             try:
                 found.append(entry.wanted(space, key, RunOptions()).version)
@@ -85,19 +86,21 @@ def _explained(
 
 
 def observation(
-    entry: Observed, key: str, found: Configuration, changes: tuple[str, ...] = ()
+    layout: Layout, entry: Observed, key: str, found: Configuration, changes: tuple[str, ...] = ()
 ) -> dg.AssetObservation:
     """An observation of a version. `changes` say what differs from the version before it."""
     shown: dict[str, Any] = {_PARTS: dg.MetadataValue.json({**found.parts, **found.settings})}
     if changes:
         shown["changed"] = "; ".join(changes)
         shown["stale"] = ", ".join(f"{name} {key}" for name in entry.assets)
-    return dg.AssetObservation(entry.name, partition=key, metadata=shown, tags={VERSION_TAG: found.version})
+    return dg.AssetObservation(
+        layout.key(entry.name), partition=key, metadata=shown, tags={VERSION_TAG: found.version}
+    )
 
 
-def latest(instance: dg.DagsterInstance, name: str, key: str) -> Configuration | None:
-    """The version of a partition that was observed last, with its parts; None if it was never observed."""
-    wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(name), asset_partitions=[key])
+def latest(instance: dg.DagsterInstance, asset: dg.AssetKey, key: str) -> Configuration | None:
+    """The version that was last observed for a partition, with its parts; None if the partition was never observed."""
+    wanted = dg.AssetRecordsFilter(asset_key=asset, asset_partitions=[key])
     for record in instance.fetch_observations(wanted, limit=1).records:
         found = record.asset_observation
         if found is not None and VERSION_TAG in found.tags:
@@ -108,7 +111,12 @@ def latest(instance: dg.DagsterInstance, name: str, key: str) -> Configuration |
 
 
 def observe_launch(
-    space: Workspace, instance: dg.DagsterInstance, run: dg.DagsterRun, assets: set[str], key: str
+    layout: Layout,
+    space: Workspace,
+    instance: dg.DagsterInstance,
+    run: dg.DagsterRun,
+    assets: set[str],
+    key: str,
 ) -> None:
     """Record the configurations of a run's assets before the run makes them. `key` is the partition of the run.
 
@@ -118,19 +126,19 @@ def observe_launch(
     options = RunOptions(
         profile=fields.get("profile") or None, target_count=fields.get("target_count") or None
     )
-    for _, entry in OBSERVED:
+    for _, entry in layout.observed:
         if assets.isdisjoint(entry.assets):
             continue
         try:
-            wanted, last = entry.wanted(space, key, options), latest(instance, entry.name, key)
+            wanted, last = entry.wanted(space, key, options), latest(instance, layout.key(entry.name), key)
         except (QagenError, KeyError, ValueError):  # the run itself reports what is wrong
             continue
         if last is None or last.version != wanted.version:
-            instance.report_runless_asset_event(observation(entry, key, wanted))
+            instance.report_runless_asset_event(observation(layout, entry, key, wanted))
 
 
 def _fields(config: object) -> dict[str, Any]:
-    """The innermost fields of a nested run configuration, by their names alone."""
+    """The innermost fields of a nested run configuration, by field name without the path."""
     found: dict[str, Any] = {}
     for name, value in cast(Mapping[str, Any], config).items():
         found |= _fields(cast(object, value)) if isinstance(value, Mapping) else {name: value}

@@ -15,6 +15,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import CELERY_BACKEND, CELERY_BROKER, Settings, executor, op_seconds, secret
 from qagen_dagster.store import Store
@@ -106,9 +107,12 @@ class StoredOutputs(dg.ConfigurableIOManager):
         return json.loads(Store(self.assets).read_bytes(_key(context)))
 
 
-def build_outputs(settings: Settings) -> dict[str, Any]:
-    """The resource that keeps outputs of ops. There is none if all ops run on one machine, where Dagster's own is enough."""
-    return {"io_manager": StoredOutputs(assets=settings.assets)} if executor() in _SEVERAL_MACHINES else {}
+def build_outputs(settings: Settings, layout: Layout) -> dict[str, Any]:
+    """The resource that keeps outputs of ops. If all ops run on one machine, it is Dagster's own."""
+    name = layout.name("io_manager")
+    if executor() in _SEVERAL_MACHINES:
+        return {name: StoredOutputs(assets=settings.assets)}
+    return {name: dg.FilesystemIOManager()} if layout.prefix else {}
 
 
 def _key(context: dg.OutputContext | dg.InputContext) -> str:

@@ -67,7 +67,7 @@ def is_locked(error: BaseException | None) -> bool:
 
 
 def says_locked(text: str) -> bool:
-    """Whether the text of an error is that of such a lock."""
+    """Whether the text of an error is from a lock of SQLite that another process holds."""
     return ("OperationalError" in text and "database is locked" in text) or text == "database is locked"
 
 

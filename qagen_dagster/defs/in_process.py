@@ -7,7 +7,7 @@ import logging
 import os
 import platform
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,8 @@ import dagster as dg
 
 from qagen_dagster.defs.executor import INTERRUPTED
 from qagen_dagster.defs.held import held_line, patient, says_locked, wait_for_instance
-from qagen_dagster.defs.presentation import JOBS
+from qagen_dagster.defs.layout import Layout
+from qagen_dagster.defs.presentation import JOBS, members
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import StoreError
@@ -49,7 +50,7 @@ def _open_instance(home: Path) -> dg.DagsterInstance:
     return dg.DagsterInstance.from_ref(settings._replace(compute_logs_data=streams))
 
 
-def _origin(job: str) -> Any:
+def home_origin(job: str) -> Any:
     """The origin of a job in the code location of workspace.yaml. The UI lists a run under the job that its origin names.
 
     Dagster's class for origins is private, but its public `deserialize_value` makes one from JSON.
@@ -71,8 +72,6 @@ def _origin(job: str) -> Any:
 
 
 class Progress(Protocol):
-    """Receives the progress of runs."""
-
     def step(self, title: str) -> None: ...
 
     def say(self, note: str) -> None: ...
@@ -83,7 +82,8 @@ class Progress(Protocol):
 class Graph:
     """Runs parts of the graph one after another. It is a context manager that closes the Dagster instance.
 
-    The methods return one line for each error of a failed run. All runs of one Graph share a budget.
+    The methods return one line for each error of a failed run. All runs of one Graph share a budget. `origin` is how the instance knows
+    where a job is defined.
     """
 
     def __init__(
@@ -92,9 +92,12 @@ class Graph:
         home: Path,
         progress: Progress,
         work: Work,
+        layout: Layout,
+        origin: Callable[[str], Any] = home_origin,
     ) -> None:
         apply({"DAGSTER_HOME": str(home)})
         self._progress, self._definitions, self.work, self._home = progress, definitions, work, home
+        self._layout, self._origin = layout, origin
         wait_for_instance(home)
         with patient(home):
             self._instance = _open_instance(home)
@@ -107,7 +110,7 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.work.end()
-        if not isinstance(error, StoreError):  # after one, another process may still hold the instance
+        if not isinstance(error, StoreError):  # otherwise another process may still hold the instance
             with patient(self._home):
                 end_dead_runs(self._instance)  # processes may have been killed since the start
         self._instance.dispose()
@@ -124,7 +127,6 @@ class Graph:
         )
 
     def catalog(self) -> list[str]:
-        """Rebuild the catalog."""
         return self.make(Product.CATALOG, partition="")
 
     def make(
@@ -140,7 +142,7 @@ class Graph:
         ops = {name: value for row in rows for name, value in row.ops(fields or {}).items()}
         return self.materialize(
             title or rows[0].title.format(partition),
-            tuple(name for row in rows for name in row.assets),
+            tuple(name for row in rows for name in row.assets if self._layout.has(name)),
             partition or None,
             {"ops": ops},
             run_id,
@@ -189,14 +191,20 @@ class Graph:
         instance: Any = self._instance
         create: Any = dg.DagsterInstance.create_run_for_job
         # A selection would add the checks that a job leaves out.
-        whole = job.name in JOBS and set(assets) == set(JOBS[job.name][0])
+        whole = any(
+            job.name == self._layout.name(name) and set(assets) == set(members(self._layout, name))
+            for name in JOBS
+        )
         # `execute_in_process` has no parameter for the origin of the run.
-        instance.create_run_for_job = partial(create, instance, remote_job_origin=_origin(job.name))
+        instance.create_run_for_job = partial(create, instance, remote_job_origin=self._origin(job.name))
         return job.execute_in_process(
-            run_config={**config, "loggers": {"console": {"config": {}}}},
+            run_config={
+                "ops": self._layout.ops(config.get("ops", {})),
+                "loggers": {"console": {"config": {}}},
+            },
             instance=instance,
             partition_key=partition,
-            asset_selection=None if whole else [dg.AssetKey(name) for name in assets],
+            asset_selection=None if whole else [self._layout.key(name) for name in assets],
             run_id=run_id,
             tags=tags,
             raise_on_error=False,
@@ -210,9 +218,9 @@ class Graph:
 
     def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
         """The job of the code location that has these assets. The UI shows the run under this job."""
-        for name, (members, _) in JOBS.items():
-            if set(assets) <= set(members):
-                return self._definitions.resolve_job_def(name)
+        for name, (assets_of_job, _) in JOBS.items():
+            if set(assets) <= set(assets_of_job):
+                return self._definitions.resolve_job_def(self._layout.name(name))
         return self._definitions.resolve_implicit_global_asset_job_def()
 
 

@@ -18,9 +18,9 @@ from qagen_dagster.store import Store
 
 # Values by label. Dagster infers the kind of a plain value; a MetadataValue has its own kind.
 Metadata = dict[str, Any]
-# Assets with checks do not use Dagster's own label for row counts. The UI shows such a count beside the check results,
-# which then overlap the name of the partition.
-QUESTION_COUNT = "question_count"
+ROW_COUNT = (
+    "dagster/partition_row_count"  # the label of the number of rows, questions or items of a partition
+)
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell
@@ -41,8 +41,7 @@ def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int,
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
     """A Markdown table with escaped cells. Rows after MAX_ROWS are replaced by a note. Without rows it is the word "none".
 
-    A table with more than _NARROW columns gets INLINE dashes below its header. So the UI shows it in a dialog, where no column is cut
-    off.
+    A table with more than _NARROW columns gets INLINE dashes below its header. So the UI shows it in a dialog, where no column is cut off.
     """
     if not rows:
         return dg.MetadataValue.md("none")
@@ -108,7 +107,6 @@ def html_as_svg(body: str, width: int, height: int, style: str) -> str:
 
 
 def svg_picture(alt: str, svg: str) -> str:
-    """Markdown of an SVG image."""
     return f"![{alt}]({data_uri('image/svg+xml', svg.encode())})"
 
 
@@ -117,7 +115,7 @@ def data_uri(media_type: str, data: bytes) -> str:
 
 
 def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadata:
-    """The Markdown of several pictures under one label. Without a picture there is no label, either."""
+    """The Markdown of several pictures under one label; empty without pictures."""
     return {label: dg.MetadataValue.md(between.join(texts))} if texts else {}
 
 
@@ -139,8 +137,13 @@ def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.P
     return dg.CodeReferencesMetadataValue(code_references=[link])
 
 
+def uri(store: Store, key: str) -> Metadata:
+    """The address of a stored file, as Dagster labels it."""
+    local = store.local_path(key)
+    return {"dagster/uri": store.path(key) if local is None else local.absolute().as_uri()}
+
+
 def path(value: str) -> dg.PathMetadataValue:
-    """A file's path, shown with a copy button."""
     return dg.MetadataValue.path(value)  # pyright: ignore[reportUnknownMemberType]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from qagen_dagster.defs.config_versions import OBSERVED
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import QagenError
@@ -22,15 +22,21 @@ KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
 RELOADED = "definitions_loaded"
 
 
-def build_observed(partitions: KnownPartitions) -> list[dg.SourceAsset]:
+def build_observed(layout: Layout, partitions: KnownPartitions) -> list[dg.SourceAsset]:
     """One observable asset for each configuration."""
-    return [_observed(row, entry, partitions[entry.partitions]) for row, entry in OBSERVED]
+    return [_observed(layout, row, entry, partitions[entry.partitions]) for row, entry in layout.observed]
 
 
-def _observed(row: Row, entry: Observed, partitions: dg.StaticPartitionsDefinition) -> dg.SourceAsset:
+def _observed(
+    layout: Layout, row: Row, entry: Observed, partitions: dg.StaticPartitionsDefinition
+) -> dg.SourceAsset:
     @dg.observable_source_asset(  # pyright: ignore[reportUnknownMemberType]
-        name=entry.name, partitions_def=partitions, group_name=row.group, description=entry.description
+        key=layout.key(entry.name),
+        partitions_def=partitions,
+        group_name=layout.name(row.group),
+        description=entry.description,
     )
+    @layout.bound
     def observed(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> dg.DataVersionsByPartition:
         space = workspace.open()
         versions: dict[str, str] = {}
@@ -44,15 +50,16 @@ def _observed(row: Row, entry: Observed, partitions: dg.StaticPartitionsDefiniti
     return observed
 
 
-def build_reload_check(partitions: KnownPartitions) -> dg.AssetChecksDefinition:
+def build_reload_check(layout: Layout, partitions: KnownPartitions) -> dg.AssetChecksDefinition:
     """The check that the loaded definitions have all corpora, scenarios and exams."""
 
     @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
-        asset=CORPUS_FILES,
+        asset=layout.key(CORPUS_FILES),
         name=RELOADED,
         description="Fails when a corpus, a scenario or an exam was added after the definitions were loaded. Click "
         "Reload definitions then.",
     )
+    @layout.bound
     def definitions_loaded(workspace: WorkspaceResource) -> dg.AssetCheckResult:
         return reload_result(missing_partitions(workspace.open(), partitions))
 

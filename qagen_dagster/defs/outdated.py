@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from qagen_dagster.defs.check_results import WARN, check_event
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import Metadata
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
@@ -13,49 +14,63 @@ from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_
 from qagen_dagster.loop.workspace import Workspace
 
 UP_TO_DATE, JOB = "up_to_date", "refresh_stale"
-RESULTS = {  # asset that people look at first: the groups whose partitions its check names; the catalog has none
+RESULTS = {  # the assets that people look at first, with the groups whose partitions their check names
     "corpus_json": (Group.DOCUMENTS, Group.QUESTIONS, Group.EVALUATION),
     "item_bank": (Group.EXAMS,),
     "problem_bank": (Group.PROBLEMS,),
 }
-CHECKS = [dg.AssetCheckKey(dg.AssetKey(asset), UP_TO_DATE) for asset in RESULTS]
 _SHOWN = 30  # partitions that a check names
-_REMEDY = f"To run exactly these: Jobs, {JOB}, Launchpad, Launch Run."
 
 
-def build_up_to_date_checks() -> list[dg.AssetChecksDefinition]:
-    """The check of each result. A run of the result evaluates it, too, and does not count its own partition as unfinished."""
-    return [_check(asset) for asset in RESULTS]
+def _remedy(layout: Layout) -> str:
+    return f"To run exactly these: Jobs, {layout.name(JOB)}, Launchpad, Launch Run."
 
 
-def _check(asset: str) -> dg.AssetChecksDefinition:
+def _results(layout: Layout) -> list[str]:
+    return [asset for asset in RESULTS if layout.has(asset)]
+
+
+def up_to_date_keys(layout: Layout) -> list[dg.AssetCheckKey]:
+    return [dg.AssetCheckKey(layout.key(asset), UP_TO_DATE) for asset in _results(layout)]
+
+
+def build_up_to_date_checks(layout: Layout) -> list[dg.AssetChecksDefinition]:
+    """The check of each result. A run of the result also evaluates the check, which does not count the run's own partition as unfinished."""
+    return [_check(layout, asset) for asset in _results(layout)]
+
+
+def _check(layout: Layout, asset: str) -> dg.AssetChecksDefinition:
     @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
-        asset=asset,
+        asset=layout.key(asset),
         name=UP_TO_DATE,
         description="Warns when partitions are out of date, and names them with the reasons, in the order in which they run, "
-        f"as `qagen stale` does. {_REMEDY}",
+        f"as `qagen stale` does. {_remedy(layout)}",
     )
+    @layout.bound
     def up_to_date(
         context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
     ) -> dg.AssetCheckResult:
         space, running = workspace.open(), context.op_execution_context.run.tags.get(PARTITION_TAG, "")
-        return _result(asset, find_out_of_date(space, whole_project(space, running)))
+        return _result(layout, asset, find_out_of_date(space, whole_project(space, running)))
 
     return up_to_date
 
 
-def up_to_date_events(space: Workspace) -> Iterator[dg.AssetCheckEvaluation]:
+def up_to_date_events(layout: Layout, space: Workspace) -> Iterator[dg.AssetCheckEvaluation]:
     """The results of all checks as events that a sensor or a job records."""
     found = find_out_of_date(space, whole_project(space))
-    return (check_event(asset, UP_TO_DATE, _result(asset, found)) for asset in RESULTS)
+    return (
+        check_event(layout.key(asset), UP_TO_DATE, _result(layout, asset, found))
+        for asset in _results(layout)
+    )
 
 
-def _result(asset: str, found: OutOfDate) -> dg.AssetCheckResult:
+def _result(layout: Layout, asset: str, found: OutOfDate) -> dg.AssetCheckResult:
     tasks = [one for one in found.tasks if TABLE[one.product].group in RESULTS[asset]]
     faults = found.faults if asset == next(iter(RESULTS)) else ()
     shown: Metadata = {"out_of_date": len(tasks)}
     if tasks:
-        shown["what_to_do"] = _REMEDY
+        shown["what_to_do"] = _remedy(layout)
     for number, one in enumerate(
         tasks[:_SHOWN], 1
     ):  # the UI sorts by label, and shows of a table only a link

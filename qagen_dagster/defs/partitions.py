@@ -26,7 +26,6 @@ class Partitions:
 
 
 def build_partitions(corpora: Corpora) -> Partitions:
-    """Partitions of all readable corpora."""
     by_corpus = {key: {c.key for c in corpus.combinations()} for key, corpus in corpora.corpora.items()}
     keys = [c.key for corpus in corpora.corpora.values() for c in corpus.combinations()]
     return Partitions(
@@ -39,12 +38,12 @@ def build_partitions(corpora: Corpora) -> Partitions:
 def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitionsDefinition]) -> list[str]:
     """One line, "corpus NAME" and so on, for each partition that is in the corpora folder, but not in the loaded definitions."""
     corpora = space.corpora.corpora
-    folder = space.settings.corpora
+    folder, optional = space.settings.corpora, space.settings.optional
     now = {
         "corpus": list(corpora),
         "combination": [one.key for corpus in corpora.values() for one in corpus.combinations()],
-        "part": [one.key for one in load_exams(folder).parts()],
-        "set": list(load_problem_sets(folder).sets),
+        "part": [one.key for one in load_exams(folder).parts()] if "exams" in optional else [],
+        "set": list(load_problem_sets(folder).sets) if "problems" in optional else [],
     }
     loaded = {kind: set(partitions.get_partition_keys()) for kind, partitions in known.items()}
     return [
@@ -69,7 +68,6 @@ class ExamPartitions:
 
 
 def build_exam_partitions(exams: Exams) -> ExamPartitions:
-    """Partitions of all readable exams."""
     by_exam = {key: {part.key for part in exam.parts()} for key, exam in exams.exams.items()}
     return ExamPartitions(
         exams=dg.StaticPartitionsDefinition(list(exams.exams)),

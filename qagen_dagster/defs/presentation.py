@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import dagster as dg
 
+from qagen_dagster.defs.layout import Layout
+from qagen_dagster.defs.metadata import path
 from qagen_dagster.loop.refresh.products import ROWS, TABLE, Product
-from qagen_dagster.settings import PROJECT_ROOT
+from qagen_dagster.settings import DOCS
 
 OWNER = "team:qagen"
 MODELS = "models"  # the kind of an asset that asks models of the profile
+ICONS = frozenset({"openai", "anthropic"})  # providers that are kinds of assets
+MOST_KINDS = 3  # of one asset, in Dagster
 PUBLISHED = "published"  # the kind of an asset that other programs read: the result of its product
 PAGES = {asset: row.page for row in ROWS for asset in row.assets} | {
     "corpus_json": "contracts.md",
@@ -45,14 +51,21 @@ JOBS = {  # the assets and the description of each job
 }
 
 
-def presented(spec: dg.AssetSpec) -> dg.AssetSpec:
-    """The spec with its owner, a tag that says whether the asset can cost money, and a link to its page of the documentation."""
-    page = PAGES[spec.key.to_user_string()]
-    link = dg.LocalFileCodeReference(file_path=str(PROJECT_ROOT / "docs" / page), label=f"docs/{page}")
+def members(layout: Layout, job: str) -> tuple[str, ...]:
+    """The assets of a job that the graph has."""
+    return tuple(asset for asset in JOBS[job][0] if layout.has(asset))
+
+
+def presented(spec: dg.AssetSpec, providers: Collection[str] = (), docs: str | None = None) -> dg.AssetSpec:
+    """The spec with its owner, a tag that says whether the asset can cost money, and a link to its page of the documentation.
+
+    `providers` are those of its models. `docs` is the address of the folder of the pages, if they are not local files.
+    """
+    page = PAGES[spec.key.path[-1]]
+    link = dg.MetadataValue.url(f"{docs}/{page}") if docs else path(str(DOCS / page))
     text = f"{spec.description}\n\nSee docs/{page}."
-    described = spec.replace_attributes(description=text)  # pyright: ignore[reportUnknownMemberType]
+    models = sorted(set(providers) & ICONS)[: MOST_KINDS - len(spec.kinds)] if MODELS in spec.kinds else []
+    described = spec.replace_attributes(description=text, kinds={*spec.kinds, *models})  # pyright: ignore[reportUnknownMemberType]
     return described.merge_attributes(
-        owners=[OWNER],
-        tags={"cost": "models" if MODELS in spec.kinds else "free"},
-        metadata={"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[link])},
+        owners=[OWNER], tags={"cost": "models" if MODELS in spec.kinds else "free"}, metadata={"docs": link}
     )

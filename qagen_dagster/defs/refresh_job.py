@@ -1,13 +1,17 @@
 """The job `refresh_stale`, which runs exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.in_process import Graph, Progress
+from qagen_dagster.defs.in_process import KILLED, Graph, Progress
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.outdated import JOB, up_to_date_events
 from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.head_start import Work
@@ -16,13 +20,13 @@ from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.settings import Settings, apply
+from qagen_dagster.settings import Settings
 
-OpenGraph = Callable[[Settings, Progress, Work], Graph]
+BuildGraph = Callable[[Settings, Progress, Work], dg.Definitions]
 
 
 class _Silent:
-    """The progress of runs, which nobody watches: the job logs what it runs and why."""
+    """Shows no progress of runs, because the job logs what it runs and why."""
 
     def step(self, title: str) -> None:
         pass
@@ -34,10 +38,14 @@ class _Silent:
         pass
 
 
-def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
-    """The job that runs what is out of date: what is ready first, then what waited for it."""
+def build_refresh_job(layout: Layout, build: BuildGraph) -> dg.JobDefinition:
+    """The job that runs what is out of date: first the tasks that are ready, then the tasks that waited for them."""
 
-    @dg.op(description="Run each partition that is out of date. Each has a run of its own.")
+    @dg.op(
+        name=layout.node("run_out_of_date"),
+        description="Run each partition that is out of date. Each has a run of its own.",
+    )
+    @layout.bound
     def run_out_of_date(
         context: dg.OpExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
     ) -> None:
@@ -45,19 +53,21 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
         limits = RunOptions(**config.model_dump(exclude_none=True))
         with Work(space) as work:
             work.spending_id = spending_id(context.run)
-            apply({"DAGSTER_HOME": str(Path(context.instance.root_directory))})
-            with open_graph(space.settings, _Silent(), work) as graph:
+            home, progress = Path(context.instance.root_directory), _Silent()
+            built = build(space.settings, progress, work)
+            with Graph(built, home, progress, work, layout, partial(_origin, context.run)) as graph:
+                record_killed(space.store, graph.dead, KILLED)
                 try:
                     failures = _refresh(context, graph, limits)
                 except KeyboardInterrupt:
                     raise dg.DagsterExecutionInterruptedError from None
-        for event in up_to_date_events(space):
+        for event in up_to_date_events(layout, space):
             context.instance.report_runless_asset_event(event)
         if failures:
             raise dg.Failure("; ".join(failures), allow_retries=False)
 
     @dg.job(  # pyright: ignore[reportUnknownMemberType]
-        name=JOB,
+        name=layout.name(JOB),
         description="Run exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists. Limits of the "
         "launch hold for all of it together; without them those of the profile hold.",
     )
@@ -67,8 +77,14 @@ def build_refresh_job(open_graph: OpenGraph) -> dg.JobDefinition:
     return refresh_stale
 
 
+def _origin(run: dg.DagsterRun, job: str) -> Any:
+    """The origin of a job in the code location of a run; None if the run has none."""
+    origin: Any = run.remote_job_origin
+    return None if origin is None else origin._replace(job_name=job)
+
+
 def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -> list[str]:
-    """Run what is out of date until nothing is that was not tried. Returns the errors."""
+    """Run each task that is out of date once, after the tasks that it depends on. Returns the errors."""
     space, tried, failures = graph.work.space, set[str](), list[str]()
     while True:
         found = find_out_of_date(space, whole_project(space))
@@ -85,7 +101,7 @@ def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -
 
 
 def _kept(space: Workspace, task: Task) -> str:
-    """Why the run would refuse to replace what there is; empty if it would not."""
+    """Why the run would refuse to replace the published set; empty if it would not refuse."""
     if task.product is not Product.QUESTIONS:
         return ""
     why = why_kept(space, Combination.from_key(task.partition), RunOptions())

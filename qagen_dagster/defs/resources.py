@@ -8,11 +8,12 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.config_versions import observe_launch
+from qagen_dagster.defs.layout import Layout, path_of
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.settings import Settings
+from qagen_dagster.settings import OPTIONAL, Settings
 from qagen_dagster.store import Store
 
 # Warnings of the package go to stderr and to the event log of the current run.
@@ -30,7 +31,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     default_profile: str = Field(description="The profile of launches that name none.")
     profiles: str | None = Field(None, description="Folder searched for profiles before the shipped ones.")
     document_workers: int = Field(
-        8, description="Model calls that the documents of one process have in flight."
+        8, description="Maximum number of model calls that one process has in flight for question sets."
     )
     parser_workers: int = Field(2, description="Parser processes.")
     parser_seconds: float = Field(300.0, description="Time limit for parsing one document.")
@@ -43,45 +44,56 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     automation_max_usd_per_day: float | None = Field(
         None, description="Limit in US dollars of what sensors and schedules launch in a day (UTC)."
     )
+    optional: list[str] = Field(list(OPTIONAL), description="The optional products that are made.")
+    key_prefix: str = Field("", description="What the asset keys of the graph begin with.")
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def of(cls, settings: Settings, layout: Layout) -> Self:
         """The resource that rebuilds `settings`."""
         values: dict[str, Any] = dict(vars(settings))
         values |= {name: str(values[name]) for name in _PATHS if values[name]}
+        values |= {"optional": list(settings.optional), "key_prefix": "/".join(layout.prefix)}
         return cls(default_profile=values.pop("profile"), **values)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the graph whose ops have this resource."""
+        return Layout(path_of(self.key_prefix), tuple(self.optional))
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
-            check_owner(Path(context.instance.root_directory), self.assets)
-            open_record(Store(self.assets), context.instance, context.run)
+            layout = self.layout
+            if not layout.prefix:  # with one, several stores share the instance
+                check_owner(Path(context.instance.root_directory), self.assets)
+            open_record(layout, Store(self.assets), context.instance, context.run)
             key = context.run.tags.get(PARTITION_TAG)
             if key is not None:
-                assets = planned_assets(context.instance, context.run)
-                observe_launch(self.open(), context.instance, context.run, assets, key)
+                assets = planned_assets(layout, context.instance, context.run)
+                observe_launch(layout, self.open(), context.instance, context.run, assets, key)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
-            close_record(Store(self.assets), context.instance, context.run)
+            close_record(self.layout, Store(self.assets), context.instance, context.run)
 
     def open(self) -> Workspace:
         """A new workspace. It reads corpora and profiles again, so that edits need no reload of the definitions."""
-        values = self.model_dump()
+        values = self.model_dump(exclude={"key_prefix"})
         values |= {name: Path(values[name]) for name in _PATHS if values[name]}
+        values["optional"] = tuple(self.optional)
         return Workspace(Settings(profile=values.pop("default_profile"), **values))
 
 
-def build_work(begun: Work | None) -> dg.ResourceDefinition:
+def build_work(layout: Layout, begun: Work | None) -> dg.ResourceDefinition:
     """The resource `work`: the work that the command has `begun`, or else new work.
 
     If each op has a process, each op gets new work. The resource requires the workspace, whose set-up records the run.
     """
 
     @dg.resource(
-        required_resource_keys={"workspace"},
+        required_resource_keys={layout.name("workspace")},
         description="Parses documents and asks questions when a run wants them, or hands over what was begun before the run.",
     )
     def work(context: dg.InitResourceContext) -> Work:
-        return begun or Work(context.resources.workspace.open())
+        return begun or Work(getattr(context.resources, layout.name("workspace")).open())
 
     return work

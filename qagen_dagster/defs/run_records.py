@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.shards import by_reason
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.unfinished import mark
@@ -26,7 +27,7 @@ _KEPT_EVENTS = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ASSET_CHEC
 _LOG = logging.getLogger(__name__)
 
 
-def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+def open_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
     """Record that a run of a partition has started. If each step has a process, the time of the first step is kept."""
     partition, key = run.tags.get(PARTITION_TAG), RunRecord.key(run.run_id)
     if partition is None:
@@ -36,7 +37,7 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
         record = known or RunRecord(
             run_id=run.run_id,
             job=run.job_name,
-            assets=tuple(sorted(planned_assets(instance, run))),
+            assets=tuple(sorted(planned_assets(layout, instance, run))),
             partition=partition,
             started=datetime.now(UTC).isoformat(),
         )
@@ -46,13 +47,11 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
         _LOG.warning("the catalog will not know this run: %s", error)
 
 
-def planned_assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> set[str]:
-    """The assets that a run is going to materialize."""
-    assets = (event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=_PLANNED)))
-    return {one.to_user_string() for one in assets if one is not None}
+def planned_assets(layout: Layout, instance: dg.DagsterInstance, run: dg.DagsterRun) -> set[str]:
+    return layout.own(_assets(instance, run, _PLANNED))
 
 
-def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+def close_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
     """Record how a run ended, and the outcomes of its checks. If each op has a process, the op that makes the last asset does this."""
     try:
         record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
@@ -64,7 +63,7 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
         if (
             not failed
             and executor() != EXECUTORS[0]
-            and _assets(instance, run, _PLANNED) - _assets(instance, run, _MADE)
+            and layout.own(_assets(instance, run, _PLANNED) - _assets(instance, run, _MADE))
         ):
             return
         status = RunStatus.SUCCESS
@@ -74,7 +73,7 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
             "status": status,
             "error": failure_lines(events)[0] if failed else "",
             "ended": datetime.now(UTC).isoformat(),
-            "checks": tuple(_checks(entries)),
+            "checks": tuple(_checks(layout, entries)),
         }
         store.write(RunRecord.key(run.run_id), record.model_copy(update=ended))
         if not failed:
@@ -133,16 +132,17 @@ def _assets(
     return {event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=kind))}
 
 
-def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
+def _checks(layout: Layout, entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
     for entry in entries:
         event = entry.dagster_event
         if event is not None and event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             found = event.asset_check_evaluation_data
-            if found.partition is None:  # of the whole project, not of the run
+            names = layout.own([found.asset_key])
+            if found.partition is None or not names:  # the check is of the whole project, or of another graph
                 continue
             values = {name: one.value for name, one in found.metadata.items()}
             yield CheckOutcome(
-                asset=found.asset_key.to_user_string(),
+                asset=names.pop(),
                 check=found.check_name,
                 partition=found.partition,
                 passed=found.passed,

@@ -1,13 +1,15 @@
 """Spreads the work on a partition over ops: its documents or problems are split into shards, with one op for each shard."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
+from qagen_dagster.defs.layout import Function, Layout, source_of
+from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.spending import ModelConfig
 from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.workspace import Workspace
@@ -19,11 +21,51 @@ MOST_NAMES = 100  # maximum number of failed documents or problems in the metada
 
 
 class ShardConfig(ModelConfig):
-    """The profile, the budget and the size of shards; what is not set is as configured."""
+    """The profile, the budget and the size of shards. Fields that are not set keep their configured value."""
 
     shard_size: int | None = Field(
         None, description="Documents or problems per op; by default at most 32 ops are used."
     )
+
+
+def sharded_asset(
+    layout: Layout,
+    name: str,
+    group: str,
+    ops: Mapping[str, Function],
+    upstream: Mapping[str, dg.PartitionMapping | None],
+    **more: Any,
+) -> dg.AssetsDefinition:
+    """An asset that asks models in three `ops`: one plans shards, one works on a shard, one collects the results.
+
+    `upstream` has the mappings of partitions by the plain names of the assets that it is made from. `more` is for Dagster.
+    """
+    key: Any = {"io_manager_key": layout.name("io_manager")}
+    payload = dg.Out(dict, **key)
+    outs: Any = ({"shards": dg.DynamicOut(dict, **key), "options": payload}, payload, dg.Out(dg.Nothing))
+    ins: Any = ({one: dg.In(dg.Nothing) for one in upstream}, None, None)
+    make: Any = dg.op
+    plan, run, collect = (
+        make(name=layout.node(op), out=out, ins=needs)(layout.bound(function))
+        for (op, function), out, needs in zip(ops.items(), outs, ins, strict=True)
+    )
+
+    @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
+        key=layout.key(name),
+        group_name=layout.name(group),
+        kinds={MODELS},
+        ins={
+            one: dg.AssetIn(layout.key(one), partition_mapping=mapping, dagster_type=dg.Nothing)
+            for one, mapping in upstream.items()
+        },
+        metadata=source_of(next(iter(ops.values()))),
+        **more,
+    )
+    def asset(**inputs: Any) -> Any:
+        shards, options = plan(**inputs)
+        return collect(shards.map(run).collect(), options)
+
+    return asset
 
 
 def split(
@@ -58,7 +100,7 @@ def close(
     if outcome.stopped:
         log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
     if outcome.failed:
-        failure = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
+        failure = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, and a rerun works only on the failed {what}"
         reasons = {str(name): why[:500] for name, why in sorted(outcome.failed.items())}
         if fatal:
             raise dg.Failure(failure, metadata=dict(list(reasons.items())[:MOST_NAMES]))

@@ -10,7 +10,7 @@ BACKFILL_TAG = "dagster/backfill"
 
 
 class SpendingConfig(dg.Config):
-    """A budget for the launch; a limit that is not set is that of the profile."""
+    """A budget for the launch. The limits of the profile hold for fields that are not set."""
 
     max_usd: float | None = Field(
         None, description="Limit of the launch in US dollars, in place of the profile's."
@@ -29,7 +29,7 @@ class SpendingConfig(dg.Config):
 
 
 class ModelConfig(SpendingConfig):
-    """The profile and the budget of the launch; what is not set is as configured.
+    """The profile and the budget of the launch. Fields that are not set keep their configured value.
 
     The launchpad shows only fields whose default is not null. So the defaults of fields that people often change are "" or 0.
     """

@@ -114,7 +114,8 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     text = next((value for value in values if isinstance(value, str) and value.strip()), "")
     found = split_lines(text)
     if not found.lines:
-        return RowFailure(name, Outcome.EMPTY, f"line {row.number}: nothing in {', '.join(_TEXT_FIELDS)}")
+        why = f"line {row.number}: nothing in {', '.join(_TEXT_FIELDS)}"
+        return RowFailure(name, Outcome.EMPTY, why, _metadata(row.fields))
     return with_split_lines(
         ParsedText(
             text=found.text,

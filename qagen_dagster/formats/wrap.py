@@ -28,9 +28,9 @@ _PER_CELL = 150  # characters; a row of a table has a cell in so many
 _CELL = re.compile(r" \| |\t")
 
 _OPENING = "[\"'\u201c\u2018(\\[]{0,3}"
-_BEGINS = "A-Z0-9À-ÖØ-ÞΑ-ΩА-Я$\u0590-\u0fff"  # capitals, digits, and letters of scripts without capitals
+_BEGINS = "A-Z0-9À-ÖØ-ÞΑ-ΩА-Я$\u0590-\u109f\u1200-\u13ff\u1700-\u18af\u3040-\ud7a3"  # capitals, digits, and letters of scripts without capitals
 _END = re.compile(
-    f"[.!?\u061f\u06d4\u0964][\"'\u201d\u2019)\\]]{{0,3}} +(?={_OPENING}[{_BEGINS}])|{TIGHT_STOPS}(?=.)"
+    f"[.!?\u061f\u06d4\u0964\u104b\u1362\u17d4][\"'\u201d\u2019)\\]]{{0,3}} +(?={_OPENING}[{_BEGINS}])|{TIGHT_STOPS}(?=.)"
 )
 _LAST_WORD = re.compile(r"[^\s(\[\"'\u201c\u2018]{1,30}$")
 _ABBREVIATED = (
@@ -151,7 +151,7 @@ def _broken(text: str, start: int, end: int) -> Iterator[Span]:
 def _break(text: str, start: int, end: int) -> int | None:
     """The space at which to break a sentence: the last one that fits, after a clause mark if possible."""
     spaces = [at for at in range(start + 1, start + LIMIT + 1) if _breakable(text, start, at)]
-    clause = [at for at in spaces if at - start >= _SHORTEST and text[start:at].rstrip(" ")[-1:] in ",;:"]
+    clause = [at for at in spaces if at - start >= _SHORTEST and text[start:at].rstrip(" ")[-1:] in ",;:.!?"]
     if clause or spaces:
         return (clause or spaces)[-1]
     return next((at for at in range(start + LIMIT + 1, end) if _breakable(text, start, at)), None)

@@ -79,7 +79,7 @@ def _asked(question: str) -> frozenset[str]:
 
 
 def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | None:
-    """The sentences that contain the answer, if no others have more of the question's words and they contain no rival value."""
+    """The sentences that contain the answer and no rival value, if no other sentences have more of the question's words."""
     mine = frozenset(content_stems(answer))
     rest = asked - mine
     windows = near([*mine, *asked], source)
@@ -146,12 +146,12 @@ def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window
 
 VERSION = "4"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
-LEAST = 3  # minimum content words of a claim that can be supported by its words among others; a shorter one needs a sentence with no others
-LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, in lengths of the claim
-ALIKE = 0.7  # minimum share of words in common order of a sentence that states the claim, apart from the words that differ
+LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
+LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length
+ALIKE = 0.7  # minimum share of words in the same order for a sentence to count as the claim with some words changed
 NAMES = 2  # absent names that refute a claim; one is enough in a short answer
 BRIEF = 8  # maximum content words of an answer that a single absent name refutes
-HALF = 0.5  # minimum share of the claim's words that evidence with an opposite of some other word must have
+HALF = 0.5  # minimum share of the claim's words that a window must have so that an opposite in it refutes the claim
 ABSENT = 1 / 3  # reduction of a claim's closeness for each absent name or value
 LONG = 400  # sentences; in a longer document, absent names and values are not searched
 NOTHING_ALIKE = "nothing in the document is like it"
@@ -168,8 +168,6 @@ _HEDGES = frozenset(listed("may might could would should if unless except only u
 
 
 class Rule(StrEnum):
-    """The rule that decided a claim."""
-
     NO_CLAIM = "no claim"
     COPY = "copy"
     PARTS = "supported parts"
@@ -261,7 +259,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
         found = supporting(claim.text, claim.question, source)
         if found is not None:
             yield Rule.SHORT_ANSWER, found
-        if len(claim.own) == len({*claim.stems}):  # it repeats nothing of the question: no statement
+        if len(claim.own) == len({*claim.stems}):  # without words of the question it is not a statement
             return
     for window in ranked:
         if window.size == 1 and _may_say(claim, window, source) and _same_words(claim, window, source):
@@ -272,7 +270,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
 
 
 def _may_say(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether a claim has words enough to be supported by its words: a brief one only by a sentence with no others, and no title."""
+    """Whether the words of a claim suffice to support it. A short claim must be a whole sentence of the document, not a title."""
     if len(claim.stems) >= LEAST:
         return True
     alone = claim.stems == tuple(source.window_stems(window))
@@ -339,7 +337,6 @@ def _refutes(
 
 
 def _written(root: str, text: str) -> str:
-    """The word with this stem, as the text has it."""
     return next((word for word in tokens(text) if stem(word) == root), root)
 
 
@@ -363,7 +360,7 @@ def _changed(
 
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
-    """The numbers and dates with digits that the document does not have in any form. It may lack limits ("more than 5")."""
+    """The numbers and dates with digits that the document does not have in any form. Limits ("more than 5") are ignored."""
     stated = claim.stated(source)
     amounts = (one for one in missing_amounts(stated, source.facts) if one.bound is None)
     for one in (*amounts, *missing_dates(stated, source.facts)):

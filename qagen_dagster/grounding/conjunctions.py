@@ -1,7 +1,7 @@
-"""Takes a claim that joins statements by "and" apart: "Both John and Peter were arrested" states two things.
+"""Splits a claim that joins statements by "and": "Both John and Peter were arrested" states two things.
 
-Only forms in which each part is a whole statement are taken apart. A claim about things together ("the two were brothers", "10 in
-total"), or with a clause that may belong to one part only, stays whole.
+A claim is split only if each part is a whole statement. A claim about things together ("the two were brothers", "10 in total") stays
+whole, and so does a claim with a clause that may belong to one part only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_PARTS = 8
 
 
 def parts_of(claim: str) -> tuple[str, ...]:
-    """The statements that a claim joins, at least two; nothing if it states one thing or cannot be taken apart."""
+    """The statements that a claim joins, at least two; nothing if it states one thing or cannot be split."""
     flat = " ".join(claim.split()).rstrip(".!")
     if _WHOLE.search(flat):
         return ()
@@ -34,7 +34,7 @@ def parts_of(claim: str) -> tuple[str, ...]:
 
 
 def _of_subjects(claim: str) -> tuple[str, ...]:
-    """For several subjects with one predicate, the predicate said of each."""
+    """One statement for each subject, if several subjects have one predicate."""
     found = _SUBJECTS.fullmatch(claim)
     items = _AND.split(found["items"]) if found else []
     fits = all(0 < len(item.split()) <= _MOST_WORDS and not _VERB.search(item) for item in items)

@@ -56,7 +56,7 @@ _SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the 
 def grade_question(
     question: str, source: Source, *, metadata: str = "", hypothetical: bool = False
 ) -> AnswerGrade:
-    """Grade a question. It is grounded if the document has all that it names, and enough of its words.
+    """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
     supposes a different situation, so it may introduce amounts and dates. The confidence is 1 if the question is grounded, else the
@@ -80,7 +80,7 @@ def grade_question(
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """The names and values of the question, as written, that the document lacks. It may lack limits ("at least 5")."""
+    """The names and values of the question, as written, that the document lacks. Limits ("at least 5") are ignored."""
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )
@@ -252,7 +252,7 @@ def report(
     generator_model: str = "",
     judge_model: str = "",
 ) -> GroundingReport:
-    """Summarise documents; every answer has the same weight, whatever its document."""
+    """Summarise documents. Every answer has the same weight."""
     answers = [one for document in documents for one in document.answers]
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return GroundingReport(

@@ -64,12 +64,10 @@ def grade_by_code(answer: str, source: Source, *, question: str = "") -> AnswerG
 
 
 def sentences(answer: str, source: Source, question: str = "") -> list[SentenceGrade]:
-    """The sentences of `answer` with their grades."""
     return [_graded(*one, source) for one in decisions(answer, source, question)]
 
 
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
-    """The sentences of `answer`, each with its verdict."""
     said = claims(answer)
     copies = source.copies.find(answer, said)
     return [

@@ -54,7 +54,7 @@ class Excerpt:
 
 
 def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
-    """About `budget` characters of the document, not counting line numbers. `quoted` lines and their neighbours are taken first."""
+    """About `budget` characters of the document, without line numbers. `quoted` lines and their neighbours are taken first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
@@ -147,7 +147,7 @@ BUDGETS = (
     100_000,
     24_000,
     6_000,
-)  # characters shown; a smaller one is tried if the model rejects a larger one
+)  # characters shown; if the model rejects one number, the next smaller one is tried
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
 NO_JUDGE = "no judge is bound"
 
@@ -156,9 +156,8 @@ NO_JUDGE = "no judge is bound"
 class Judge:
     """The model that judges an answer, and the data on the answer that only a judge needs.
 
-    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
-    lines of the answer's evidence. The judge of a long document then sees these lines, the lines near them, and those that a search
-    finds.
+    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the lines of the
+    answer's evidence. The judge of a long document then sees these lines, the lines near them, and those that a search finds.
     """
 
     model: Model
@@ -189,7 +188,7 @@ def judge_prompt() -> Prompt:
 def grade_by_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
     """Grade `answer` by the judge's verdict. Without a verdict nothing is measured, and the grade keeps the reason.
 
-    The confidence is that the answer is grounded. For NOT_SUPPORTED it is one minus the judge's own confidence.
+    The confidence of the grade is the confidence that the answer is grounded: for NOT_SUPPORTED, one minus the judge's.
     """
     pieces = [claim.text for claim in claims(answer)]
     if not pieces:
@@ -253,7 +252,7 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
         except ModelError as error:
             end = error
         too_long = isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW
-        if not too_long and not isinstance(end, RequestRefusedError):  # which may mean too long
+        if not too_long and not isinstance(end, RequestRefusedError):  # a refusal may mean "too long"
             break
     calls = response_summaries(model.responses, ROLE, model.spec, judge.document_id, judge.attempt)
     if isinstance(end, ModelError):

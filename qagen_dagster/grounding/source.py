@@ -71,7 +71,7 @@ def _stated(head: str, cell: str) -> str:
     return f"{name}: {cell}{'' if written == '%' else ' '}{written}"
 
 
-LEAST_COPIED = 4  # minimum words of a copy; of a sentence with a full stop 2; a shorter copy ("No.", a table's cell) counts only after a copy of the sentence before it
+LEAST_COPIED = 4  # minimum words of a copy, or 2 with a full stop; a shorter copy ("No.") must follow a copy of the sentence before it
 _STOPPED = re.compile(r"[.!?…。\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
@@ -167,7 +167,6 @@ class Source:
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """All sentences, in order."""
         return tuple(split(self.text))
 
     @cached_property
@@ -177,7 +176,6 @@ class Source:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of all tables."""
         return tuple(rows(self.text))
 
     @cached_property
@@ -192,7 +190,6 @@ class Source:
 
     @cached_property
     def facts(self) -> Facts:
-        """The facts of the whole text."""
         return facts_of_document("\n".join([self.text, *(row.stated() for row in self.rows)]))
 
     @cached_property
@@ -263,11 +260,9 @@ class Source:
         return "".join(text + (" " if _ENDED.search(text) else "\n") for text in chosen[:-1]) + chosen[-1]
 
     def window_stems(self, window: Window) -> list[str]:
-        """The stems of the window, in order."""
         return [stem for stems in self.stems[window.first : window.first + window.size] for stem in stems]
 
     def evidence(self, window: Window) -> SpanEvidence:
-        """The window's text and its lines."""
         start = self.sentences[window.first].start
         end = self.sentences[window.first + window.size - 1].end
         first, last = (bisect_right(self._line_starts, offset) for offset in (start, max(start, end - 1)))

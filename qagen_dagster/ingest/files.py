@@ -33,10 +33,7 @@ _PIECE = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, the reason.
-
-    It is read only from inside `within`.
-    """
+    """A file in documents/: its name there, its path and, if it must not be read, the reason. It is read only from inside `within`."""
 
     name: str
     path: Path
@@ -72,7 +69,7 @@ def files_under(folder: Path) -> list[CorpusFile]:
 
 
 def _paths(root: Path) -> Iterator[tuple[Path, str | None]]:
-    """Everything below `root` but hidden names and folders; a folder that cannot be listed comes with the reason."""
+    """All files below `root` that are not hidden, and folders that cannot be listed, with the reason."""
     pending = [root]
     while pending:
         folder = pending.pop()
@@ -116,7 +113,7 @@ def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
     said = options.model_dump_json(
         exclude=None if options.encoding else {"encoding"}
-    )  # as before there was this key
+    )  # without encodings, the hash is the same as before this option existed
     return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
 
 

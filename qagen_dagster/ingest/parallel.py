@@ -29,7 +29,7 @@ def interruptible(workers: int, name: str) -> Generator[ThreadPoolExecutor]:
 def apply_to_all(
     work: Callable[[T], R], items: Sequence[T], names: Sequence[str], workers: int, progress: Progress | None
 ) -> list[R]:
-    """The results in the order of the items, by threads that are `interruptible`."""
+    """The results in the order of the items. The work is done by `interruptible` threads."""
     results: list[R] = []
     pending: deque[Future[R]] = deque()  # a limited number: a future takes more memory than a small result
     with interruptible(workers, "ingest") as threads:

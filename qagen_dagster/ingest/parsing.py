@@ -1,6 +1,6 @@
 """Parses a corpus into the store, and finds the visuals of its documents. Unchanged files are kept.
 
-Each file gives documents, or an outcome that says why not.
+Each file gives documents, or an outcome that says why there are none.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from qagen_dagster.records.document import (
     Document,
     DocumentChanges,
     IndexEntry,
+    Metadata,
     Outcome,
     VisualManifest,
 )
@@ -68,7 +69,7 @@ class ParsingResult:
     parsed_files: int
 
     def changes(self, run_id: str, at: str) -> DocumentChanges:
-        """What differs between the two."""
+        """The differences between the two indexes."""
         before, now = ({one.id: one for one in index.documents} for index in (self.former, self.index))
         return DocumentChanges(
             corpus=self.index.corpus,
@@ -85,7 +86,7 @@ def _state(entry: IndexEntry | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Reading:
-    """The parse options, and the tag of them that entries of an index have."""
+    """The parse options, and their tag in the entries of an index."""
 
     options: ParseOptions
     tag: str
@@ -97,7 +98,7 @@ class _Reading:
         return cls(parse_options(options), options_fingerprint(options, settings))
 
     def tag_for(self, outcome: Outcome, sha256: str) -> str:
-        """The tag of a file. If no password opened the file, two digits change with the passwords: it is tried again then."""
+        """The tag of a file. If no password opened the file, the tag changes with the passwords, so that it is tried again."""
         given = sorted(self.options.passwords.values())
         if outcome is not Outcome.ENCRYPTED or not given:
             return self.tag
@@ -292,7 +293,7 @@ def _store(
 
 
 def _write_text(job: _Job, document: Document, text: bytes) -> None:
-    """Write the text of a document. A stored text that is not the one of the index is set aside."""
+    """Write the text of a document. A stored text that does not match the index is set aside."""
     key = Document.text_key(job.corpus, document.id)
     stored = job.store.get(key)
     before = [one for one in job.previous.get(document.source, ()) if one.id == document.id]
@@ -316,6 +317,7 @@ def _document(
         source_sha256=sha256,
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
+        metadata=entry.metadata if entry else Metadata(),
     )
     if not isinstance(entry, ParsedText):
         return document
@@ -328,7 +330,6 @@ def _document(
             "pages": entry.pages,
             "sections": entry.sections,
             "wrapped": entry.wrapped,
-            "metadata": entry.metadata,
         }
     )
 

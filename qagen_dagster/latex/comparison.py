@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import read_unit
+from qagen_dagster.mathematics.units import SPELLED
 from qagen_dagster.mathematics.values import close, equal, rounds_to, value_of
 
 _OPTION = r"[ \t]*\[[^\]\n]{0,300}\]"
@@ -44,27 +45,11 @@ _SMALL = str.maketrans(
     "\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089",
     "+-01234567890123456789",
 )
-_SIGNS = str.maketrans(
-    {
-        "\u2212": "-",
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u00a0": " ",
-        "\u202f": " ",
-        "\u2009": " ",
-        "\u00d7": r" \times ",
-        "\u22c5": r" \cdot ",
-        "\u00b7": r" \cdot ",
-        "\u00b5": r"\mu ",
-        "\u03bc": r"\mu ",
-        "\u03a9": r"\Omega ",
-        "\u2126": r"\Omega ",
-        "\u03c0": r"\pi ",
-        "\u03b8": r"\theta ",
-        "\u2248": r" \approx ",
-        "\u2019": "'",
-    }
-)
+_SIGNS: dict[str, str] = {
+    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u00d7": r" \times ", "\u22c5": r" \cdot ",
+    "\u00b7": r" \cdot ", "\u00b5": r"\mu ", "\u03bc": r"\mu ", "\u03a9": r"\Omega ", "\u2126": r"\Omega ", "\u03c0": r"\pi ", "\u03b8": r"\theta ",
+    "\u2248": r" \approx ", "\u2019": "'",
+}  # fmt: skip
 _MOST_DIGITS = 60  # a longer row of digits is a word
 _BEHIND = 80  # characters after a number that may hold its unit, and before it
 _MOST_POWER = 1_000  # also the maximum digits of a power when written out
@@ -86,44 +71,12 @@ _FONTS = re.compile(r"\\(?:mathrm|mathbf|mathit|mathsf|text[a-z]{0,6}|operatorna
 _ORDINAL = frozenset(("st", "nd", "rd", "th"))
 _AN = re.compile(r"an[\s${]*\Z", re.IGNORECASE)
 _OPERAND = re.compile(r"[\w)\]}']\Z")
-_UNITS = {
-    "metre": "m",
-    "meter": "m",
-    "gram": "g",
-    "second": "s",
-    "ampere": "A",
-    "kelvin": "K",
-    "mole": "mol",
-    "newton": "N",
-    "joule": "J",
-    "watt": "W",
-    "volt": "V",
-    "coulomb": "C",
-    "farad": "F",
-    "ohm": r"\Omega",
-    "hertz": "Hz",
-    "pascal": "Pa",
-    "tesla": "T",
-    "weber": "Wb",
-    "henry": "H",
-    "kilogram": "kg",
-    "degreeCelsius": r"\degree C",
-    "celsius": r"\degree C",
-    "squared": "^2",
-    "cubed": "^3",
-    "square": "^2",
-    "cubic": "^3",
-}
+_UNITS = {name: symbol.replace("\u03a9", r"\Omega") for name, symbol in SPELLED.items()} | {
+    "degreeCelsius": r"\degree C", "celsius": r"\degree C", "weber": "Wb", "henry": "H", "squared": "^2", "cubed": "^3", "square": "^2", "cubic": "^3",
+}  # fmt: skip
 _PREFIXES = {
-    "kilo": "k",
-    "milli": "m",
-    "micro": r"\mu ",
-    "nano": "n",
-    "pico": "p",
-    "mega": "M",
-    "giga": "G",
-    "centi": "c",
-}
+    "kilo": "k", "milli": "m", "micro": r"\mu ", "nano": "n", "pico": "p", "mega": "M", "giga": "G", "centi": "c",
+}  # fmt: skip
 _UNIT = re.compile(rf"\\(?P<prefix>{'|'.join(_PREFIXES)})?\\?(?P<unit>{'|'.join(_UNITS)})(?![A-Za-z])")
 _LAYOUT_NAMES = (
     "times cdot ast text textbf textit textrm textsf texttt textnormal emph underline mathrm mathbf mathit mathsf boldsymbol "
@@ -175,7 +128,7 @@ def without_layout(latex: str) -> str:
     text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
     text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
     text = _LOWERED.sub(lambda one: f"_{{{one.group().translate(_SMALL)}}}", text)
-    return _SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(_SIGNS)))
+    return _SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(str.maketrans(_SIGNS))))
 
 
 def _joined(text: str) -> str:

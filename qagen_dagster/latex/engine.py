@@ -70,49 +70,13 @@ USUAL_LIBRARIES = (
     "decorations.markings",
 )  # TikZ libraries; TikZ is loaded with them
 _SIGNS = {
-    "00B0": r"^\circ",
-    "00B1": r"\pm",
-    "00B2": "^2",
-    "00B3": "^3",
-    "00B5": r"\mu",
-    "00B7": r"\cdot",
-    "00B9": "^1",
-    "00D7": r"\times",
-    "00F7": r"\div",
-    "2022": r"\bullet",
-    "2032": r"'",
-    "2212": "-",
-    "2248": r"\approx",
-    "2264": r"\leq",
-    "2265": r"\geq",
-    "2260": r"\neq",
-    "221A": r"\surd",
-    "221E": r"\infty",
-    "2192": r"\rightarrow",
-    "22C5": r"\cdot",
-    "2220": r"\angle",
-    "2126": r"\Omega",
-    "2207": r"\nabla",
-    "2202": r"\partial",
-    "0394": r"\Delta",
-    "03A3": r"\Sigma",
-    "03A6": r"\Phi",
-    "03A9": r"\Omega",
-    "03B1": r"\alpha",
-    "03B2": r"\beta",
-    "03B3": r"\gamma",
-    "03B4": r"\delta",
-    "03B5": r"\varepsilon",
-    "03B8": r"\theta",
-    "03BB": r"\lambda",
-    "03BC": r"\mu",
-    "03C0": r"\pi",
-    "03C1": r"\rho",
-    "03C3": r"\sigma",
-    "03C4": r"\tau",
-    "03C6": r"\varphi",
-    "03C9": r"\omega",
-}
+    "00B0": r"^\circ", "00B1": r"\pm", "00B2": "^2", "00B3": "^3", "00B5": r"\mu", "00B7": r"\cdot", "00B9": "^1", "00D7": r"\times", "00F7": r"\div",
+    "2022": r"\bullet", "2032": r"'", "2212": "-", "2248": r"\approx", "2264": r"\leq", "2265": r"\geq", "2260": r"\neq", "221A": r"\surd",
+    "221E": r"\infty", "2192": r"\rightarrow", "22C5": r"\cdot", "2220": r"\angle", "2126": r"\Omega", "2207": r"\nabla", "2202": r"\partial",
+    "0394": r"\Delta", "03A3": r"\Sigma", "03A6": r"\Phi", "03A9": r"\Omega", "03B1": r"\alpha", "03B2": r"\beta", "03B3": r"\gamma",
+    "03B4": r"\delta", "03B5": r"\varepsilon", "03B8": r"\theta", "03BB": r"\lambda", "03BC": r"\mu", "03C0": r"\pi", "03C1": r"\rho",
+    "03C3": r"\sigma", "03C4": r"\tau", "03C6": r"\varphi", "03C9": r"\omega",
+}  # fmt: skip
 _RAISED = ("2070", "2074", "2075", "2076", "2077", "2078", "2079")
 _LOWERED = tuple(f"208{digit}" for digit in range(10))
 _DEGREES = r"""\makeatletter
@@ -254,6 +218,13 @@ def compile_item(
     if engine is None:
         return Compilation(Compiled(message=MISSING))
     source = document_of(latex, preamble, libraries, pictures=bool(files))
+    return compile_document(engine, source, latex, files)
+
+
+def compile_document(
+    engine: Engine, source: str, latex: str = "", files: Mapping[str, bytes] | None = None
+) -> Compilation:
+    """Compile a whole document. `latex` is the part of it that an error is placed in."""
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
         _write_files(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
@@ -263,7 +234,7 @@ def compile_item(
         pdf = made.read_bytes() if made.is_file() and not made.is_symlink() else b""
     if ended.code == 0 and not ended.stopped and pdf.startswith(b"%PDF"):
         return Compilation(Compiled(outcome=CompileOutcome.COMPILED, message=""), pdf)
-    return Compilation(_failed(ended, source, latex))
+    return Compilation(_failed(ended, source, latex or source))
 
 
 def _failed(ended: Ended, source: str, latex: str) -> Compiled:

@@ -79,6 +79,23 @@ def lettered_options(item: str) -> dict[str, str]:
     )
 
 
+def keyed_faults(kind: str, item: str) -> Iterator[str]:
+    """Faults of the answer of an item of a kind with lists; none for other kinds."""
+    checks = {"assertion_reason": assertion_faults, "match": match_faults, "passage": passage_faults}
+    yield from checks[kind](item) if kind in checks else ()
+
+
+def uncheckable(kind: str, item: str) -> Iterator[str]:
+    """Faults: an item of a kind with lists lacks them, so that its answer cannot be checked."""
+    listed = lettered_options(item)
+    if len(listed) < 2:
+        yield f"{kind} needs an enumerate environment with at least two entries in the statement"
+    elif kind == "assertion_reason" and not all(_truths(one) for one in listed.values()):
+        yield "each option says of the assertion and the reason whether it is true: Both A and R are true and R explains A."
+    elif kind == "match" and len(_pairs(solution_of(item))) < 2:
+        yield "the solution states the whole matching: A-2, B-1, C-3"
+
+
 def assertion_faults(item: str) -> Iterator[str]:
     """Faults of an assertion-reason item: the option that the solution names says something else than the solution does."""
     options, solution = lettered_options(item), _MATH.sub(" ", without_pictures(solution_of(item)))

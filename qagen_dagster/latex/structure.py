@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qagen_dagster.records.problems.item import ANSWER_MARK
 
 _VERBATIM_NAMES = (
-    "verbatim*",
-    "verbatim",
-    "Verbatim*",
-    "Verbatim",
-    "BVerbatim",
-    "lstlisting",
-    "minted",
-    "comment",
-    "filecontents*",
-    "filecontents",
-)
+    "verbatim*", "verbatim", "Verbatim*", "Verbatim", "BVerbatim", "lstlisting", "minted", "comment", "filecontents*", "filecontents",
+)  # fmt: skip
 _NAMES = "|".join(re.escape(name) for name in _VERBATIM_NAMES)
 _SPECIAL = re.compile(
     rf"\\begin[ \t]*\{{(?P<name>{_NAMES})\}}|\\(?P<verb>verb\*?|lstinline)(?=[^A-Za-z\s*\[{{])"
@@ -125,13 +116,6 @@ class TexItems:
     @property
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
-
-    def with_items(self, items: Sequence[str]) -> str:
-        """The text with its items replaced, one by one. Raises ValueError for another number of items."""
-        fresh = iter(items)
-        if len(items) != len(self.items):
-            raise ValueError(f"{len(items)} items given, {len(self.items)} expected")
-        return "".join(next(fresh) if piece.is_item else piece.text for piece in self.pieces)
 
 
 def split_items(latex: str) -> TexItems:

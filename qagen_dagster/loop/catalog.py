@@ -40,6 +40,7 @@ from qagen_dagster.records.exams.bank import (
     RejectedItem,
     SlotResult,
 )
+from qagen_dagster.records.exams.responses import Sitting
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
@@ -151,6 +152,9 @@ def source_of(store: Store) -> CatalogSource:
         evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
         evaluations=iter(_evaluations(store)),
         exams=_exams(store),
+        sittings=records(
+            store, (key for key in store.list("exams") if key.split("/")[2] == "responses"), Sitting
+        ),
         runs=history.runs(),
         ended=history.ended.values(),
         run_documents=history.documents(),

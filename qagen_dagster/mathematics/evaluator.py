@@ -1,8 +1,8 @@
 """Exact computation of checkable forms, with SymPy and without eval.
 
-An allow-list is applied to the syntax tree before anything is computed. The error names the construct that is not on it. Sizes are
-bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be computed in
-any process.
+The syntax tree is checked against an allow-list before anything is computed. The error names the construct that is not on the list.
+Sizes are bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be
+computed in any process.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ _Function = tuple[range, Callable[..., Any]]
 
 
 class FormFailure(StrEnum):
-    """Why a form has no value."""
-
     REFUSED = "refused"  # a construct that is not on the allow-list
     TOO_LARGE = "too_large"  # a number or a sum beyond the limits
     UNDEFINED = "undefined"  # no real, finite value
@@ -111,7 +109,7 @@ def _check(node: ast.expr, names: frozenset[str]) -> None:
         _check_number(node)
     elif isinstance(node, ast.Name):
         if node.id not in names and node.id not in CONSTANTS:
-            raise _refused(f"the name {node.id[:40]!r}, which is no given")
+            raise _refused(f"the name {node.id[:40]!r}, which is not a given")
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
         _check(node.operand, names)
     elif isinstance(node, ast.BinOp):
@@ -142,7 +140,7 @@ def _check_operator(node: ast.BinOp, names: frozenset[str]) -> None:
 
 def _check_call(node: ast.Call, names: frozenset[str]) -> None:
     if not isinstance(node.func, ast.Name):
-        raise _refused("a call of what is not a function's name")
+        raise _refused("a call of something other than a function's name")
     name = node.func.id
     if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
         raise _refused(f"{name[:40]} with named or spread arguments")
@@ -221,7 +219,7 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
 
 
 def _point(name: str, number: int) -> Any:
-    """A positive rational between 0.5 and 3.5, the same for a name, in any spelling, in every process."""
+    """A positive rational between 0.5 and 3.5. It depends only on `number` and the name, whose spelling does not matter."""
     plain = name.replace("_", "")
     plain = "lambda" if plain in ("lam", "lamda") else plain  # `lambda` is a keyword
     digest = hashlib.sha256(f"{plain}/{number}".encode()).digest()
@@ -303,7 +301,7 @@ class _Walk:
         """A sum or product term by term: exact, with a limited number of terms."""
         variable, start, end = self._range(args[1], bound)
         if not (start.is_Integer and end.is_Integer):
-            raise FormError(FormFailure.UNDEFINED, f"{name} between ends that are no whole numbers")
+            raise FormError(FormFailure.UNDEFINED, f"{name} between ends that are not whole numbers")
         if end - start >= MOST_TERMS:
             raise FormError(FormFailure.TOO_LARGE, f"{name} of more than {MOST_TERMS} terms")
         sympy = _sympy()
@@ -381,7 +379,7 @@ def _function(name: str, args: list[Any]) -> Any:
         raise FormError(FormFailure.REFUSED, f"{name} with {len(args)} arguments")
     if name in _WHOLE:
         if not all(one.is_Integer for one in args):
-            raise FormError(FormFailure.UNDEFINED, f"{name} of what is no whole number")
+            raise FormError(FormFailure.UNDEFINED, f"{name} of a value that is not a whole number")
         if any(abs(one) > _WHOLE[name] for one in args):
             raise FormError(FormFailure.TOO_LARGE, f"{name} beyond {_WHOLE[name]}")
     if name in ("exp", "sinh", "cosh", "tanh") and args[0].is_number and not abs(args[0].evalf(15)) < 1_000:

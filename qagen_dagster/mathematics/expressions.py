@@ -72,7 +72,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Token:
-    """`spaced` says whether a blank precedes it."""
+    """`spaced` says whether a blank precedes the token."""
 
     kind: Kind
     text: str
@@ -143,7 +143,7 @@ def _pieces(kind: str, text: str, spaced: bool, *, letters: bool) -> list[Token]
 
 
 class Unreadable(ValueError):
-    """The text does not state one value; the message says what it is instead."""
+    """The text does not state one value. The message says what it states instead, or what is wrong with it."""
 
 
 class Expressions:
@@ -239,7 +239,7 @@ class Expressions:
         return self._power()
 
     def _starts(self, ahead: int) -> bool:
-        """Whether a factor begins there, and not a unit or a word."""
+        """Whether a factor begins at the token `ahead`. Units and words are not factors."""
         token = self._peek(ahead)
         if token is None:
             return False
@@ -320,7 +320,7 @@ class Expressions:
             return self._symbol(token.text)
         if token.kind is Kind.COMMAND or token.kind is Kind.WORD:
             return self._command(token.text)
-        raise Unreadable(_SEVERAL.get(token.text, f"{token.text!r} where a value was looked for"))
+        raise Unreadable(_SEVERAL.get(token.text, f"{token.text!r} where a value was expected"))
 
     def _mixed(self, token: Token) -> str:
         r"""A mixed number: `2\frac{1}{2}` and `2 1/2` are two and a half."""
@@ -366,7 +366,7 @@ class Expressions:
                 pieces.append(piece)
         name = "".join(pieces)
         if not name.isascii() or not name.isalnum():
-            raise Unreadable("a subscript that is no name")
+            raise Unreadable("a subscript that is not a name")
         return name
 
     def _command(self, name: str) -> str:

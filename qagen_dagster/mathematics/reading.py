@@ -91,13 +91,13 @@ def _power(kept: list[Token], place: int) -> tuple[int, int]:
     digits = inner[1] if negative and len(inner) > 1 else (inner[0] if inner else "")
     sign = "-" if negative and inner[0] == "-" else ""
     if not digits.isdigit():
-        raise Unreadable("a unit's power that is no whole number")
+        raise Unreadable("the power of a unit is not a whole number")
     return _bounded(sign + digits), place + used + 1 + (1 if negative else 0)
 
 
 def _bounded(text: str) -> int:
     if len(text) > 3 or abs(int(text)) > _LARGEST_POWER:
-        raise Unreadable("a unit's power that no unit has")
+        raise Unreadable(f"the power of a unit is above {_LARGEST_POWER} or below -{_LARGEST_POWER}")
     return int(text)
 
 
@@ -110,8 +110,9 @@ def _pair(first: str, second: str) -> Unit:
 
 @dataclass(frozen=True)
 class Reading:
-    """`expression` is in the syntax of checkable forms, over `symbols`. `last_place` is the value of a decimal's last
-    digit; None if the number is exact.
+    """`expression` is in the syntax of checkable forms, over `symbols`.
+
+    `last_place` is the place value of the last digit of a decimal (0.01 for 0.35). It is None if the number is exact.
     """
 
     expression: str
@@ -121,7 +122,7 @@ class Reading:
 
 
 def read_value(text: str) -> Reading:
-    """The value that `text` states. Raises Unreadable, a ValueError that says why there is none."""
+    """The value that `text` states. Raises Unreadable, a ValueError that says why the text states no value."""
     if len(text) > LONGEST:
         raise Unreadable(f"longer than {LONGEST} characters")
     about = _ABOUT.match(text)
@@ -163,7 +164,7 @@ def _without_about(text: str, about: re.Match[str] | None) -> str:
 
 
 def _last_digit(found: list[Token]) -> Fraction | None:
-    """The place value of the last digit of a whole number that is not zero; None for other values."""
+    """The place value of the last nonzero digit of a whole number (100 for 1500); None for other values."""
     numbers = [token.text for token in found if token.kind is Kind.NUMBER]
     if len(numbers) != 1 or not numbers[0].strip("0"):
         return None
@@ -171,7 +172,10 @@ def _last_digit(found: list[Token]) -> Fraction | None:
 
 
 def _dollars(text: str) -> str:
-    """Remove dollar signs: a single one before a digit is money, a pair encloses mathematics."""
+    r"""The text with `USD ` for the dollar signs that mean money: each `\$`, and a single `$` at the start.
+
+    A pair of `$` encloses mathematics and stays.
+    """
     body = text.strip()
     if body.startswith("$\\$"):  # money within a formula
         body = f"\\$${body[3:]}"

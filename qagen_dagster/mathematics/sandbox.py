@@ -1,8 +1,7 @@
 """A sandbox that computes checkable forms in a separate process, so that a harmful form fails alone.
 
-There are three defences: the allow-list of `evaluator.py`; limits on time, memory, files, sockets and processes that the
-computing process cannot lift; a wall clock on this side that kills the whole session. Limits need a POSIX system; the
-memory limit needs Linux.
+There are three defences: the allow-list of `evaluator.py`; limits on time, memory, files, sockets and processes that the computing process
+cannot lift; a wall clock on this side that kills the whole session. Limits need a POSIX system; the memory limit needs Linux.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """End the process; the next job starts a new one."""
+        """End the process. The next job starts a new process."""
         with self._lock:
             self._end()
 

@@ -1,7 +1,7 @@
 """Quantities: computed values with units, and whether they are equal, close or rounded.
 
-Decimals of 50 digits are compared, so that no simplification is needed: two expressions are equal if they agree in 40
-digits at every point of their symbols.
+Decimals of 50 digits are compared, so no expression has to be simplified. Two expressions are equal if they agree in 40 digits at
+every point of their symbols.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def value_of(text: str) -> Quantity:
 def equal(left: Quantity, right: Quantity) -> bool:
     """Whether both are the same value.
 
-    A quantity without a unit is compared by its number. Beside per cent or degrees it may also be a share or in radians.
+    A quantity without a unit is compared by its number. If the other one is in per cent or degrees, it may also be a share or in radians.
     """
     return _compare(left, right, _CLOSE, Decimal(0))
 
 
 def close(left: Quantity, right: Quantity, relative: float) -> bool:
-    """Whether they differ by at most `relative` of the larger one."""
+    """Whether the values differ by at most `relative` of the larger value."""
     return _compare(left, right, Decimal(str(relative)), Decimal(0))
 
 

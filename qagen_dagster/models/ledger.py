@@ -39,6 +39,7 @@ from qagen_dagster.records.ids import digest
 
 # After so many useless replies in a row, of all documents together, a model is not asked again.
 STOP_AFTER = 20
+_CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model, or the limit of its server"
 
 
 def fault_of(request: Request, response: Response) -> str | None:
@@ -47,8 +48,9 @@ def fault_of(request: Request, response: Response) -> str | None:
     A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
     """
     message = response.message
-    if response.stop is Stop.LENGTH and message.tool_calls and message.tool_calls[-1].arguments:
-        return None  # the whole items of a reply that is cut off are of use
+    if response.stop is Stop.LENGTH:  # the whole items and lines of a reply that is cut off are of use
+        useful = message.text or any(call.arguments for call in message.tool_calls[-1:])
+        return None if useful else _CUT.format(most=response.usage.output_tokens)
     if response.stop is Stop.END and (message.in_reasoning or not message.content):
         return message.in_reasoning or "the reply is empty"
     names = {tool.name for tool in request.tools}

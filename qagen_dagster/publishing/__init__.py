@@ -1,1 +1,1 @@
-"""Evaluation sets in the forms that other programs read."""
+"""Published sets and banks in the formats of other programs."""

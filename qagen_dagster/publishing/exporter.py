@@ -34,7 +34,7 @@ def json_file(value: object) -> bytes:
 
 
 def json_lines(rows: Iterable[object]) -> bytes:
-    """UTF-8, one value per line. No line contains a character that some readers take for a line break."""
+    """UTF-8, one value per line. No value contains a character that some readers treat as a line break."""
     lines = (json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 

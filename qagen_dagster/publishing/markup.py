@@ -1,9 +1,7 @@
-"""Texts of items with formulas: split into prose and formulas, as HTML, as MathML, and as the XML of Moodle
-questions.
+"""Splits texts of items into prose and formulas, and writes them as HTML and as XML of Moodle questions.
 
-Formulas are MathML, which browsers display by themselves, or stand between \\( \\) for pages that typeset them by
-script. Models wrote the formulas: the converter escapes its output and knows no command that could load, link or run
-anything. Only this module uses the converter.
+Formulas become MathML, or stand between \\( \\) for pages that typeset them by script. Models wrote the formulas, so the converter
+escapes its output, and knows no command that could load, link or run anything. Only this module uses the converter.
 """
 
 from __future__ import annotations
@@ -116,7 +114,7 @@ def mathml(latex: str, *, display: bool = False) -> str | None:
 
 
 def plain_mathml(latex: str, *, display: bool = False) -> Element | None:
-    """The same with only what every version of MathML has, for strict or old readers."""
+    """The `math` element with only what every version of MathML has, for strict or old readers."""
     found = mathml(latex, display=display)
     if found is None:
         return None
@@ -169,7 +167,7 @@ def paragraphs(text: str, flow: Callable[[str], str]) -> str:
 
 
 def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
-    """HTML of a text. `formula` makes that of a formula from the segment and its escaped text."""
+    """HTML of a text. `formula` makes the HTML of a formula from its segment and its escaped text."""
     found: list[str] = []
     for segment in split(text):
         escaped = escape(xml_text(segment.text), quote=False)
@@ -179,14 +177,12 @@ def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
 
 
 def text_of(parent: Element, name: str, value: str) -> Element:
-    """Add a child element with text."""
     child = etree.SubElement(parent, name)
     etree.SubElement(child, "text").text = xml_text(value)
     return child
 
 
 def html_of(parent: Element, name: str, value: str) -> Element:
-    """Add a child element with HTML."""
     child = text_of(parent, name, value)
     child.set("format", "html")
     return child

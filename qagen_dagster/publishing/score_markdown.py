@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from qagen_dagster.publishing.exporter import line, table
-from qagen_dagster.records.evaluation import Comparison, Measure, ScoreReport, Scores, SystemScores
+from qagen_dagster.records.evaluation import Comparison, Measure, Plan, ScoreReport, Scores, SystemScores
 
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
 _MEANINGS = {
@@ -27,7 +27,6 @@ BOUNDS = (
 
 
 def score_markdown(report: ScoreReport) -> str:
-    """The whole page."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -55,13 +54,38 @@ def _lines(report: ScoreReport) -> Iterator[str]:
     yield "".join(words for name, words in _MEANINGS.items() if name in measured)
     if any(each.not_measured for one in systems for each in one.overall.measures.values()):
         yield BOUNDS + "\n"
-    yield f"Intervals are 95 %. Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
+    yield f"{effects(systems)}Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
     for by in systems[0].groups:
         yield from _grouping(by, systems)
     for comparison in report.comparisons:
         yield from _comparison(comparison, systems[0], systems[1])
+    yield from (f"{planned(one)}\n" for one in report.plans)
     for one in systems:
         yield from _missed(one)
+
+
+def effects(systems: Sequence[SystemScores]) -> str:
+    """What the intervals mean, with the design effects of all questions."""
+    found = [each for one in systems for each in one.overall.measures.values() if each.design_effect]
+    words = (
+        "Intervals are 95 % and count documents, because questions about one document are not independent. "
+    )
+    if not found:
+        return words
+    values = [each.design_effect or 0 for each in found]
+    documents = max(each.documents for each in found)
+    return (
+        f"{words}Over {documents:,} documents the variance is {min(values):.2f} to {max(values):.2f} times that of "
+        "independent questions (design effect). "
+    )
+
+
+def planned(one: Plan) -> str:
+    """How many questions show a difference."""
+    return (
+        f"{one.measure}: a difference of {one.difference:g} needs {one.questions:,} questions of {one.documents:,} documents "
+        f"(four of five sets show it at p < .05; design effect {one.design_effect:.2f})."
+    )
 
 
 def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
@@ -105,10 +129,11 @@ def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> I
         f"only {second.system}",
         "neither",
         "left out",
-        "p (McNemar, exact)",
+        "p (by document, exact)",
+        "p (Holm)",
     )
     counts = (one.both, len(one.only_first), len(one.only_second), one.neither, one.left_out)
-    yield from table(head, [(*counts, f"{one.p_value:.4f}")])
+    yield from table(head, [(*counts, f"{one.p_value:.4f}", f"{one.corrected_p_value or one.p_value:.4f}")])
     mine = {answer.question_id: answer for answer in first.answers}
     theirs = {answer.question_id: answer for answer in second.answers}
     for winner, ids in ((first, one.only_first), (second, one.only_second)):

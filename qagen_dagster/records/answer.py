@@ -50,7 +50,7 @@ _DESCRIPTIONS = {
     QAError.LLM_ERROR: "the model gave no usable answer",
     QAError.DATABASE_ERROR: "stored data could not be read or written",
     QAError.CONFIGURATION_ERROR: "the question or the configuration cannot be used",
-    QAError.PROXY_REQUIRED: "the full text is open to institutions only: it takes a proxy",
+    QAError.PROXY_REQUIRED: "the full text is open to institutions only, and needs their proxy",
     QAError.USER_CANCELLED: "the proxy was declined and no full text was supplied",
 }
 
@@ -104,8 +104,8 @@ class SemanticSearchAnswer(Record):
     """The result of a question to a document. An error is a value of `error`, never an exception.
 
     Attributes:
-        answer: empty if `error` is set, and if the text does not answer the question: `success` is False then.
-        candidate: what the model said beside `answerable=False`; no answer.
+        answer: empty if `error` is set or the text does not answer the question. `success` is False then.
+        candidate: the text that the model gave with `answerable=False`. It is not an answer.
         reasoning: the reasoning that the model gave beside the answer.
         chunks_used: the pieces that the answer cites, with their lines. The abstract is chunk 0.
         confidence: the model's confidence in its answer, 0 to 1; None if it gave none.

@@ -15,7 +15,7 @@ Template = Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2000)]
 
 
 class FulltextOptions(Record):
-    """Where a full text is looked for that the corpus does not have.
+    """Where a full text that the corpus lacks is looked for.
 
     Attributes:
         download: whether it is looked for on the network when an answer needs it. If not, nothing is fetched.
@@ -24,7 +24,7 @@ class FulltextOptions(Record):
         proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person allows it.
         always_allow_proxy: whether the proxy may be used without asking.
         max_megabytes: a larger file is refused.
-        seconds: for one request with its redirects. All requests for a document may take four times as long.
+        seconds: the time limit of one request with its redirects. All requests for a document may take four times as long.
         allow_private: the `host:port` pairs that may be private or loopback addresses. All others are refused.
     """
 
@@ -56,7 +56,7 @@ class AnsweringOptions(Record):
     Attributes:
         use_fulltext: whether the full text is used if there is one. If not, only abstracts are used.
         max_chunks: the maximum number of pieces of the document that the model is shown.
-        similarity_threshold: pieces whose cosine to the question is smaller are left out, unless all are.
+        similarity_threshold: pieces whose cosine to the question is smaller are left out, unless all pieces would be.
         temperature: the temperature of the answering model; null: that of the profile.
         fulltext: where a missing full text is looked for.
     """
@@ -106,6 +106,18 @@ class Complexity(StrEnum):
         return tuple(kind for kind in QuestionType if kind is not QuestionType.FACTUAL)
 
 
+_METHOD = "questions are checked by code, and `grading.method` is how answers are graded"
+# What keys and values of "QAGRedo Algorithm Report", section 10, are called here.
+ELSEWHERE = {
+    "num_questions": "use `target_count` or `batch.mix`",
+    "duplicate_similarity_threshold": "use `batch.similarity`",
+    "deduplication_method": "questions are compared by meaning; use `batch.similarity`",
+    "validation": f"use `batch.min_question_confidence` and `batch.question_regenerations`; {_METHOD}",
+    "multi_turn": "use `batch.min_answer_confidence` and `batch.answer_regenerations`",
+    **dict.fromkeys(("method", "semantic", "keyword", "llm", "hybrid"), _METHOD),
+}
+
+
 class Strategy(StrEnum):
     """How candidates are made: one at a time by an agent with tools, many at once from the whole text, or from several documents."""
 
@@ -136,7 +148,7 @@ MOST_WITHOUT_ANSWER = 0.5  # questions with an answer test whether the validator
 
 
 class BatchOptions(Record):
-    """The options of the batch strategy. Except for `similarity`, the defaults are those of "QAGRedo Algorithm Report", section 10.
+    """The options of the batch strategy. All defaults except `similarity` are from "QAGRedo Algorithm Report", section 10.
 
     Attributes:
         complexity: the preset of question types.
@@ -144,7 +156,7 @@ class BatchOptions(Record):
         mix: the number of questions of each type per document. Without it, `target_count` is distributed evenly.
         similarity: two questions whose cosine is at least this count as one.
         min_question_confidence: a question whose grounding has a lower confidence is made again.
-        question_regenerations: how often it is made again at most.
+        question_regenerations: the maximum number of times that a question is made again.
         min_answer_confidence, answer_regenerations: the same for an answer.
         publish_ungrounded: whether answers that stay ungrounded are published, too. The report marks them.
     """
@@ -252,7 +264,7 @@ class ScenarioConfig(Record):
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:
         if self.strategy is not Strategy.BATCH and self.batch is not None:
-            raise ValueError("batch: is read with `strategy: batch` only")
+            raise ValueError("batch: needs `strategy: batch`")
         if self.strategy is not Strategy.AGENT and Mode.VISUAL in self.modes:
             raise ValueError(f"strategy: {self.strategy.value} reads text only: set `modes: [textual]`")
         if self.mix is not None and self.strategy is Strategy.ACROSS:
@@ -283,7 +295,7 @@ class DocumentOptions(Record):
         ocr: whether text is recognised on pages without text. It needs tesseract.
         ocr_languages: tesseract's language codes, joined by `+`.
         passwords: by file path under documents/ (or `*`) the environment variable with the password of the file.
-        encoding: by file path under documents/ (or `*`) the encoding of the text of the file. A name alone is that of all files.
+        encoding: by file path under documents/ (or `*`) the encoding of the text of the file. One name alone is for all files.
         max_megabytes: larger files have the outcome `too_large`.
         max_pages: documents with more pages have the outcome `too_large`.
     """
@@ -307,7 +319,7 @@ class DocumentOptions(Record):
             try:
                 "".encode(name)
             except LookupError:
-                raise ValueError(f"{name!r} is no encoding of text") from None
+                raise ValueError(f"{name!r} is not a text encoding") from None
         return value
 
 
@@ -325,13 +337,11 @@ class IndexOptions(Record):
     @model_validator(mode="after")
     def _goes_on(self) -> IndexOptions:
         if self.overlap_characters * 2 > self.chunk_characters:
-            raise ValueError("overlap_characters may be half of chunk_characters at most")
+            raise ValueError("overlap_characters must be at most half of chunk_characters")
         return self
 
 
 class CorpusConfig(Record):
-    """One corpus.yaml."""
-
     name: _Prose
     corpus_context: _Prose
     scenarios: Annotated[dict[Name, ScenarioConfig], Field(min_length=1)]

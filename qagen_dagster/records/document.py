@@ -1,7 +1,7 @@
 """What is known of a document (its outcome, positions, visuals and metadata), and the search index of a corpus.
 
-The text is not here, but in a file beside the record. Positions in a document are 1-based line numbers of that text. Chunks
-have positions in characters, too. `index/` cuts and searches chunks.
+The text is in a file beside the record. Positions in a document are 1-based line numbers of that text. Chunks have positions in
+characters, too. `index/` cuts and searches chunks.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Outcome(StrEnum):
     """How parsing a document ended. Only documents with `PARSED` or `NO_TEXT` can give questions."""
 
     PARSED = "parsed"
-    NO_TEXT = "no_text"  # it has pages, but no text layer, and there is no OCR: visual mode still works
+    NO_TEXT = "no_text"  # pages without a text layer, and no OCR; visual mode still works
     EMPTY = "empty"
     BINARY = "binary"
-    GARBLED = "garbled"  # the text layer is not what the pages show
+    GARBLED = "garbled"  # the text layer differs from what the pages show
     ENCRYPTED = "encrypted"
     CORRUPT = "corrupt"
     UNSUPPORTED = "unsupported"
@@ -54,20 +54,20 @@ class Box(Record):
 
 
 class Visual(Record):
-    """A table, figure, image or page. `label` is unique in its document; models are shown it and use it."""
+    """A table, figure, image or page. Models see and use `label`, which is unique in its document."""
 
-    label: str  # "Table 2", "Figure 1", or a made one such as "image p3-1"
+    label: str  # "Table 2", "Figure 1", or a generated label such as "image p3-1"
     type: VisualType
     page: int | None = None  # 1-based
     box: Box | None = None
     caption: str = ""
     reference: str | None = None  # href or file name, where the format has one
-    start_line: int | None = None  # where caption or content stands in the text, 1-based inclusive
+    start_line: int | None = None  # lines of the caption or the content in the text, 1-based inclusive
     end_line: int | None = None
 
 
 class LineRange(Record):
-    """Lines, 1-based inclusive."""
+    """Lines, 1-based and inclusive."""
 
     start_line: int
     end_line: int
@@ -103,7 +103,7 @@ class Metadata(Record):
     doi: str | None = None
     abstract: str | None = None
     language: str | None = None  # BCP 47
-    url: str | None = None  # of the document itself or of its page, as stated
+    url: str | None = None  # the stated address of the document or of its page
 
 
 class Document(Record):
@@ -130,11 +130,11 @@ class Document(Record):
 
     @property
     def version(self) -> str:
-        """Changes when the source or the parser does."""
+        """Changes when the source or the parser changes."""
         return f"{self.source_sha256[:16]}+{self.parser}"
 
     def page_of(self, line: int) -> int | None:
-        """The 1-based page a line stands on; None where there are no pages."""
+        """The 1-based number of the page that has the line; None if there are no pages."""
         for span in self.pages:
             if span.start_line <= line <= span.end_line:
                 return span.page
@@ -161,9 +161,9 @@ _TIGHT_END = re.compile(f"{TIGHT_STOPS}$")
 
 
 def joined(lines: Sequence[str], wrapped: Sequence[LineRange], first: int = 1) -> tuple[str, list[int]]:
-    """The text of lines, the first of which has the number `first`, as in the file: lines that were split are whole again.
+    """The text of `lines` as in the file, where split lines are whole again, and the offset of each line in that text.
 
-    Also the offset of each line in that text.
+    `first` is the number of the first line.
     """
     inner = {number for one in wrapped for number in range(one.start_line, one.end_line)}
     parts: list[str] = []

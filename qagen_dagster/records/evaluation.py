@@ -1,5 +1,4 @@
-"""Evaluations of a published set (its questions answered without their documents, searched for, answered from one document),
-and the scores of systems under test.
+"""Evaluations of a published set, and the scores of systems under test.
 
 Scores are shares from 0 to 1, or 1-based places. A value that could not be measured is None, never 0, and another field has
 the reason. `loop/evaluation` computes the scores.
@@ -39,8 +38,8 @@ class Decided(StrEnum):
 class EvaluatedQuestion(Record):
     """A published question with the answer it was published with.
 
-    `failure` is the reason why it has no result; empty if it has one. `unheard` says that no model could be asked, so that
-    the next run asks again.
+    `failure` is the reason why the question has no result; empty if it has one. `unheard` says that no model could be asked, so the
+    next run asks again.
     """
 
     question_id: str
@@ -83,7 +82,7 @@ class BaselineAnswer(EvaluatedQuestion):
 
 
 class Placement(Record):
-    """The places of a question's document and evidence in one ranking of the corpus; None: beyond the places that were looked at."""
+    """The places of a question's document and evidence in one ranking of the corpus; None: not among the places that were checked."""
 
     ranking: Ranking
     document: int | None  # place among documents, which are ordered by their best chunks
@@ -94,8 +93,8 @@ class Placement(Record):
 class RetrievedQuestion(EvaluatedQuestion):
     """A question as the query of a search in the corpus. If there are no `placements`, `failure` has the reason.
 
-    `untitled` is the question without the title of its document, and `untitled_placements` what the search finds for that. Both
-    are empty if the question does not quote the title.
+    `untitled` is the question without the title of its document, and `untitled_placements` has the result of searching for it. Both are
+    empty if the question does not quote the title.
     """
 
     relevant: int = 0  # number of chunks with evidence
@@ -149,7 +148,6 @@ class EvaluationReport(Record, Generic[QuestionT]):
 
     @staticmethod
     def key(combination: Combination, kind: Kind) -> str:
-        """The latest report of a kind."""
         return store_key(f"evaluation/{combination.key}", kind.value, suffix=".json")
 
 
@@ -173,7 +171,7 @@ class Passage(Record):
 
 
 class SystemAnswer(Record):
-    """What a system gave for one question. `passages` are in the order of the system, the best first."""
+    """The output of a system for one question. `passages` are in the order of the system, the best first."""
 
     id: str
     answer: str | None = None
@@ -212,8 +210,10 @@ class ScoredAnswer(EvaluatedQuestion):
 
 
 class Measure(Record):
-    """A mean over `questions` questions with its 95 % interval.
+    """A mean over `questions` questions of `documents` documents with its 95 % interval.
 
+    The interval counts documents, because questions about one document are not independent. `design_effect` is by how much this
+    makes the variance larger; None if it cannot be known: one document, equal values, or a report of an older version.
     `lower` and `upper` are the mean over all questions if those that were not measured were wrong, and if they were right.
     """
 
@@ -221,13 +221,15 @@ class Measure(Record):
     low: Share
     high: Share
     questions: int
+    documents: int = 0  # 0: a report of an older version
+    design_effect: float | None = None
     lower: Share | None = None
     upper: Share | None = None
     not_measured: int = 0
 
 
 class Scores(Record):
-    """Counts and measures of some questions. What the system did not give is left out."""
+    """Counts and measures of some questions. Measures of outputs that the system did not give are left out."""
 
     questions: int
     counts: dict[str, int]
@@ -245,9 +247,10 @@ class SystemScores(Record):
 
 
 class Comparison(Record):
-    """Two systems on the same questions. Questions that were not decided for both are left out.
+    """Two systems on the same questions of `documents` documents. Questions that were not decided for both are left out.
 
-    `p_value` is of McNemar's exact test, two-sided.
+    `p_value` is of the exact test of signs by document, two-sided: McNemar's, if each document has one question.
+    `corrected_p_value` is corrected by Holm's method for the number of comparisons in the report.
     """
 
     measure: str
@@ -256,21 +259,35 @@ class Comparison(Record):
     only_first: tuple[str, ...]  # question ids
     only_second: tuple[str, ...]
     p_value: Share
+    corrected_p_value: Share | None = None
+    documents: int = 0
     left_out: int = 0
 
 
-class ScoredSet(Record):
-    """A published set that was scored against."""
+class Plan(Record):
+    """How many questions of how many documents show that two systems differ by `difference` in a measure.
 
+    The test is two-sided at 5 % and finds the difference in four of five sets. Documents have as many questions as in the sets.
+    """
+
+    measure: str
+    difference: Share
+    questions: int
+    documents: int
+    design_effect: float
+
+
+class ScoredSet(Record):
     combination: str
     content_id: str
     questions: int
 
 
 class ScoreReport(Record):
-    """One system, or two systems compared."""
+    """The report on one system, or on two compared systems."""
 
     sets: tuple[ScoredSet, ...]
     judge_model: str  # empty: none was asked
     systems: tuple[SystemScores, ...]
     comparisons: tuple[Comparison, ...] = ()
+    plans: tuple[Plan, ...] = ()

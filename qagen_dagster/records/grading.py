@@ -94,7 +94,7 @@ class AnswerGrade(Record):
     issues: tuple[str, ...] = ()
     sentences: tuple[SentenceGrade, ...] = ()
     llm_verdict: JudgeVerdict | None = None
-    judge_failure: str = ""  # why the judge, which was asked, gave no verdict
+    judge_failure: str = ""  # why the judge gave no verdict although it was asked
     calls: tuple[CallSummary, ...] = ()
 
     @property
@@ -150,7 +150,7 @@ class ErrorRate(Record):
 class GradedAnswer(Record):
     """A question and its answer with the grade."""
 
-    id: str  # of the question; empty for answers from elsewhere that have none
+    id: str  # of the question; empty for answers of other systems without an id
     question: str
     answer: str
     grading: AnswerGrade
@@ -170,7 +170,7 @@ class DocumentGrades(Record):
     not_measured: int
     answers: tuple[GradedAnswer, ...]
     decided: Decided | None = None  # None: graded by an earlier version
-    generated: str = ""  # when the answers were made, ISO 8601, UTC; empty for those from elsewhere
+    generated: str = ""  # when the answers were made, ISO 8601, UTC; empty for answers of other systems
 
     @staticmethod
     def key(combination: Combination, document_id: str, fingerprint: str) -> str:
@@ -178,7 +178,7 @@ class DocumentGrades(Record):
 
 
 class Highlight(Record):
-    """An ungrounded answer, for a list of the first ones."""
+    """An ungrounded answer in the list of the first ungrounded answers."""
 
     document_id: str
     question: str

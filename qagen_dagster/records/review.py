@@ -67,9 +67,9 @@ class Action(StrEnum):
 class Decision(Record):
     """The decision of one reviewer about one question, exam item or item of a problem.
 
-    `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is made from the texts, so the
-    decision still applies when the same question is generated again. `question` and `answer` are the texts that were judged.
-    `reason` is the reason for a decision or the text of a comment.
+    `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is made from the texts, so the decision
+    still applies when the same question is generated again. `question` and `answer` are the judged texts. `reason` is the reason for
+    a decision, or the text of a comment.
     """
 
     id: Name = Field(default_factory=lambda: uuid4().hex)
@@ -107,7 +107,7 @@ class Decision(Record):
 
 
 class Agreement(Record):
-    """How well two reviewers agree on the questions that both judged: the number of these, and of those with the same decision."""
+    """How well two reviewers agree: the number of questions that both judged, and how many of them got the same decision."""
 
     first: str
     second: str
@@ -119,8 +119,8 @@ class Agreement(Record):
 class ReviewFacts(Record):
     """What the decisions say about a set of questions.
 
-    The first `sampled` questions of a random order were all judged, and reviewers accepted `sample_accepted` of them. `interval`
-    is the 95 % interval of the share of the whole set that they would accept.
+    Reviewers judged the first `sampled` questions of a random order, and accepted `sample_accepted` of them. `interval` is the 95 %
+    interval of the share of the whole set that they would accept.
     """
 
     states: dict[str, int]

@@ -30,8 +30,8 @@ class CallSummary(Record):
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
     cache_write_tokens: int = 0  # of the input
-    unused: bool = False  # the call was made before its step, and then the step was not needed
-    # What the budgets of the document count if the server did not count the tokens.
+    unused: bool = False  # the call was made ahead of its step, which was then not needed
+    # The values that the budgets of the document count if the server did not count the tokens.
     charged_usd: float | None = None
     charged_tokens: int | None = None
 
@@ -62,7 +62,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True)
 class Outcome(Generic[ResultT]):
-    """The result of asking a model, or `failure`, which says why there is none; and the calls that were made for it.
+    """The result of asking a model, or the reason for its absence in `failure`, with the calls that were made for it.
 
     `calls` is empty if the caller records the calls of its model itself.
     """
@@ -73,8 +73,6 @@ class Outcome(Generic[ResultT]):
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
-
     STARTED = "started"  # the run is not over, or its process was killed
     SUCCESS = "success"
     FAILURE = "failure"
@@ -82,8 +80,6 @@ class RunStatus(StrEnum):
 
 
 class CheckOutcome(Record):
-    """One evaluation of an asset check."""
-
     asset: str
     check: str
     partition: str | None

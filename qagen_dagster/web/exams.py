@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather
+from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
@@ -22,6 +23,7 @@ from qagen_dagster.records.exams.bank import (
     item_id,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
+from qagen_dagster.records.exams.responses import ItemStatistics, Sitting
 from qagen_dagster.records.exams.submissions import BlindSolution, QuestionPackage, VerifierReport
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web.review_set import (
@@ -40,37 +42,35 @@ from qagen_dagster.web.review_set import (
 )
 
 _PROOFS = {
-    ProofStatus.PROVEN: "the form has the value of the key and of no other option",
-    ProofStatus.REFUTED: "the form does not have the value of the key alone",
-    ProofStatus.UNPROVEN: "nothing: the form, or the options, could not be read as values, or the form does not use all that the stem gives",
-    ProofStatus.ABSENT: "nothing: there is no checkable form",
+    ProofStatus.PROVEN: "proven: the checkable form gives the value of the key and of no other option",
+    ProofStatus.REFUTED: "refuted: the checkable form gives another value than the key, or several options have its value",
+    ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values, or the form does not use everything that the stem gives",
+    ProofStatus.ABSENT: "not proven: there is no checkable form",
 }
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A slot with the item or the rejected item that it gave."""
+    """The result of an ended slot, with its item, accepted or rejected."""
 
     result: SlotResult
     given: ExamItem | RejectedItem
 
 
 def exam_source(space: Workspace, exam: str) -> SetSource:
-    """Reads the bank of an exam."""
-
     def state() -> object:
         files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
-        return None if files[0] is None else files
+        return None if files[0] is None else (*files, *space.store.list(Sitting.folder(exam)))
 
-    return SetSource(exam_key(exam), state, lambda: ExamBank(gather(space, exam)))
+    return SetSource(
+        exam_key(exam), state, lambda: ExamBank(gather(space, exam), latest_statistics(sittings(space, exam)))
+    )
 
 
 class ExamBank(ReviewSet):
-    """The accepted and the rejected items of an exam."""
-
-    def __init__(self, bank: Bank) -> None:
+    def __init__(self, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
-        self._bank = bank
+        self._bank, self._statistics = bank, statistics
 
     def make_rows(self) -> Iterator[Row]:
         judged = [
@@ -87,7 +87,8 @@ class ExamBank(ReviewSet):
         given = one.given
         notes = given.reasons if isinstance(given, RejectedItem) else ()
         title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
-        return Detail(id=key, source=title, notes=notes, sections=tuple(_sections(one)))
+        sections = (*_sections(one), *_answers(self._statistics.get(key)))
+        return Detail(id=key, source=title, notes=notes, sections=sections)
 
     def lineage(self, key: str) -> Lineage:
         self.find(key)
@@ -97,7 +98,7 @@ class ExamBank(ReviewSet):
 
     @cached_property
     def _ended(self) -> dict[str, Ended]:
-        """By id: accepted items, then rejected ones. A rejected item without a question is named after its slot."""
+        """The ended slots by the id of their item, accepted items first. A rejected item without a question has the name of its slot."""
         accepted = {one.id: one for one in self._bank.bank.items}
         rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
@@ -143,7 +144,22 @@ def _sections(one: Ended) -> Iterator[Section]:
         idea = (Entry(markup=_markup(given.idea_plan.idea_summary)),)
         yield Section(title="Idea", entries=idea, is_open=False)
     if len(one.result.attempts) > 1:
-        yield Section(title="Attempts before it", entries=tuple(_attempts(one.result)), is_open=False)
+        yield Section(title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False)
+
+
+def _answers(found: ItemStatistics | None) -> Iterator[Section]:
+    """What the answers of candidates say about the item."""
+    if found is None:
+        return
+    values = {
+        "facility": f"{found.facility} of {found.candidates} candidates",
+        "point-biserial": str(found.discrimination or "cannot be computed"),
+        "thirds": f"upper {found.upper:.2f}, lower {found.lower:.2f}, difference {found.thirds}",
+        "chosen": ", ".join(f"{letter} {count}" for letter, count in sorted(found.chosen.items())),
+    }
+    entries = [Entry(label=label, text=text) for label, text in values.items()]
+    entries += [Entry(label="found", text=text, mark="no") for text in found.findings]
+    yield Section(title="Answers of candidates (intervals of 95 %)", entries=tuple(entries))
 
 
 def _question(package: QuestionPackage) -> Iterator[Section]:

@@ -41,7 +41,7 @@ def server_page() -> str:
 
 
 def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, object]) -> bytes:
-    """The rows and decisions of the sets, and what the page has to know of the server."""
+    """The rows and decisions of the sets, and the settings of the server that the page needs."""
     found = list(sets)
     titles = {
         one.key: {"title": one.title, "editable": one.editable, "versioned": one.versioned} for one in found
@@ -63,7 +63,7 @@ def reviews_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
 
 
 def agreement_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
-    """The facts of the sets on which somebody decided."""
+    """The review facts of each set on which somebody decided."""
     found = {one.key: reviews.facts(one) for one in sets}
     return _FACTS.dump_json({key: one for key, one in found.items() if one.unreviewed < one.questions})
 
@@ -80,7 +80,7 @@ def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     text = text.translate(
         {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-    )  # no end of the script
+    )  # so that no text can end the script
     inside = f'<script type="application/json" id="data">{text}</script>\n'
     scripts = "".join(f"<script>{files[name]}</script>\n" for name in SCRIPTS)
     policy = POLICY.format(
@@ -103,7 +103,7 @@ def _hash(text: str) -> str:
 
 
 def _pictures(sets: Iterable[ReviewSet], details: dict[str, dict[str, Detail]]) -> dict[str, str]:
-    """The opened pictures of the questions as data URIs, by set, document and label. One that cannot be drawn is left out."""
+    """The opened pictures of the questions as data URIs, by set, document and label. Pictures that cannot be drawn are left out."""
     made: dict[str, str] = {}
     for found in sets:
         for key, one in details[found.key].items():

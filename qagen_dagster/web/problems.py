@@ -51,7 +51,6 @@ class Made:
 
 
 def problem_source(space: Workspace, name: str) -> SetSource:
-    """Reads the bank of a problem set."""
     key = ProblemBank.file_key(name, FILES[0])
     return SetSource(
         problem_set_key(name),
@@ -61,8 +60,6 @@ def problem_source(space: Workspace, name: str) -> SetSource:
 
 
 class ProblemItems(ReviewSet):
-    """The items of a problem set."""
-
     def __init__(self, space: Workspace, bank: ProblemBank) -> None:
         super().__init__(problem_set_key(bank.name), bank.title)
         self._space, self._bank = space, bank

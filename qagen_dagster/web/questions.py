@@ -1,4 +1,4 @@
-"""Published question sets on the review page: a row for each question, its evidence in the lines of its document, its visuals, and what made it."""
+"""Published question sets on the review page: the rows, and each question's evidence in its document, visuals and lineage."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of a combination, and its document; None when the document is no longer in the corpus."""
+    """A question of a combination, and its document, which is None if it is no longer in the corpus."""
 
     space: Workspace
     combination: Combination
@@ -65,7 +65,6 @@ class Asked:
 
 
 def detail(asked: Asked) -> Detail:
-    """The question with its evidence in context."""
     one = asked.one
     lines, note = _text(asked)
     spans = windows(one.evidence, len(lines))
@@ -118,14 +117,14 @@ def lineage(asked: Asked) -> Lineage:
 
 
 def attempt_of(one: Question) -> int:
-    """The number of the attempt at its document; 0 if it is not known."""
+    """The number of the attempt that proposed the question; 0 if it is unknown."""
     if isinstance(one, PublishedQuestion):
         return one.generation_metadata.attempt_number
     return one.attempt_number if isinstance(one, RejectedQuestion) else 0
 
 
 def windows(evidence: Iterable[Evidence], count: int) -> list[tuple[int, int]]:
-    """The first and last lines to show: each quote with its context; windows that touch are one."""
+    """The first and last line of each window: a quote with its context. Windows that touch are joined."""
     found: list[tuple[int, int]] = []
     spans = sorted((one.start_line, one.end_line or one.start_line) for one in evidence if one.start_line)
     for start, end in spans:
@@ -244,8 +243,6 @@ class RejectedLine(RejectedQuestion):
 
 
 def question_source(space: Workspace, combination: Combination) -> SetSource:
-    """Reads the published set of a combination."""
-
     def state() -> object:
         """The version, and the time of the catalog, which has the costs."""
         latest = space.store.get(LatestVersion.key(combination))
@@ -301,7 +298,7 @@ class QuestionSet(ReviewSet):
         return Asked(self._space, self._combination, key, one, self._documents.get(one.document_id))
 
     def _generated(self) -> set[str]:
-        """The questions of the set before reviewers changed it."""
+        """The ids of the questions that were in the set before reviewers changed it."""
         found = {
             key
             for key, one in self._questions.items()
@@ -358,7 +355,7 @@ def _questions(space: Workspace, combination: Combination) -> dict[str, Question
 
 
 def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuestion, ...]:
-    """The validated questions, if the scenario publishes only reviewed ones: some of them wait for a decision."""
+    """The validated questions, if the scenario publishes only reviewed ones, because some of them wait for a decision."""
     if space.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
         return ()
     validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)

@@ -1,6 +1,4 @@
-"""What the review page knows of a set: a row for each question, and everything about one of them. Each product has
-its own kind of set.
-"""
+"""What the review page knows of a set: one row per question, and the details of a single question."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
 
 
 class Row(Record):
-    """One question in the list. What is not known is empty. `place` is that in the random order of the set, from 1."""
+    """One question in the list. Unknown values are empty. `place` is the question's place in the random order of its set, from 1."""
 
     id: str
     set_key: str
@@ -40,7 +38,7 @@ class Row(Record):
 
 
 class Line(Record):
-    """A line of a document. `pieces` are in turn text outside and inside of quotes, beginning outside."""
+    """A line of a document. `pieces` alternate between text outside quotes and text inside quotes. The first piece is outside."""
 
     number: int
     pieces: tuple[str, ...]
@@ -56,12 +54,12 @@ class Picture(Record):
 
 
 class Entry(Record):
-    """A paragraph with a label. `markup` is XHTML, `text` is plain; `mark` tells what is right and what is wrong."""
+    """A paragraph with a label. `markup` is XHTML, `text` is plain text."""
 
     label: str = ""
     text: str = ""
     markup: str = ""
-    mark: str = ""  # yes or no
+    mark: str = ""  # "yes" for a right entry, "no" for a wrong one
 
 
 class Section(Record):
@@ -73,14 +71,14 @@ class Section(Record):
 
 
 class Detail(Record):
-    """Everything about one question but its lineage. `notes` say why it was rejected, or why its document is not shown."""
+    """Everything about one question except its lineage. `notes` say why it was rejected, or why its document is not shown."""
 
     id: str
     source: str = ""
     line_count: int = 0
     notes: tuple[str, ...] = ()
     passages: tuple[tuple[Line, ...], ...] = ()
-    quotes: tuple[str, ...] = ()  # that are in no passage
+    quotes: tuple[str, ...] = ()  # quotes that are in no passage
     pictures: tuple[Picture, ...] = ()
     verdict: PublishedVerdict | None = None
     grade: PublishedGrade | None = None
@@ -100,7 +98,7 @@ class Call(Record):
 
 
 class Lineage(Record):
-    """The models and calls behind a question. `note` says what is not known."""
+    """The models and calls behind a question. `note` says what is unknown."""
 
     facts: Mapping[str, str] = Field(default_factory=dict)
     calls: tuple[Call, ...] = ()
@@ -110,7 +108,8 @@ class Lineage(Record):
 class ReviewSet(ABC):
     """The questions of one set, and everything about them.
 
-    `editable`: an edited question is checked, and takes the place of the original. `versioned`: versions of the set can be compared.
+    `editable`: reviewers can edit questions; an edited question is checked, then it replaces the original.
+    `versioned`: versions of the set can be compared.
     """
 
     editable = False
@@ -170,7 +169,7 @@ class SetSource:
 
 
 def calls_of(summaries: Iterable[tuple[str, CallSummary]]) -> tuple[Call, ...]:
-    """Stages and their calls as calls of a lineage."""
+    """The calls of a lineage, made from pairs of a stage and a call."""
     return tuple(
         Call(stage=stage, **{name: getattr(one, name) for name in Call.model_fields if name != "stage"})
         for stage, one in summaries
@@ -183,6 +182,6 @@ def places_of(keys: Collection[str]) -> dict[str, int]:
 
 
 def total(prices: Iterable[float | None]) -> float | None:
-    """The sum; None if one of them is unknown."""
+    """The sum of the prices; None if one of them is unknown."""
     known = list(prices)
     return None if None in known else float(sum(price or 0.0 for price in known))

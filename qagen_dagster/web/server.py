@@ -1,7 +1,7 @@
 """Serves the review page on loopback, and finds questions that look alike.
 
-Only the page itself may talk to the server: every request is checked for its origin. Rare words choose some
-questions, and embeddings sort them.
+Only the page itself may talk to the server: every request is checked for its origin. Similar questions are chosen by rare words and
+sorted by embeddings.
 """
 
 from __future__ import annotations
@@ -197,7 +197,6 @@ class ReviewServer:
             return _json(_VERSIONS.dump_json(stats.versions(file, found.key)))
 
     def _compare(self, request: Request) -> Response:
-        """Two versions of a set."""
         found, _ = self._question(request)
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:

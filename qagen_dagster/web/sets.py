@@ -22,13 +22,13 @@ from qagen_dagster.web.review_set import ReviewSet, SetSource
 
 
 class Sets:
-    """The sets that exist, of some sources."""
+    """The sets of some sources, as far as they exist."""
 
     def __init__(self, space: Workspace, sources: Sequence[SetSource]) -> None:
         self.space = space
         self._sources = {one.key: one for one in sources}
         self._read: dict[str, tuple[object, ReviewSet]] = {}
-        self.times_read = 0  # of any set: a page that knows another number shows old questions
+        self.times_read = 0  # reads of sets; a page that knows another number shows old questions
         self._lock = Lock()
 
     def all(self) -> Iterator[ReviewSet]:
@@ -47,7 +47,7 @@ class Sets:
         return found
 
     def _find(self, source: SetSource) -> ReviewSet | None:
-        with self._lock:  # two requests at once read a large set once
+        with self._lock:  # so that two requests at once do not both read a large set
             state = source.state()
             if state is None:
                 return None
@@ -66,7 +66,6 @@ def chosen_sets(space: Workspace, corpus: str | None, scenario: str | None, mode
 
 
 def _banks(space: Workspace) -> Iterator[SetSource]:
-    """The banks of all exams and problem sets."""
     for exam in load_exams(space.settings.corpora).exams:
         yield exam_source(space, exam)
     for name in load_problem_sets(space.settings.corpora).sets:
@@ -110,7 +109,7 @@ class Reviews:
         return {key: _reviewed(some) for key, some in self._decisions(found.key).items()}
 
     def count(self, sets: Iterable[ReviewSet]) -> int:
-        """The number of decisions. It grows with each of them."""
+        """The number of decisions on the sets."""
         return sum(len(some) for found in sets for some in self._decisions(found.key).values())
 
     def facts(self, found: ReviewSet) -> ReviewFacts:
@@ -120,7 +119,7 @@ class Reviews:
         return facts_of(ids, {key: state_of(some) for key, some in decisions if key in ids})
 
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
-        """Store what the page sent. Returns the state of the question after it.
+        """Store the decision that the page sent. Returns the new state of the question.
 
         Raises ConfigError if it is not a decision, and StoreError if it cannot be stored or its question is unknown.
         """

@@ -93,7 +93,7 @@ def server(wire: str) -> Iterator[tuple[Model, WireServer]]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_neither_key_nor_solution_is_ever_on_the_wire(wire: str) -> None:
+def test_the_key_is_never_on_the_wire_and_the_steps_only_after_the_blind_solution(wire: str) -> None:
     with server(wire) as (model, served):
         found = solve(CONTEXT, model, package().question, attempt=1)
         assert found.result is not None
@@ -101,9 +101,10 @@ def test_neither_key_nor_solution_is_ever_on_the_wire(wire: str) -> None:
         verdict = verify(CONTEXT, model, package(), found.result, attempt=1)
         assert verdict.result == VerifierReport.model_validate(PASS)
     assert len(served.requests) == 4, "two tasks, each with one repair"
-    for body in served.bodies:
+    for number, body in enumerate(served.bodies):
         text = json.dumps(body, ensure_ascii=False)
-        assert [secret for secret in SECRETS if secret in text] == []
+        steps = ("SECRETSOLUTION",) if number > 1 else ()
+        assert [secret for secret in SECRETS if secret in text] == list(steps)
         assert "product of $31$ and $27$" in text.replace("\\\\", "\\")
     blind, judging = json.dumps(served.bodies[0]), json.dumps(served.bodies[2])
     assert "wrong power" not in blind
@@ -112,12 +113,10 @@ def test_neither_key_nor_solution_is_ever_on_the_wire(wire: str) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_is_sent_does_not_depend_on_the_key(wire: str) -> None:
-    own = BlindSolution.model_validate(solved("B"))
     bodies: list[list[dict[str, Any]]] = []
     for key in "BAD":
         with server(wire) as (model, served):
             solve(CONTEXT, model, package(key).question, attempt=1)
-            verify(CONTEXT, model, package(key), own, attempt=1)
             bodies.append(served.bodies)
     assert bodies[0] == bodies[1] == bodies[2]
 

@@ -24,6 +24,7 @@ from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
 from qagen_dagster.records.corpus_config import AnsweringOptions, FulltextOptions, IndexOptions
 from qagen_dagster.records.document import Document
+from tests.support.embeddings import WordEmbedder
 from tests.support.models import answer
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project
@@ -58,6 +59,7 @@ ROWS = [
     {"id": "paper", "title": "The Lamp", "abstract": ABSTRACT, "doi": DOI},
     {"id": "whole", "title": "The Bell", "abstract": "A bell is described.", "content": "\n".join(FULL * 12)},
     {"id": "bare", "title": "No DOI", "abstract": ABSTRACT},
+    {"id": "title", "title": "The Tower", "doi": "10.5555/tower.1"},
 ]
 CORPUS = (
     "name: Lamps\ncorpus_context: Papers on lamps.\nscenarios:\n  facts: {name: Facts, description: Facts.}\n"
@@ -147,6 +149,19 @@ def test_fields_and_plain_values(lamps: Lamps) -> None:
     assert value["chunks_used"][0]["start_line"] == 1
     assert "1871" in found.answer
     assert "embedded:reader" in (found.reasoning or "")
+
+
+def test_the_full_text_of_a_row_without_text_is_fetched(lamps: Lamps) -> None:
+    asked: list[str | None] = []
+
+    def cancel(_document: str, title: str | None) -> ProxyCallbackResult:
+        asked.append(title)
+        return ProxyCallbackResult()
+
+    walled = lamps.ask(document="papers.jsonl--title", proxy_callback=cancel)
+    assert (walled.error, asked) == (QAError.USER_CANCELLED, ["The Tower"])
+    lamps.server.answers["/doi/10.5555/tower.1"] = pdf()
+    assert lamps.ask(document="papers.jsonl--title").used_fulltext
 
 
 def test_nothing_is_fetched_unless_it_is_asked_for(lamps: Lamps) -> None:
@@ -298,6 +313,22 @@ def test_a_text_that_cannot_be_embedded(lamps: Lamps) -> None:
     assert found.error is QAError.EMBEDDING_FAILED
     whole = broken.ask("What is described?", document="papers.jsonl--whole")
     assert (whole.source, whole.fulltext_error) == (AnswerSource.ABSTRACT, QAError.EMBEDDING_FAILED)
+
+
+class _Dying(WordEmbedder):
+    """An embedder whose server is gone after the text was embedded."""
+
+    def query(self, text: str) -> Any:
+        raise PermanentModelError("no such server")
+
+
+@pytest.mark.parametrize(("document", "source"), [("note.md", None), ("papers.jsonl--whole", "abstract")])
+def test_a_text_that_cannot_be_searched(lamps: Lamps, document: str, source: str | None) -> None:
+    chunks = ChunkSource(_Dying(), IndexOptions())
+    found = Lamps(_with(lamps.place, chunks=chunks), lamps.server).ask(document=document)
+    failed = QAError.SEMANTIC_SEARCH_FAILED
+    assert (found.fulltext_error, found.notes) == (failed, ("no such server",))
+    assert (found.error, found.success) == ((failed, False) if source is None else (None, found.success))
 
 
 def scripted(script: Callable[[Request], AssistantMessage]) -> Callable[[str | None, float | None], Model]:

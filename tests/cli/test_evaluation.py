@@ -132,7 +132,13 @@ def test_a_system_is_scored_and_compared(qagen: Command, questions: list[dict[st
     assert ended.value["comparisons"][0]["only_first"] == [one["id"] for one in questions[:2]]
     assert page.read_text().startswith("# Scores: mine and bad\n")
     shown = qagen(*words)
-    assert "correct: only mine 2, only bad 0, both 1, neither 0, left out 0; p = 0.5000" in shown.out
+    # The three questions are about one document, so nothing is proven.
+    assert (
+        "only bad 0, both 1, neither 0, left out 0; p = 1.0000 (exact, by document), 1.0000 by Holm"
+        in shown.out
+    )
+    assert "correct: a difference of 0.1 needs" not in shown.out
+    assert "correct: a difference of 0.1 needs" in qagen(*words, "--plan", "0.1").out
     assert "1.000 (0.44 to 1.00)" in shown.out
     assert "not measured" not in shown.out
     odd = write(root / "odd.jsonl", [{**good[0], "answer": "when it is pushed rather hard"}, *good[1:]])

@@ -24,7 +24,7 @@ def test_what_is_out_of_date_and_why(qagen: Command) -> None:
     assert f"Not estimated: {KEY}. Their calls depend on files that are not parsed yet" in qagen("stale").out
     assert qagen("run").code == 0
     assert qagen("stale", "--json").value == {
-        "tasks": [], "faults": [], "gone": [], "not_estimated": [], "estimate": None,
+        "tasks": [], "faults": [], "gone": [], "not_estimated": [], "problem_calls": {}, "estimate": None,
     }  # fmt: skip
     assert qagen("stale").out == "everything is up to date\n"
     (folder / "corpus.yaml").write_text(waterworks.corpus(2))

@@ -180,6 +180,13 @@ scenarios:
             r"corpus\.yaml:10: scenarios\.service\.batch\.complexity: .*'basic', 'moderate' or 'advanced'",
         ),
         ("      mixture: {causal: 1}", r"corpus\.yaml:10: scenarios\.service\.batch\.mixture: unknown key"),
+        ("      num_questions: 3", r"corpus\.yaml:10: .*num_questions: .*`target_count`"),
+        (
+            "      validation: {method: semantic}",
+            r"10: .*batch\.validation: .*`batch.min_question_confidence`",
+        ),
+        ("      method: semantic", r"10: .*batch\.method: unknown key; questions are checked by code"),
+        ("      duplicate_similarity_threshold: 0.8", r"10: .*_threshold: .*`batch.similarity`"),
         (
             "      mix: {causal: 1}\n      question_types: [causal]",
             r"corpus\.yaml:9: scenarios\.service\.batch: mix names",
@@ -189,6 +196,13 @@ scenarios:
 def test_a_fault_in_the_mix_is_told_with_file_and_line(tmp_path: Path, options: str, said: str) -> None:
     add(tmp_path, "bells", BATCH.format(options=options))
     with pytest.raises(ConfigError, match=said):
+        find_corpus(tmp_path, "bells")
+
+
+@pytest.mark.parametrize("method", ["semantic", "keyword", "llm", "hybrid"])
+def test_a_method_of_grading_is_no_strategy(tmp_path: Path, method: str) -> None:
+    add(tmp_path, "bells", YAML.format(name="x") + f"    strategy: {method}\n")
+    with pytest.raises(ConfigError, match=r"strategy: .*'agent' or 'batch'.*`grading.method`"):
         find_corpus(tmp_path, "bells")
 
 

@@ -24,8 +24,11 @@ def test_every_asset_has_an_owner_its_cost_and_a_page_of_the_documentation() -> 
         assert isinstance(found, dg.CodeReferencesMetadataValue)
         (link,) = found.code_references
         assert isinstance(link, dg.LocalFileCodeReference)
-        assert Path(link.file_path).is_file()
-        assert (node.description or "").endswith(f"\n\nSee {link.label}.")
+        assert link.line_number
+        assert "def " in "".join(Path(link.file_path).read_text().splitlines()[link.line_number - 1 :][:20])
+        page = Path(str(node.metadata["docs"].value))
+        assert page.is_file()
+        assert (node.description or "").endswith(f"\n\nSee docs/{page.name}.")
 
 
 def test_groups_are_in_the_order_of_the_work_and_the_results_of_products_are_marked() -> None:

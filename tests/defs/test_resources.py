@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.settings import Settings
 
@@ -27,10 +28,15 @@ from qagen_dagster.settings import Settings
     ],
 )
 def test_the_resource_carries_every_setting_into_an_op(settings: Settings) -> None:
-    resource = WorkspaceResource.of(settings)
+    resource = WorkspaceResource.of(settings, Layout())
     assert resource.open().settings == settings
     assert WorkspaceResource(**resource.model_dump()).open().settings == settings
-    names = set(WorkspaceResource.model_fields) - {"default_profile"} | {
-        "profile"
-    }  # an op has a field `profile` of its own
+    renamed = {"default_profile": "profile"}  # an op has a field `profile` of its own
+    names = {renamed.get(name, name) for name in WorkspaceResource.model_fields} - {"key_prefix"}
     assert names == set(Settings.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("layout", [Layout(), Layout(("a",)), Layout(("a", "b_c"), ("exams",))])
+def test_the_resource_knows_the_layout_of_its_graph(layout: Layout) -> None:
+    settings = Settings(corpora=Path("/a/corpora"), assets="/a/store", optional=layout.optional)
+    assert WorkspaceResource.of(settings, layout).layout == layout

@@ -13,6 +13,7 @@ from dagster._core.events import JobFailureData
 from dagster._utils.error import SerializableErrorInfo
 
 from qagen_dagster.catalog.database import TABLES, snapshot
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, was_interrupted
 from qagen_dagster.loop.catalog import CATALOG, rebuild_catalog
@@ -186,12 +187,12 @@ def test_a_run_whose_ops_have_processes_of_their_own_ends_with_its_last_asset(
 
     @dg.asset(deps=[first])
     def second(context, workspace: WorkspaceResource) -> None:
-        close_record(store, context.instance, context.run)  # as the process of `first` did
+        close_record(Layout(), store, context.instance, context.run)  # as the process of `first` did
         found.append(store.read(RunRecord.key(context.run.run_id), RunRecord).status.value)
 
     monkeypatch.setenv("QAGEN_EXECUTOR", name)
     with project.instance() as instance:
-        resources = {"workspace": WorkspaceResource.of(project.settings())}
+        resources = {"workspace": WorkspaceResource.of(project.settings(), Layout())}
         tags = {PARTITION_TAG: "somewhere"}
         run = dg.materialize([first, second], instance=instance, resources=resources, tags=tags)
     assert found == (["success"] if name == "in_process" else ["started"])
@@ -215,7 +216,7 @@ def _run(project: Project, settings: Settings, error: BaseException | None) -> s
             work.execute_in_process(
                 instance=instance,
                 tags={PARTITION_TAG: "somewhere"},
-                resources={"workspace": WorkspaceResource.of(settings)},
+                resources={"workspace": WorkspaceResource.of(settings, Layout())},
                 raise_on_error=False,
             )
         (run,) = instance.get_runs()

@@ -112,6 +112,21 @@ def test_long_lines_of_files_are_split_and_can_be_joined(name: str, content: str
     assert all(text[start : start + len(line)] == line for start, line in zip(starts, lines, strict=True))
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "\uc774 \ub2e4\ub9ac\ub294 1803\ub144\uc5d0 \uc9c0\uc5b4\uc84c\ub2e4.",
+        "\u1019\u103c\u102d\u102f\u1037\u104b",
+        "the pump weighs 40 kg and was built in 1803.",
+        "who built the pump of the mill?",
+    ],
+)
+def test_sentences_of_scripts_without_capitals_and_in_small_letters_are_not_torn(sentence: str) -> None:
+    lines = parsed("a.jsonl", " ".join([sentence] * 60)).text.split("\n")
+    assert len(lines) > 1
+    assert {line.replace(sentence, "").strip() for line in lines} == {""}
+
+
 def test_breaks_between_words_keep_offsets() -> None:
     content = PROSE * 60
     assert parsed("a.jsonl", content).text.replace("\n", " ") == content

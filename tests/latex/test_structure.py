@@ -93,7 +93,6 @@ def test_whatever_the_text_no_character_is_lost(parts: list[str]) -> None:
     text = "".join(parts)
     cut = split_items(text)
     assert cut.text == text
-    assert cut.with_items(cut.items) == text
     assert all(item.startswith("\\item") for item in cut.items)
 
 
@@ -119,15 +118,6 @@ def test_without_any_solution_every_outermost_item_is_one() -> None:
 def test_a_text_without_items_is_one_piece() -> None:
     assert [piece.text for piece in split_items("A ball falls.").pieces] == ["A ball falls."]
     assert split_items("").pieces == ()
-
-
-def test_other_items_take_their_places() -> None:
-    cut = split_items("a \\begin{enumerate}\\item 1 \\item 2 \\end{enumerate} z")
-    assert cut.with_items(("\\item x ", "\\item y ")) == (
-        "a \\begin{enumerate}\\item x \\item y \\end{enumerate} z"
-    )
-    with pytest.raises(ValueError, match="1 items given, 2 expected"):
-        cut.with_items(("\\item x",))
 
 
 def test_long_texts_that_never_close_are_cut() -> None:

@@ -24,18 +24,23 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import (
     STOP_AFTER,
     Blobs,
+    Breaker,
     Ledger,
     LedgeredModel,
     LocalModel,
+    fault_of,
     request_key,
     unseal,
 )
 from qagen_dagster.models.messages import (
     AssistantMessage,
+    AssistantPart,
     Image,
     Request,
     Response,
+    Stop,
     Text,
+    Thinking,
     ToolCall,
     UserMessage,
 )
@@ -46,6 +51,7 @@ from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
 from tests.support.forked import ForkedChild
 from tests.support.machines import bucket_root, bucket_roots
+from tests.support.models import answer
 from tests.support.wire_server import Reply, WireServer
 
 SPEC = ModelSpec(provider="scripted", model="test")
@@ -437,6 +443,17 @@ def test_a_row_of_useless_replies_stops_the_model(useless: str) -> None:
     for number in range(STOP_AFTER):
         assert another.respond(ask(str(number))).replayed
     assert not another.respond(ask("one more")).replayed  # replays are not counted
+
+
+@pytest.mark.parametrize("said", [(), USELESS["unreadable"][:1], (Thinking(text="Let me see"),)])
+def test_a_row_of_replies_that_are_cut_off_stops_the_model_and_says_what_to_raise(
+    said: tuple[AssistantPart, ...],
+) -> None:
+    breaker = Breaker()
+    for number in range(STOP_AFTER):
+        breaker.count(fault_of(ask(str(number)), answer(AssistantMessage(content=said), Stop.LENGTH)))
+    with pytest.raises(PermanentModelError, match=r"cut off at 3 output tokens: raise `max_output_tokens`"):
+        breaker.check("test")
 
 
 @pytest.mark.parametrize("useful", USEFUL)

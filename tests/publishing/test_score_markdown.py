@@ -23,7 +23,7 @@ def test_the_page_has_figures_groups_and_what_was_lost(tmp_path: Path) -> None:
     )
     assert page.startswith("# Scores: old and new\n")
     assert (
-        "| correct | 0.000 to 0.250; 0.000 (0.00 to 0.56) of the 3 measured | 0.250 (0.05 to 0.70) |" in page
+        "| correct | 0.000 to 0.250; 0.000 (0.00 to 0.56) of the 3 measured | 0.250 (0.00 to 0.99) |" in page
     )
     assert (
         "| multi_hop | 2 | 0.000 to 0.500; 0.000 (0.00 to 0.79) of the 1 measured | 0.000 (0.00 to 0.66) |"
@@ -33,7 +33,8 @@ def test_the_page_has_figures_groups_and_what_was_lost(tmp_path: Path) -> None:
     assert "`correct` is the share" in page
     assert "document_recall" not in page
     assert "All questions: mode textual.\n" in page
-    assert "| 0 | 0 | 1 | 2 | 1 | 1.0000 |" in page
+    assert "| 0 | 0 | 1 | 2 | 1 | 1.0000 | 1.0000 |" in page
+    assert "Over 2 documents the variance is 1.33 to 1.33 times" in page
     assert "Only new (1):" in page
     assert "the water \\| conducts less | code cannot decide, and the profile has no judge | q-4 |" in page
     assert "## Wrong or missing answers of old (3)" in page

@@ -25,12 +25,16 @@ def mixed_set(root: Path, answerable: int, without: int) -> PublishedSet:
     """A set of questions with and without an answer: q-1, q-2, ... have answers, x-1, x-2, ... have none."""
     first = _question("q-2")
     having = [
-        first.model_copy(update={"id": f"q-{at}", "answer": f"{at} m"}) for at in range(1, answerable + 1)
+        first.model_copy(update={"id": f"q-{at}", "answer": f"{at} m", "document_id": f"{at}.txt"})
+        for at in range(1, answerable + 1)
     ]
     why = NoAnswer(kind=NoAnswerKind.UNANSWERABLE, reason="It is missing.", documents=2)
     lacking = {"answer": "The documents do not give the length.", "answerable": False, "no_answer": why}
     lacking |= {"question_type": "unanswerable"}
-    rest = [first.model_copy(update={"id": f"x-{at}", **lacking}) for at in range(1, without + 1)]
+    rest = [
+        first.model_copy(update={"id": f"x-{at}", "document_id": f"x{at}.txt", **lacking})
+        for at in range(1, without + 1)
+    ]
     questions = (*having, *rest)
     return PublishedSet(KEY, content_id(questions), "2026-01-01T00:00:00+00:00", questions, Store(root))
 

@@ -42,6 +42,8 @@ VALUES: dict[str, Any] = {
     "kind": Kind.CLOSED_BOOK,
     "slot": 7,
     "exam": "exam",
+    "paper": "paper-0123abcd",
+    "sitting": "sitting-0123abcd",
     "problem_set": "mechanics",
     "problem_id": "p-1",
     "task": "variant-numerical-1",

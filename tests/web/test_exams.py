@@ -54,7 +54,10 @@ def test_an_item_is_shown_with_its_formulas_its_proof_and_its_attempts(space: Wo
     assert "<Dimensions>" not in stem.markup
     assert [(one.label, one.mark) for one in options] == [("A", "yes"), *((one, "") for one in "BCDE")]
     told = {one.label: (one.mark, one.text) for section in found.sections for one in section.entries}
-    assert told["key"] == ("yes", "the form has the value of the key and of no other option, value 2")
+    assert told["key"] == (
+        "yes",
+        "proven: the checkable form gives the value of the key and of no other option, value 2",
+    )
     assert told["blind answer"][0] == told["verifier"][0] == "yes"
     assert told["1"] == ("no", "gates: wrong_key: it is 3")
     lost = bank.detail(bank.rows[1].id)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking
@@ -76,18 +76,10 @@ def answer_from_excerpts(
     attempt: int = 1,
 ) -> AnswerRun:
     """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError."""
-    spec = AgentSpec(
-        name="document answerer",
-        role=role,
-        prompt=prompt(),
-        tools=(),
-        terminals=(
-            Terminal(
-                "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
-            ),
-        ),
-        limits=AgentLimits(max_turns=4),
+    terminal = Terminal(
+        "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
     )
+    spec = without_tools("document answerer", role, prompt(), terminal)
     values = {
         "question": one_line(question, 4_000),
         "document_title": enclose([f"title: {one_line(title or 'none', 300)}"]),

@@ -11,13 +11,12 @@ from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import one_line
 
-LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 _MOST = 4_000  # characters of a question or an answer
 ResultT = TypeVar("ResultT", bound=Record)
 
@@ -50,13 +49,9 @@ def guess(model: Model, question: str, corpus_context: str) -> Outcome[Submitted
 
 def guessing(model: Model, role: str, question: str, corpus_context: str) -> AgentRun:
     """The run that answers without the document; its result is a `SubmittedGuess`. Raises ModelError."""
-    spec = AgentSpec(
-        name="closed-book answerer",
-        role=role,
-        prompt=load_prompt("evaluation/closed_book"),
-        tools=(),
-        terminals=(Terminal("submit_closed_book_answer", SubmittedGuess),),
-        limits=LIMITS,
+    terminal = Terminal("submit_closed_book_answer", SubmittedGuess)
+    spec = without_tools(
+        "closed-book answerer", role, load_prompt("evaluation/closed_book"), terminal, max_nudges=1
     )
     values = {"question": one_line(question, _MOST), "corpus_context": one_line(corpus_context, _MOST)}
     return run_agent(spec, model, {}, values)
@@ -73,14 +68,7 @@ def marking_prompt() -> Prompt:
 
 def marking(model: Model, role: str, question: str, reference: str, given: str) -> AgentRun:
     """The run that compares `given` with the reference answer; its result is a `Mark`. Raises ModelError."""
-    spec = AgentSpec(
-        name="examiner",
-        role=role,
-        prompt=marking_prompt(),
-        tools=(),
-        terminals=(Terminal("submit_mark", Mark),),
-        limits=LIMITS,
-    )
+    spec = without_tools("examiner", role, marking_prompt(), Terminal("submit_mark", Mark), max_nudges=1)
     texts = {"question": question, "reference": reference, "given": given}
     return run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
 

@@ -16,6 +16,7 @@ from qagen_dagster.records.problems.item import (
     DiagramKind,
     Format,
     IdeaResult,
+    PageResult,
     QuestionKind,
     ScanResult,
     TikzResult,
@@ -36,9 +37,15 @@ _PROMPTS = {
 }  # the scanner and the variant writer have a prompt for each kind
 
 
+def find_prompt() -> Prompt:
+    """The prompt that asks for the places of the problems on a page."""
+    return load_prompt("problems/find")
+
+
 def prompts() -> tuple[Prompt, ...]:
     """The prompt of every role and kind. Raises ConfigError, which names a file that lacks a part."""
     return (
+        find_prompt(),
         role_prompt(Role.CLASSIFIER),
         *(scan_prompt(kind.value) for kind in QuestionKind),
         *(role_prompt(role) for role in (Role.TIKZ, Role.IDEA, Role.ALTERNATE)),
@@ -64,6 +71,11 @@ def variant_prompt(kind: VariantKind) -> Prompt:
     return load_prompt(f"problems/variant_{kind.value}")
 
 
+def find_places(asking: Asking[PageResult]) -> Reply[PageResult]:
+    """Ask the classifier for the places of the problems on a page, which is the picture. Raises ModelError."""
+    return ask(Role.CLASSIFIER, find_prompt(), "submit_problems", PageResult, asking, {})
+
+
 def classify(asking: Asking[ClassificationResult], text: str) -> Reply[ClassificationResult]:
     """Classify a problem from its picture or from `text`. Raises ModelError."""
     pictured = bool(asking.pictures)
@@ -73,7 +85,13 @@ def classify(asking: Asking[ClassificationResult], text: str) -> Reply[Classific
 
 
 def scan(
-    asking: Asking[ScanResult], prompt: Prompt, kind: str, text: str, *, has_diagram: bool | None
+    asking: Asking[ScanResult],
+    prompt: Prompt,
+    kind: str,
+    text: str,
+    *,
+    has_diagram: bool | None,
+    role: Role = Role.SCANNER,
 ) -> Reply[ScanResult]:
     """Transcribe a problem from its picture, or make an item from plain `text`. Raises ModelError."""
     pictured = bool(asking.pictures)
@@ -83,7 +101,7 @@ def scan(
         "has_diagram": {True: "yes", False: "no", None: "not known"}[has_diagram],
         "problem": material("problem", text, pictured=pictured),
     }
-    return ask(Role.SCANNER, prompt, "submit_scan", ScanResult, asking, values)
+    return ask(role, prompt, "submit_scan", ScanResult, asking, values)
 
 
 def draw(

@@ -48,8 +48,8 @@ class Asking(Generic[ResultT]):
     """The model to ask, and how its output is checked.
 
     `shape` is the property that an output without a valid result breaks. `settle` completes a result before it is
-    checked, `judge` says which properties it breaks, and `compile` compiles its LaTeX (None: it has no LaTeX). If
-    `must_compile`, a second result that does not compile ends the run.
+    checked, `judge` says which properties it breaks, and `compile` compiles its LaTeX (None: it has no LaTeX). For which
+    `must_compile` holds, a second result that does not compile ends the run.
     """
 
     model: Model
@@ -57,7 +57,7 @@ class Asking(Generic[ResultT]):
     shape: int
     judge: Callable[[ResultT], tuple[Breach, ...]]
     compile: Callable[[ResultT], Compiled | None] = lambda _: None
-    must_compile: bool = False
+    must_compile: Callable[[ResultT], bool] = lambda _: False
     settle: Callable[[ResultT], ResultT] = lambda result: result
     pictures: tuple[Image, ...] = ()
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
@@ -125,7 +125,7 @@ class _Judged(Terminal, Generic[ResultT]):
         if compiled is not None and failed and self.strikes.compiled_in in (0, self.strikes.turn):
             self.strikes.compiled_in = self.strikes.turn
             raise ToolError(UNCOMPILED.format(message=compiled.message))
-        if compiled is not None and failed and self.asking.must_compile:
+        if compiled is not None and failed and self.asking.must_compile(result):
             self.strikes.last = result
             said = f"it does not compile: {' '.join(compiled.message.split())[:300]}"
             return Refused(breaches=(Breach(property=self.asking.shape, detail=said),))

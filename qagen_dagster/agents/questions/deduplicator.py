@@ -8,7 +8,7 @@ from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -21,9 +21,10 @@ ROLE = "deduplicator"
 
 @dataclass(frozen=True)
 class DuplicateFinding:
-    """`index` into the compared questions, or None when the new one is unique.
+    """`index` is the place of the repeated question among the compared ones; None if the new question is unique.
 
-    `score` is the cosine of the repeated question, 1 for the same words; or of the most similar one.
+    `score` is the cosine similarity to the repeated question, and 1 if the words are the same. If no question is repeated,
+    it is the similarity to the most similar question.
     """
 
     index: int | None
@@ -48,16 +49,11 @@ def find_duplicate(
 ) -> DuplicateFinding:
     """Compare one question with `accepted` (question, answer) pairs. Raises ModelError.
 
-    If the model gives no verdict, the question counts as unique: the validator and corpus-wide deduplication follow.
+    If the model gives no verdict, the question counts as unique, because the validator and the deduplication of the whole corpus
+    still check it.
     """
-    spec = AgentSpec(
-        name="question deduplicator",
-        role=ROLE,
-        prompt=prompt(),
-        tools=(),
-        terminals=(Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted))),),
-        limits=AgentLimits(max_turns=4),
-    )
+    terminal = Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted)))
+    spec = without_tools("question deduplicator", ROLE, prompt(), terminal)
     values = {
         "question": question,
         "answer": answer,

@@ -100,10 +100,7 @@ def _run(
         role=ROLE,
         prompt=prompt_for(context.mode),
         tools=tuple(context.tools),
-        terminals=(
-            Terminal("submit_qa", submission, check),
-            Terminal("report_exhausted", ReportExhausted),
-        ),
+        terminals=(Terminal("submit_qa", submission, check), Terminal("report_exhausted", ReportExhausted)),
         limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
     run = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)

@@ -14,7 +14,7 @@ from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUpReason, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal, without_tools
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode, digest
@@ -215,14 +215,9 @@ def _compare(
     rule: TypeRule | None,
     calls: tuple[CallSummary, ...],
 ) -> Judgement:
-    spec = AgentSpec(
-        name="answer comparer",
-        role=ROLE,
-        prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
-        tools=(),
-        terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
-        limits=AgentLimits(max_turns=4),
-    )
+    terminal = Terminal("submit_comparison", Comparison if rule is None else TypedComparison)
+    asked = compare_prompt() if rule is None else type_prompt().before(compare_prompt())
+    spec = without_tools("answer comparer", ROLE, asked, terminal)
     values = context.task_values() | (rule.values() if rule is not None else {})
     values |= {
         "mode": context.mode.value,
@@ -365,6 +360,4 @@ def answer_all_blind(
         for one in given
         if one.number <= len(shuffled)
     }
-    end = run.end
-    was_cut = end.cut if isinstance(end, Finish) else end.reason is GiveUpReason.OUTPUT_LIMIT
-    return BlindAnswers(found, calls, was_cut)
+    return BlindAnswers(found, calls, run.was_cut)

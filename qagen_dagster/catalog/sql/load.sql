@@ -83,6 +83,9 @@ SELECT * EXCLUDE (result_id) FROM raw_exam_items ORDER BY exam, schema_id, diffi
 INSERT INTO exam_attempts BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_exam_attempts ORDER BY exam, schema_id, difficulty, slot, attempt;
 
+INSERT INTO exam_statistics BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_exam_statistics ORDER BY exam, read_on, sitting_id, item_id;
+
 INSERT INTO exam_calls BY NAME
 SELECT
     * EXCLUDE (result_id, counted),

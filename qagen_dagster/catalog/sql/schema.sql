@@ -342,6 +342,34 @@ CREATE TABLE exam_attempts (
     style_least  INTEGER
 );
 
+-- The statistics of items in every sitting of an exam. Letters are those of the bank; intervals are of 95 %.
+CREATE TABLE exam_statistics (
+    exam                VARCHAR NOT NULL,
+    sitting_id          VARCHAR NOT NULL,
+    paper               VARCHAR,           -- NULL: the file named items of the bank
+    file                VARCHAR NOT NULL,
+    read_on             DATE NOT NULL,
+    item_id             VARCHAR NOT NULL,
+    item_version        VARCHAR NOT NULL,
+    key_option          VARCHAR NOT NULL,
+    candidates          INTEGER NOT NULL,
+    facility            DOUBLE NOT NULL,
+    facility_low        DOUBLE NOT NULL,
+    facility_high       DOUBLE NOT NULL,
+    discrimination      DOUBLE,            -- NULL: it cannot be computed
+    discrimination_low  DOUBLE,
+    discrimination_high DOUBLE,
+    upper_third         DOUBLE NOT NULL,
+    lower_third         DOUBLE NOT NULL,
+    chosen              MAP(VARCHAR, INTEGER) NOT NULL,
+    dead_distractors    VARCHAR[] NOT NULL,
+    suspected_key       VARCHAR,           -- NULL: the key seems right
+    flags               VARCHAR[] NOT NULL,
+    kr20                DOUBLE,            -- of the form; NULL: it cannot be computed
+    kr20_low            DOUBLE,
+    kr20_high           DOUBLE
+);
+
 -- Every model call for those slots. `counted` is as in model_calls; the `attempt` of a designer is the number of its design.
 CREATE TABLE exam_calls (
     exam               VARCHAR NOT NULL,

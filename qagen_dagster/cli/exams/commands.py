@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.exams.paper import bank_of, one_exam, one_exam_option, paper, responses, weight_options
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
@@ -24,7 +26,7 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_out
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
-from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import (
     former_parts,
     gather,
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
-_SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
@@ -142,7 +143,11 @@ def _share(counts: Counts) -> str:
 
 @click.group()
 def exam() -> None:
-    """Make and export banks of multiple-choice exam items."""
+    """Make and export banks of multiple-choice exam items, and papers from them."""
+
+
+exam.add_command(paper)
+exam.add_command(responses)
 
 
 def run_options(command: Command) -> Command:
@@ -164,12 +169,7 @@ def run_options(command: Command) -> Command:
             type=click.IntRange(0, MOST_SEED),
             help="Random seed of items that are made [exam.yaml].",
         ),
-        *(
-            click.option(
-                f"--w-{level.value}", type=_SHARE, help=f"Relative weight of {level.value} items [exam.yaml]."
-            )
-            for level in Difficulty
-        ),
+        weight_options(" [exam.yaml]"),
         click.option(
             "--max-designer-retries",
             type=_RETRIES,
@@ -269,7 +269,7 @@ def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
 
 
 @exam.command()
-@click.option("--exam", "exam_key", help="The exam to export. Required if there are several exams.")
+@one_exam_option
 @click.option(
     "--format",
     "formats",
@@ -289,15 +289,8 @@ def export(
     settings: Settings, exam_key: str | None, formats: tuple[str, ...], output: Path, as_json: bool
 ) -> None:
     """Export an exam's bank to formats of other programs."""
-    chosen = _chosen(load_exams(settings.corpora), exam_key)
-    if len(chosen) > 1:
-        raise ConfigError(f"name one exam with --exam ({', '.join(exam.key for exam in chosen)})")
-    (exam,) = chosen
-    bank = gather(Workspace(settings), exam.key).bank
-    if not bank.items:
-        raise StoreError(
-            f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
-        )
+    exam = one_exam(settings, exam_key)
+    bank = bank_of(Workspace(settings), exam)
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
@@ -361,11 +354,8 @@ def _materialize(
     due: dict[str, list[PartPlan]] = {}
     for key, parts in plans.items():
         due[key] = [plan for plan in parts if (force and plan.slots > 0) or not is_part_current(space, plan)]
-        others = sum(plan.others for plan in parts)
-        if others:
-            progress.note(
-                f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
-            )
+        for note in _notes(key, parts, due[key]):
+            progress.note(note)
     unread: list[str] = []
     stale: list[str] = []
     for exam in chosen:
@@ -389,13 +379,24 @@ def _materialize(
     return failures
 
 
+def _notes(key: str, parts: list[PartPlan], due: list[PartPlan]) -> Iterator[str]:
+    others = sum(plan.others for plan in parts)
+    if others:
+        yield f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
+    for plan in due:
+        if plan.most_items < plan.slots:
+            yield (
+                f"{plan.part.key}: the embedded models make at most {plan.most_items} different items, all of one kind of question, "
+                f"and {plan.slots} are wanted: repetitions are rejected"
+            )
+
+
 def _make_bank(
     space: Workspace, graph: Graph, key: str, due: list[PartPlan], options: ExamOptions
 ) -> list[str]:
     """Run the parts in `due`, then publish the bank. Returns a line for each failure.
 
-    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts
-    stay as they were.
+    If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts stay as they were.
     """
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
     fields, failures = asset_fields(options), ["interrupted"]

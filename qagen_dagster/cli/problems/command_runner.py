@@ -1,6 +1,4 @@
-"""What the commands for physics problems share: their options, the request that the options make, the work on it with a
-progress bar, and printing or writing the results.
-"""
+"""Shared code of the commands for physics problems: options, the work with a progress bar, printing and writing results."""
 
 from __future__ import annotations
 
@@ -26,18 +24,18 @@ from qagen_dagster.cli.output import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.code_checks import output_breaches
+from qagen_dagster.loop.problems.code_checks import output_breaches, select_range
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
 from qagen_dagster.loop.problems.run_set import failures, gather_record, refusals, run_stages
-from qagen_dagster.loop.problems.sources import Named, Range, read_file
+from qagen_dagster.loop.problems.sources import PDF, Named, Range, beyond, read_file
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.config import MOST_VARIANTS
 from qagen_dagster.records.problems.item import Format, Problem, QuestionKind
-from qagen_dagster.records.problems.result import ProblemRecord, Stage
+from qagen_dagster.records.problems.result import ProblemRecord, Stage, TaskResult
 from qagen_dagster.settings import Settings
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -62,7 +60,8 @@ range_option = click.option(
     nargs=2,
     type=int,
     metavar="START END",
-    help="Only the items or pages from START to END, counted from 1. Default: all.",
+    help="Only the items or pages from START to END, counted from 1; with -i, `process` counts the problems on the pages. "
+    "Default: all.",
 )
 reference_option = click.option(
     "--ref",
@@ -71,7 +70,7 @@ reference_option = click.option(
     type=FOLDER,
     help="Folder with TikZ references (PDF, TeX, STY). Can be repeated.",
 )
-_MANY = 3  # from this many problems on, a message that they share is printed once
+_MANY = 3  # a message that at least so many problems share is printed once
 
 
 def count_option(what: str) -> Any:
@@ -115,11 +114,21 @@ def read_problems(
     space: Workspace, path: Path, wanted: Range | None = None, kind: QuestionKind | None = None, *, tex: bool
 ) -> tuple[Problem, ...]:
     """The problems of one file, of TeX or of images. Raises ConfigError for a missing file and for the wrong kind of file."""
+    check_kind(path, tex=tex)
+    if wanted is None or path.suffix.lower() == PDF:
+        return read_file(space, Named(path, str(path), wanted, kind))
+    found = read_file(space, Named(path, str(path), None, kind))
+    if wanted[1] > len(found):
+        raise beyond(path, len(found), wanted)
+    return select_range(found, wanted)
+
+
+def check_kind(path: Path, *, tex: bool) -> None:
+    """Raises ConfigError for a missing file and for the wrong kind of file."""
     if not path.is_file():
         raise ConfigError(f"{path} is not a regular file" if path.exists() else f"there is no file {path}")
     if tex != (path.suffix.lower() == ".tex"):
         raise ConfigError(f"{path}: -t takes .tex files, -i takes .png, .jpg, .jpeg, .webp and .pdf files")
-    return read_file(space, Named(path, str(path), wanted, kind))
 
 
 _SHARED = {field.name for field in fields(Request)}
@@ -179,8 +188,9 @@ def carry_out(
     *,
     name: str | None = None,
     everything: bool = False,
+    run_id: str | None = None,
 ) -> Done:
-    """Work on the problems. `everything`: the whole pipeline, where a task that does not suit a problem is only a warning.
+    """Work on the problems. `everything` runs the whole pipeline; a task that does not suit a problem is then only a warning.
 
     Raises ConfigError, before any work, when a role has no model or a model that cannot read the images it needs.
     """
@@ -207,7 +217,7 @@ def carry_out(
             progress.step(note)
             progress.done()
 
-        outcome = run_stages(space, plan, ids, wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
+        outcome = run_stages(space, plan, ids, wishes.stages, run_id or f"cli-{uuid.uuid4().hex[:12]}", step)
     records = tuple(gather_record(space, plan, problem) for problem in problems)
     stops = [f"{name}: {why}" for name, why in outcome.failed.items()]
     stops += [f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped]
@@ -217,7 +227,12 @@ def carry_out(
 
 def name_of(problems: tuple[Problem, ...]) -> str:
     """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
-    files = sorted({problem.source_path.partition("#")[0] for problem in problems})
+    return name_of_files({problem.source_path.partition("#")[0] for problem in problems})
+
+
+def name_of_files(paths: Iterable[str]) -> str:
+    """As `name_of`, from the paths of the files."""
+    files = sorted(paths)
     return f"files-{fingerprint([str(Path(file).resolve()) for file in files])[:16]}"
 
 
@@ -248,11 +263,29 @@ def _gathered(lines: Iterable[str]) -> Iterator[str]:
             yield from (f"{problem}: {message}" if message else problem for problem in several)
 
 
+def keep_raw_texts(request: Request, done: Done, folder: Path, before: str = "") -> None:
+    """Write what the model wrote for each rejected task to `<problem>-<task>.rejected.txt`, after the reason.
+
+    Such a file of an earlier run is removed if the task has a result now. `before` is the beginning of the names.
+    """
+    for record in done.records:
+        for task in record.tasks:
+            file = folder / f"{before}{record.id}-{task.task.key}.rejected.txt"
+            key = TaskResult.key(done.plan.name, record.id, task.task.key, task.fingerprint or "none")
+            found = None if task.end.ok else request.space.store.find_valid(key, TaskResult)
+            if found is not None and found.raw:
+                write(file, f"{found.end.value}: {found.detail}\n\n{found.raw}\n".encode())
+            else:
+                file.unlink(missing_ok=True)
+
+
 def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
     """Write or print the LaTeX that was made; --json prints the whole records. Returns the exit code."""
     text, output = "\n\n".join(piece.strip() for piece in pieces), request.output
     if text and output is not None:
         write(output, f"{text}\n".encode())
+    if output is not None:
+        keep_raw_texts(request, done, output.parent, f"{output.name}.")
     if request.as_json:
         print_json(json_record(done.records, done.errors, done.warnings))
     elif text and output is None:
@@ -263,9 +296,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
 
 
 def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord, dict[str, Any]]]) -> str:
-    """Rows as JSON, which is written to the output file if there is one. One problem gives an object, several give a list
-    with the number of each item.
-    """
+    """The rows as JSON, also written to the output file if there is one: one object, or a list of objects with item numbers."""
     if len(done.records) == 1 and rows:
         text = as_json_text(rows[0][1])
     else:

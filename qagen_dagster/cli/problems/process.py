@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,9 +19,12 @@ from qagen_dagster.cli.problems.command_runner import (
     Request,
     SpreadCommand,
     carry_out,
+    check_kind,
     count_option,
     image_option,
     json_record,
+    keep_raw_texts,
+    name_of_files,
     range_option,
     reference_option,
     request_options,
@@ -45,10 +49,12 @@ from qagen_dagster.loop.problems.bank import (
     plan_problem_set,
     told_bank,
 )
-from qagen_dagster.loop.problems.state_machine import Wishes
+from qagen_dagster.loop.problems.finding import FoundProblems, find_problems
+from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
+from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.item import VariantKind
-from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
+from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 
 
 @click.command(cls=SpreadCommand)
@@ -84,7 +90,7 @@ from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
 @click.option(
     "--replace",
     is_flag=True,
-    help="With --set: replace what the bank has. Default: add to it, and remove nothing.",
+    help="With --set: replace the results in the bank. Default: add to them, and remove nothing.",
 )
 @click.option(
     "-o",
@@ -103,25 +109,31 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     \b
     Examples:
       qagen process -i images/q1.png --variants numerical context -o output/
+      qagen process -i images/problems.png -r 1 5 -o output/
       qagen process -t problems.tex -r 1 5 --alternate -o output/
       qagen process -t problems.tex --variants numerical context conceptual calculus -o output/
       qagen process --set mechanics
     """
     if set_key is not None:
         files = request.image or request.tex or request.item_range or request.references
-        if files or _wishes(wished) != Wishes(stages=tuple(Stage)):
+        if files or _wishes(wished) != Wishes(stages=FULL):
             raise ConfigError("--set takes files and tasks from problems.yaml: leave out their options")
         return _process_set(request, set_key, replace=replace)
     if replace:
         raise ConfigError("--replace is for the bank of a problem set (--set)")
     if request.output is None:
         raise ConfigError("give a folder to write to (-o)")
-    done = carry_out(request, request.problems(), _wishes(wished), everything=True)
+    run_id = f"cli-{uuid.uuid4().hex[:12]}"
+    pages = _found(request, run_id)
+    problems = pages.problems if pages else request.problems()
+    done = carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
     write_folder(request.output, bank_files(bank) | export_files(export_of(bank)))
+    keep_raw_texts(request, done, request.output)
     if request.as_json:
-        print_json(json_record(done.records, done.errors, done.warnings))
+        found = {"finding": [call.model_dump(mode="json") for call in pages.calls]} if pages else {}
+        print_json(json_record(done.records, done.errors, done.warnings) | found)
     else:
         unusable = not_usable(bank)
         for record in done.records:
@@ -134,17 +146,34 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     return tell(done.warnings, done.errors)
 
 
+def _found(request: Request, run_id: str) -> FoundProblems | None:
+    """The problems that a range selects on the pages of an image file; None without a range or for TeX."""
+    if request.image is None or request.tex is not None or request.item_range is None:
+        return None
+    check_kind(request.image, tex=False)
+    return find_problems(
+        request.space,
+        request.image,
+        request.item_range,
+        request.options,
+        run_id,
+        name_of_files([str(request.image)]),
+    )
+
+
 def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
     """Run the asset graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
 
-    If the graph fails, nothing is written. With `replace`, the bank loses what it had. Raises ConfigError, before any work,
-    for a set or models that cannot be used.
+    If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
+    work, for a set or models that cannot be used.
     """
     space, options = request.space, dataclasses.replace(request.options, replace=replace)
     problem_set = find_problem_set(space.settings.corpora, key)
     keep_sources(space, problem_set)
-    plan_problem_set(space, problem_set, options)
+    calls = expected_calls(space, plan_problem_set(space, problem_set, options))
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
+        if calls:
+            progress.note(f"{key}: {told_calls(calls)}")
         progress.begin(2)
         with open_quietly(space, progress) as graph:
             chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
@@ -169,7 +198,7 @@ def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
 
 def _wishes(wished: Mapping[str, Any]) -> Wishes:
     return Wishes(
-        stages=tuple(Stage),
+        stages=FULL,
         alternates=1 if wished["alternate"] else 0,
         variants=tuple(dict.fromkeys(wished["variants"])),
         variants_each=wished["count"],

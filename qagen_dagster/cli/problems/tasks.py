@@ -205,7 +205,7 @@ def alternate(request: Request, ideas_file: Path | None, count: int) -> int:
 
 
 def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...]:
-    """The problems with the ideas of a file. One JSON object is for all problems; in a list, each has its own."""
+    """The problems with the ideas of a file, which has one JSON object for all problems, or a list with an object for each problem."""
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
     try:

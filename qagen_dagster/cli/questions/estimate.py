@@ -213,7 +213,6 @@ def range_text(span: Range, shown: Callable[[float], str]) -> str:
 
 
 def money(value: float) -> str:
-    """An amount in US dollars."""
     return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
 
 

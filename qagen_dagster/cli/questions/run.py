@@ -14,6 +14,7 @@ import click
 from pydantic import Field
 from rich.table import Table
 
+from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     asset_config,
@@ -74,7 +75,7 @@ _NAMED = 5  # files that cannot be used, of each corpus
 @click.option(
     "--replace",
     is_flag=True,
-    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by one of free models.",
+    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by a set made by free models.",
 )
 @budget_options
 @profile_option
@@ -117,7 +118,12 @@ def run(
     reports = [report(space, combination) for combination in combinations]
     _print(space, reports, failures, as_json)
     left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
-    warn((*space.corpora.faults, *left_out, *_unusable(space, combinations)))
+    too_long = (
+        f"{one.combination}: replies were {one.too_long.partition(': ')[2]}"
+        for one in reports
+        if one.too_long
+    )
+    warn((*space.corpora.faults, *left_out, *_unusable(space, combinations), *too_long))
     return fail(failures)
 
 
@@ -255,10 +261,10 @@ class CombinationReport(Record):
     usd: float | None = 0.0  # None: the price of some calls is unknown
     at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in model_calls and usd
     published: str | None = None
+    too_long: str | None = None  # what to raise, if replies were cut off
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
-    """Read the state of a combination from the store."""
     store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
     unfinished = is_unfinished(store, combination.key, ("candidate_qa",))
     if store.find_head(made, CandidateSet, CandidateDocument) is None:
@@ -268,7 +274,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
     removed = validated.removed if validated else ()
     asked = asked_questions(space, combination) if validated else []
     rejected = Counter(question.rejection_reason.value for question in removed)
-    outcomes: Counter[str] = Counter()
+    outcomes, too_long = Counter[str](), Counter[str]()
 
     def read() -> Iterator[CallSummary]:
         for document in store.rows(made, CandidateSet, CandidateDocument):
@@ -276,6 +282,8 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
             if document.result_key is not None:
                 result = store.read(document.result_key, GenerationResult)
                 rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
+                details = (candidate.rejection_detail for candidate in result.rejected)
+                too_long.update(one for one in details if ended_by(one, GiveUpReason.OUTPUT_LIMIT))
                 yield from result.calls
 
     prices = unique_prices(chain(read(), validated.calls if validated else ()))
@@ -293,6 +301,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         usd=known if prices or not at_least else None,
         at_least=at_least,
         published=space.store.path(key) if space.store.exists(key) else None,
+        too_long=max(too_long, default=None),
     )
 
 

@@ -73,7 +73,7 @@ def questions(
 
 
 def spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
-    """At most `limit` questions in their order: the first of each document and with words of their own, then the second, ..."""
+    """At most `limit` questions in their order: as many different ones as possible, spread over as many documents as possible."""
     turns, words = Counter[str](), set[str]()
     ranked: list[tuple[bool, int, int]] = []
     for place, one in enumerate(found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import click
 from rich import box
@@ -18,6 +19,8 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
+_Row = TypeVar("_Row", queries.CombinationStats, queries.RunStats)
+
 
 @click.command()
 @combination_options
@@ -31,21 +34,26 @@ def stats(
     The cost is split by role and also given per accepted question.
     """
     with current_catalog(Store(settings.assets)) as file:
-        every = queries.combinations(file)
-    chosen = [
-        row
-        for row in every
-        if corpus in (None, row.corpus) and scenario in (None, row.scenario) and mode in (None, row.mode)
-    ]
-    if not chosen and (every or corpus or scenario or mode):
-        known = ", ".join(row.combination for row in every) or "none"
-        raise ConfigError(f"no combination of the catalog matches (there are: {known})")
+        chosen = _matching(queries.combinations(file), corpus, scenario, mode)
     if as_json:
         print_json([row.model_dump(mode="json") for row in chosen])
         return
     console = Terminal()
     console.print(_questions(chosen))
     console.print(_costs(chosen))
+
+
+def _matching(every: Sequence[_Row], *wanted: str | None) -> list[_Row]:
+    """The rows of a corpus, a scenario and a mode; each may be None. Raises ConfigError if none matches."""
+    found = [
+        row
+        for row in every
+        if all(a in (None, b) for a, b in zip(wanted, row.combination.split("/"), strict=True))
+    ]
+    if not found and (every or any(wanted)):
+        known = ", ".join(dict.fromkeys(row.combination for row in every)) or "none"
+        raise ConfigError(f"no combination of the catalog matches (there are: {known})")
+    return found
 
 
 def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
@@ -116,10 +124,7 @@ def runs(
     The cost is that of the run, also per question that it added.
     """
     with current_catalog(Store(settings.assets)) as file:
-        every = queries.runs(file)
-    wanted = (corpus, scenario, None if mode is None else mode.value)
-    parts = ((row, row.combination.split("/")) for row in every)
-    found = [row for row, names in parts if all(a in (None, b) for a, b in zip(wanted, names, strict=True))]
+        found = _matching(queries.runs(file), corpus, scenario, mode)
     if as_json:
         print_json([row.model_dump(mode="json") for row in found])
         return

@@ -6,6 +6,7 @@ import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
 from qagen_dagster.defs.documents import metadata
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.loop.questions.head_start import Work
@@ -13,12 +14,13 @@ from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import fingerprint
 
 
-def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.AssetsDefinition]:
-    """parsed_documents and visual_manifests over the corpus partitions."""
-
-    @dg.asset(
+def build_document_assets(
+    layout: Layout, partitions: Partitions, corpora: Corpora
+) -> list[dg.AssetsDefinition]:
+    @layout.asset(
+        "parsed_documents",
+        Group.DOCUMENTS,
         partitions_def=partitions.corpora,
-        group_name=Group.DOCUMENTS,
         kinds={"parser"},
         deps=["corpus_files"],
         metadata={"broken_corpora": fault_list(corpora.faults)},
@@ -38,11 +40,12 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
             ),
         )
 
-    @dg.asset(
+    @layout.asset(
+        "visual_manifests",
+        Group.DOCUMENTS,
         partitions_def=partitions.corpora,
-        group_name=Group.DOCUMENTS,
         kinds={"parser"},
-        deps=[parsed_documents],
+        deps=["parsed_documents"],
         description="The tables, figures and images of a corpus. Each has its page, box and caption.",
     )
     def visual_manifests(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
     Metadata,
     bar_chart,
     cell,
@@ -37,7 +38,7 @@ def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
     usable = outcomes[Outcome.PARSED.value] + outcomes[Outcome.NO_TEXT.value]
     header = ("document", "format", "outcome", "pages", "lines", "detail")
     return {
-        "dagster/row_count": len(index.documents),
+        ROW_COUNT: len(index.documents),
         "files_parsed_now": parsed_files,
         "lines": sum(d.line_count for d in index.documents),
         "not_usable": len(index.documents) - usable,
@@ -57,7 +58,7 @@ def of_manifests(manifests: Sequence[VisualManifest]) -> Metadata:
     ]
     failures = [(m.document_id, m.failure) for m in manifests if m.failure is not None]
     return {
-        "dagster/row_count": len(rows),
+        ROW_COUNT: len(rows),
         "documents_without_visuals": sum(not m.visuals for m in manifests),
         "types": bar_chart(types, "visuals by type"),
         "visuals": markdown_table(("document", "label", "type", "page", "line", "caption"), rows),

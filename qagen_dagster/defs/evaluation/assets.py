@@ -6,9 +6,10 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.evaluation.checks import check_descriptions, evaluation_results
+from qagen_dagster.defs.layout import Dep, Layout
 from qagen_dagster.defs.metadata import Metadata, log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
@@ -31,7 +32,7 @@ class Stage:
 
     kinds: set[str]  # of the asset, as the UI shows them
     description: str
-    verb: str  # what is done with a question, in progress lines: "asked"
+    verb: str  # the verb of progress lines, such as "asked"
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
 
@@ -64,24 +65,23 @@ STAGES = {
 }
 
 
-def build_evaluation_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """closed_book_check, retrieval_baseline and answer_baseline over the combinations."""
-    return [_asset(partitions, kind) for kind in STAGES]
+def build_evaluation_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
+    return [_asset(layout, partitions, kind) for kind in STAGES]
 
 
-def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
+def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
     stage, row = STAGES[kind], TABLE[Product(kind.value)]
     (name,) = row.assets
     configuration = [] if row.observed is None else [row.observed.name]
-    searched = [dg.AssetDep("document_index", partition_mapping=partitions.fan_out)]
+    searched: list[Dep] = [("document_index", partitions.fan_out)]
 
-    @dg.asset(
-        name=name,
+    @layout.asset(
+        name,
+        Group.EVALUATION,
         partitions_def=partitions.combinations,
-        group_name=Group.EVALUATION,
         kinds=stage.kinds,
         deps=["corpus_json", *configuration, *(searched if kind is Kind.RETRIEVAL else [])],
-        check_specs=check_specs(name, check_descriptions(kind), partitions.combinations),
+        checks=check_descriptions(kind),
         description=stage.description,
     )
     def evaluation(
@@ -94,7 +94,7 @@ def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
         options = space.corpus(combination.corpus).scenario(combination.scenario).evaluation
         return dg.MaterializeResult(
             metadata=stage.shown(space, report),
-            check_results=evaluation_results(name, options, report),
+            check_results=evaluation_results(options, report),
             data_version=dg.DataVersion(report_version(report)),
         )
 

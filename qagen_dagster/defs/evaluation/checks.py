@@ -15,7 +15,7 @@ from qagen_dagster.records.evaluation import EvaluationReport, Kind
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A check that a metric is not above its bound, or, without `upper`, not below it. `bound` finds the bound; None is no bound."""
+    """A check that a metric is not above its bound (with `upper`) or not below it. `bound` returns the bound; None: no bound."""
 
     name: str
     description: str
@@ -59,7 +59,7 @@ def check_descriptions(kind: Kind) -> dict[str, str]:
 
 
 def evaluation_results(
-    asset: str, options: EvaluationOptions, report: EvaluationReport[Any]
+    options: EvaluationOptions, report: EvaluationReport[Any]
 ) -> list[dg.AssetCheckResult]:
     """Results of a report's two checks. A metric that was not measured is within its bound."""
     check = _CHECKS[report.kind]
@@ -70,6 +70,6 @@ def evaluation_results(
     counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
     whole = report.failed == 0 and report.unheard == 0
     return [
-        warning_result(check.name, good, numbers | limit, asset),
-        warning_result("complete", whole, counts, asset),
+        warning_result(check.name, good, numbers | limit),
+        warning_result("complete", whole, counts),
     ]

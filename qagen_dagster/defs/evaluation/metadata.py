@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.metadata import (
-    QUESTION_COUNT,
+    ROW_COUNT,
     Metadata,
     bar_chart,
     chart,
@@ -67,7 +67,7 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
     return {
-        QUESTION_COUNT: len(report.questions),
+        ROW_COUNT: len(report.questions),
         "failed": report.failed,
         "embedder": report.model,
         "recall": _recall_chart(report.metrics),
@@ -114,7 +114,7 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
 
 def _numbers(report: EvaluationReport[Any]) -> Metadata:
     return {
-        QUESTION_COUNT: len(report.questions),
+        ROW_COUNT: len(report.questions),
         "failed": report.failed,
         **{name: value for name, value in report.metrics.items() if name != "failed"},
         "profile": report.profile,

@@ -7,9 +7,10 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.exams import find_exam
-from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import ExamPartitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
@@ -19,6 +20,7 @@ from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
+from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.base import Difficulty
@@ -28,7 +30,7 @@ from qagen_dagster.records.ids import fingerprint
 
 
 class ExamRunConfig(ModelConfig):
-    """What a launch may change of exam.yaml; what is not set is as configured."""
+    """The settings of exam.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
     seed: int | None = Field(None, description="Another seed leads to another bank.")
@@ -39,9 +41,10 @@ class ExamRunConfig(ModelConfig):
     max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
     max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
     models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
-    replace: bool = Field(False, description="Replace the results of earlier runs. Else a run only adds.")
+    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
     refresh: bool = Field(
-        False, description="Make again what changed, for the goal and with the options of the last launch."
+        False,
+        description="Use the goal and the options of the last launch, and make only the changed results again.",
     )
 
     @property
@@ -62,25 +65,26 @@ class ExamRunConfig(ModelConfig):
 
 
 class BankConfig(dg.Config):
-    """What a launch may change of the bank."""
+    """The option of a launch that makes the bank."""
 
     replace: bool = Field(False, description="Remove items of schemas and difficulties that are removed.")
 
 
-def build_exam_assets(partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
+def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
     """exam_schemas → idea_plans → exam_items → item_bank."""
     return [
-        _exam_schemas(partitions),
-        _idea_plans(partitions),
-        _exam_items(partitions),
-        _item_bank(partitions),
+        _exam_schemas(layout, partitions),
+        _idea_plans(layout, partitions),
+        _exam_items(layout, partitions),
+        _item_bank(layout, partitions),
     ]
 
 
-def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _exam_schemas(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "exam_schemas",
+        Group.EXAMS,
         partitions_def=partitions.exams,
-        group_name=Group.EXAMS,
         kinds={"markdown"},
         description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
     )
@@ -99,12 +103,13 @@ def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return exam_schemas
 
 
-def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _idea_plans(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "idea_plans",
+        Group.EXAMS,
         partitions_def=partitions.parts,
-        group_name=Group.EXAMS,
         kinds={MODELS},
-        deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out), "exam_config"],
+        deps=[("exam_schemas", partitions.fan_out), "exam_config"],
         description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
         "wrong options. "
         "A failed design is a warning; the asset fails only when no idea was designed.",
@@ -127,14 +132,15 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return idea_plans
 
 
-def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _exam_items(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "exam_items",
+        Group.EXAMS,
         partitions_def=partitions.parts,
-        group_name=Group.EXAMS,
         kinds={MODELS},
         deps=["idea_plans", "exam_config"],
         description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
-        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed ones.",
+        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed items.",
     )
     def exam_items(
         context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
@@ -154,13 +160,14 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return exam_items
 
 
-def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _item_bank(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "item_bank",
+        Group.EXAMS,
         partitions_def=partitions.exams,
-        group_name=Group.EXAMS,
         kinds={PUBLISHED, "json"},
-        deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
-        check_specs=check_specs("item_bank", BANK_CHECKS, partitions.exams),
+        deps=[("exam_items", partitions.fan_in)],
+        checks=BANK_CHECKS,
         description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
         "exports to other formats.",
     )
@@ -171,7 +178,7 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
         exam = find_exam(space.settings.corpora, context.partition_key)
         return dg.MaterializeResult(
-            metadata=metadata.of_bank(exam, found),
+            metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key))),
             check_results=bank_results(found),
             data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
         )

@@ -22,7 +22,6 @@ BANK_CHECKS = {
 
 
 def bank_results(found: Bank) -> list[dg.AssetCheckResult]:
-    """Results of BANK_CHECKS."""
     items = found.bank.items
     wrong = [item.id for item in items if not _confirmed(item)]
     stems = Counter(normalise(item.question.stem) for item in items)

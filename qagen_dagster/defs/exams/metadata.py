@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 
 from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
     Metadata,
     bar_chart,
     cell,
@@ -34,6 +35,7 @@ from qagen_dagster.records.exams.bank import (
     SlotPlan,
     SlotResult,
 )
+from qagen_dagster.records.exams.responses import ItemStatistics
 from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
@@ -50,7 +52,7 @@ def of_schemas(exam: Exam) -> Metadata:
     ]
     weights = {name.value: difficulty.weight for name, difficulty in exam.config.difficulties.items()}
     return {
-        "dagster/row_count": len(exam.schemas),
+        ROW_COUNT: len(exam.schemas),
         "parts": len(exam.parts()),
         "requested_items": exam.config.items,
         "weights": weights,
@@ -69,7 +71,7 @@ def of_ideas(plan: PartPlan, found: Sequence[SlotPlan]) -> Metadata:
     ]
     failures = [(one.slot, why) for one in found for why in one.failures]
     return {
-        "dagster/row_count": len(ideas),
+        ROW_COUNT: len(ideas),
         **_of_plan(plan),
         "ideas": markdown_table(("slot", "idea", "question", "wrong paths"), rows),
         "unusable_designs": markdown_table(("slot", "reason"), failures),
@@ -84,7 +86,7 @@ def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Meta
     ends = Counter(one.end.value for one in results)
     caught = caught_by(results, plan.exam.config.thresholds)
     return {
-        "dagster/row_count": len(items),
+        ROW_COUNT: len(items),
         "accepted": len(items),
         "rejected": len(rejected),
         "budget_exhausted": ends[SlotEnd.BUDGET_EXHAUSTED.value],
@@ -98,14 +100,14 @@ def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Meta
     }
 
 
-def of_bank(exam: Exam, found: Bank) -> Metadata:
+def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -> Metadata:
     """The share of accepted items by schema and difficulty, the number of rejections by step, pictures of typeset items, files, cost."""
     stats = found.stats
     total = stats.accepted + stats.rejected
     outcomes = {"accepted": stats.accepted} | stats.failure_types
     exports = {name.rpartition("/")[2]: name for name in found.paths if f"/{EXPORTS}/" in name}
     shown: Metadata = {
-        "dagster/row_count": stats.accepted,
+        ROW_COUNT: stats.accepted,
         "accepted": stats.accepted,
         "rejected": stats.rejected,
         "unfinished": stats.unfinished,
@@ -118,6 +120,7 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         **_cards(_one_of_each(found.bank.items)),
         "items": _items(found.bank.items),
         "rejected_items": _rejections(found.rejected),
+        "answers_of_candidates": _statistics(statistics.values()),
         "exports": list(exports),
         "changed": list(found.changed),
         **review_page(exam_key(exam.key)),
@@ -129,6 +132,13 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         # The key in the store, because the UI would cut off the whole path.
         shown["preview"] = path(ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html"))
     return shown
+
+
+def _statistics(found: Iterable[ItemStatistics]) -> dg.MarkdownMetadataValue:
+    rows = [
+        (one.item, one.candidates, one.facility, one.discrimination, "; ".join(one.findings)) for one in found
+    ]
+    return markdown_table(("id", "candidates", "facility", "point-biserial", "found"), rows)
 
 
 def _of_plan(plan: PartPlan) -> Metadata:
@@ -202,7 +212,6 @@ def _one_of_each(items: Sequence[ExamItem]) -> list[ExamItem]:
 
 
 def _cards(items: Sequence[ExamItem]) -> Metadata:
-    """Pictures of the first items, with typeset formulas."""
     cards = [
         f"**{cell(item.id)}** key {item.question.correct_option}\n\n{svg_picture(cell(item.id), card(item))}"
         for item in items[:MAX_CARDS]

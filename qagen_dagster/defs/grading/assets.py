@@ -2,9 +2,10 @@
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.grading import metadata
 from qagen_dagster.defs.grading.checks import GROUNDING_CHECKS, grounding_results
+from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
@@ -15,15 +16,14 @@ from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import Combination
 
 
-def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
-    """grounding_report over the combinations."""
-
-    @dg.asset(
+def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "grounding_report",
+        Group.QUESTIONS,
         partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
         kinds={MODELS, "json"},
         deps=["validated_qa", "grading_config"],
-        check_specs=check_specs("grounding_report", GROUNDING_CHECKS, partitions.combinations),
+        checks=GROUNDING_CHECKS,
         description="Grades of the answers. They say how well the document supports each answer, and name what is "
         "not supported.",
     )

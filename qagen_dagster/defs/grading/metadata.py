@@ -10,7 +10,7 @@ import dagster as dg
 
 from qagen_dagster.defs.metadata import (
     CHART,
-    QUESTION_COUNT,
+    ROW_COUNT,
     Metadata,
     bar_chart,
     chart,
@@ -34,7 +34,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
     shown: Metadata = {
-        QUESTION_COUNT: len(answers),
+        ROW_COUNT: len(answers),
         "overall_grade": _letter(report),
         "grounded": report.grounded,
         "ungrounded": report.ungrounded,

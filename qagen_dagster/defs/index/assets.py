@@ -4,7 +4,16 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.metadata import Metadata, log_progress, markdown_table, shown_money, stored_file
+from qagen_dagster.defs.layout import Layout
+from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
+    Metadata,
+    log_progress,
+    markdown_table,
+    shown_money,
+    stored_file,
+    uri,
+)
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -26,7 +35,7 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
     ]
     use = built.use
     return {
-        "dagster/row_count": sum(one.chunks for one in index.documents),
+        ROW_COUNT: sum(one.chunks for one in index.documents),
         "indexed_documents": len(index.documents),
         "embedded_now": len(now),
         "reused": len(index.documents) - len(now) - failed,
@@ -37,16 +46,16 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
         "paid_tokens": use.tokens,
         "usd": shown_money(use.usd),
         "documents": markdown_table(("document", "chunks", "embeddings", "failure"), rows),
+        **uri(store, SearchIndex.key(index.corpus)),
         "index": stored_file(store, SearchIndex.key(index.corpus)),
     }
 
 
-def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
-    """The asset `document_index` over the corpus partitions."""
-
-    @dg.asset(
+def build_document_index(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "document_index",
+        Group.DOCUMENTS,
         partitions_def=partitions.corpora,
-        group_name=Group.DOCUMENTS,
         kinds={MODELS, "parquet"},
         deps=["parsed_documents", "index_config"],
         description="The search index of a corpus. It has the chunks of each document with their embeddings and words. "

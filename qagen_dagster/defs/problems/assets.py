@@ -7,13 +7,14 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
-from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult
+from qagen_dagster.defs.layout import Function, Layout
 from qagen_dagster.defs.metadata import fault_list
-from qagen_dagster.defs.presentation import MODELS, PUBLISHED
+from qagen_dagster.defs.presentation import PUBLISHED
 from qagen_dagster.defs.problems import metadata
 from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
+from qagen_dagster.defs.shards import Payload, ShardConfig, close, sharded_asset, split
 from qagen_dagster.defs.spending import spending_id
 from qagen_dagster.loop.problems.bank import keep_sources, open_bank, plan_problem_set, publish_problem_bank
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
@@ -39,32 +40,37 @@ STAGES = {  # asset: its upstream asset, its description
 
 
 class ProblemConfig(ShardConfig):
-    """What a launch may change of problems.yaml; what is not set is as configured."""
+    """The settings of problems.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
-    replace: bool = Field(False, description="Replace what the bank has. Else a run only adds.")
-    refresh: bool = Field(False, description="Make again what changed, with the options of the last launch.")
+    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
+    refresh: bool = Field(
+        False, description="Use the options of the last launch, and make only the changed results again."
+    )
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
         options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace, self.refresh)
         return plan_problem_set(space, find_problem_set(space.settings.corpora, key), options)
 
 
-def build_problem_assets(sets: ProblemSets) -> list[dg.AssetsDefinition]:
+def build_problem_assets(layout: Layout, sets: ProblemSets) -> list[dg.AssetsDefinition]:
     """problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
     partitions = dg.StaticPartitionsDefinition(list(sets.sets))
-    stages = [_stage(name, partitions) for name in STAGES]
-    return [_problem_sources(partitions, sets), *stages, _problem_bank(partitions)]
+    stages = [_stage(layout, name, partitions) for name in STAGES]
+    return [_problem_sources(layout, partitions, sets), *stages, _problem_bank(layout, partitions)]
 
 
-def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSets) -> dg.AssetsDefinition:
-    @dg.asset(
+def _problem_sources(
+    layout: Layout, partitions: dg.StaticPartitionsDefinition, sets: ProblemSets
+) -> dg.AssetsDefinition:
+    @layout.asset(
+        "problem_sources",
+        Group.PROBLEMS,
         partitions_def=partitions,
-        group_name=Group.PROBLEMS,
         kinds={"file"},
         deps=["problem_config"],
         metadata={"broken_sets": fault_list(sets.faults)},
-        description="The problems of a set in their sources. These are items of TeX files, pictures, and pages of PDFs.",
+        description="The problems of a set, read from its sources. A problem is an item of a TeX file, a picture, or a page of a PDF.",
     )
     def problem_sources(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -80,31 +86,21 @@ def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSet
     return problem_sources
 
 
-def _stage(name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
+def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
     stage, (upstream, description) = PROBLEM_STAGES[name], STAGES[name]
-    plan, run, collect = _plan_op(stage, upstream), _run_op(stage), _collect_op(stage)
-
-    @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
-        name=name,
+    steps = {"plan": _plan_op(), "run": _run_op(stage), "collect": _collect_op(stage)}
+    return sharded_asset(
+        layout,
+        name,
+        Group.PROBLEMS,
+        {f"{step}_{stage.value}": op for step, op in steps.items()},
+        {upstream: None},
         partitions_def=partitions,
-        group_name=Group.PROBLEMS,
-        kinds={MODELS},
-        ins={upstream: dg.AssetIn(upstream, dagster_type=dg.Nothing)},
-        description=f"{description} Fails when a model fails on a problem; a rerun works only on the failed ones.",
+        description=f"{description} Fails when a model fails on a problem; a rerun works only on the failed problems.",
     )
-    def stage_asset(**inputs: Any) -> Any:
-        shards, options = plan(**inputs)
-        return collect(shards.map(run).collect(), options)
-
-    return stage_asset
 
 
-def _plan_op(stage: Stage, upstream: str) -> dg.OpDefinition:
-    @dg.op(
-        name=f"plan_{stage.value}",
-        out={"shards": dg.DynamicOut(dict), "options": dg.Out(dict)},
-        ins={upstream: dg.In(dg.Nothing)},
-    )
+def _plan_op() -> Function:
     def plan_stage(
         context: dg.OpExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
     ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
@@ -119,8 +115,7 @@ def _plan_op(stage: Stage, upstream: str) -> dg.OpDefinition:
     return plan_stage
 
 
-def _run_op(stage: Stage) -> dg.OpDefinition:
-    @dg.op(name=f"run_{stage.value}", out=dg.Out(dict))
+def _run_op(stage: Stage) -> Function:
     def run_stage(context: dg.OpExecutionContext, shard: Payload, workspace: WorkspaceResource) -> Payload:
         """Run the stage on each problem of the shard. A finished task is kept even if the op fails."""
         space = workspace.open()
@@ -136,8 +131,7 @@ def _run_op(stage: Stage) -> dg.OpDefinition:
     return run_stage
 
 
-def _collect_op(stage: Stage) -> dg.OpDefinition:
-    @dg.op(name=f"collect_{stage.value}", out=dg.Out(dg.Nothing))
+def _collect_op(stage: Stage) -> Function:
     def collect_stage(
         context: dg.OpExecutionContext,
         shards: list[Payload],
@@ -159,13 +153,14 @@ def _collect_op(stage: Stage) -> dg.OpDefinition:
     return collect_stage
 
 
-def _problem_bank(partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    @dg.asset(
+def _problem_bank(layout: Layout, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
+    @layout.asset(
+        "problem_bank",
+        Group.PROBLEMS,
         partitions_def=partitions,
-        group_name=Group.PROBLEMS,
         kinds={PUBLISHED, "json"},
         deps=["alternates", "variants", "conversions", "problem_config"],
-        check_specs=check_specs("problem_bank", PROBLEM_CHECKS, partitions),
+        checks=PROBLEM_CHECKS,
         description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
         "other solutions, and exports to other formats.",
     )

@@ -26,7 +26,6 @@ PROBLEM_CHECKS = {
 
 
 def problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:
-    """Results of PROBLEM_CHECKS."""
     items = found.export.items
     broken = broken_items(found.bank)
     texts = Counter(normalise(f"{one.statement} {[option.text for option in one.options]}") for one in items)

@@ -8,6 +8,7 @@ from html import escape
 
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
     Metadata,
     bar_chart,
     cell,
@@ -57,7 +58,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
         "combine": [list(one) for one in config.combine],
     }
     return {
-        "dagster/row_count": len(found.problems),
+        ROW_COUNT: len(found.problems),
         "name": config.name,
         "requested": requested,
         "files": markdown_table(("file", "problems"), files),
@@ -77,7 +78,7 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
     warned = [(name, task.task.key, warning) for name, task in tasks for warning in task.warnings]
     rows = [(name, task.task.key, task.end.value, _in_one_line(task), task.model) for name, task in tasks]
     shown: Metadata = {
-        "dagster/row_count": sum(task.end.ok for _, task in tasks),
+        ROW_COUNT: sum(task.end.ok for _, task in tasks),
         "problems_with_new_results": fresh,
         "outcomes": bar_chart(ends, "tasks by outcome"),
         "results": markdown_table(("problem", "task", "outcome", "result", "model"), rows),
@@ -112,7 +113,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
     unusable = not_usable(bank)
     calls = [call for one in bank.problems for task in one.tasks for call in task.calls]
     return {
-        "dagster/row_count": len(items),
+        ROW_COUNT: len(items),
         "problems": len(bank.problems),
         "accepted": len(bank.accepted) - len(unusable),
         "not_usable": [f"{name} {why}" for name, why in unusable.items()],
@@ -133,8 +134,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     """One item as SVG with three columns: its picture, its LaTeX, its rendering. The browser needs no other file.
 
-    `picture` and `drawn` are data URIs. Without a picture there are two wider columns. Without a rendering, the text is shown with
-    MathML.
+    `picture` and `drawn` are data URIs. Without a picture there are two wider columns. Without a rendering, the text is shown with MathML.
     """
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
@@ -156,7 +156,6 @@ def _image(uri: str, wide: int) -> str:
 
 
 def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Metadata:
-    """The first items, each with its picture, LaTeX and rendering."""
     records = {one.id: one for one in bank.problems}
     shown: list[str] = []
     for item in items[:MAX_CARDS]:
@@ -199,7 +198,6 @@ def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:
 
 
 def _in_one_line(task: TaskResult) -> str:
-    """The result of a task in one line."""
     if task.classification is not None:
         one = task.classification
         return (

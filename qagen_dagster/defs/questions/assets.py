@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.check_results import CheckedResult
+from qagen_dagster.defs.layout import GRADED, Layout
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.questions import metadata
@@ -19,7 +19,7 @@ from qagen_dagster.defs.questions.checks import (
 )
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
+from qagen_dagster.defs.shards import Payload, ShardConfig, close, sharded_asset, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.before_run import why_kept
@@ -34,13 +34,13 @@ from qagen_dagster.records.ids import Combination, fingerprint
 
 
 class PublishConfig(dg.Config):
-    """What a launch may change."""
+    """The option of a launch that publishes a set."""
 
     replace: bool = Field(False, description="Let an empty set replace the published questions.")
 
 
 class PlanConfig(ShardConfig, RunOptions):
-    """What a launch may change; what is not set is as configured."""
+    """The settings that a launch may override. Fields that are not set keep their configured value."""
 
     target_count: int | None = Field(
         0, description="Questions per document. 0: as the scenario says.", validate_default=True
@@ -50,7 +50,7 @@ class PlanConfig(ShardConfig, RunOptions):
     )
     replace: bool = Field(
         False,
-        description="Replace a published set that models behind a server made, or one of more documents.",
+        description="Replace a published set that models behind a server made, or a set of more documents.",
     )
 
     def run(
@@ -61,10 +61,6 @@ class PlanConfig(ShardConfig, RunOptions):
         return work.questions(combination, self, context.run_id, spending_id(context.run), names)
 
 
-@dg.op(
-    out={"shards": dg.DynamicOut(dict), "options": dg.Out(dict)},
-    ins={name: dg.In(dg.Nothing) for name in ("parsed_documents", "visual_manifests", "model_config")},
-)
 def plan_shards(
     context: dg.OpExecutionContext, config: PlanConfig, work: dg.ResourceParam[Work]
 ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
@@ -81,7 +77,6 @@ def plan_shards(
     yield from split(context, space, chosen, run.names, what, least=1, started=run.started)
 
 
-@dg.op(out=dg.Out(dict))
 def run_documents(context: dg.OpExecutionContext, shard: Payload, work: dg.ResourceParam[Work]) -> Payload:
     """Generate and validate questions for each document of the shard. A finished document is kept even if the op fails."""
     ids: list[str] = shard["names"]
@@ -92,7 +87,6 @@ def run_documents(context: dg.OpExecutionContext, shard: Payload, work: dg.Resou
     return close(context.log, run.wait_for(ids, progress), shard["total"], "documents")
 
 
-@dg.op(out=dg.Out(dg.Nothing))
 def collect_candidates(
     context: dg.OpExecutionContext,
     shards: list[Payload],
@@ -111,40 +105,40 @@ def collect_candidates(
     )
 
 
-def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """candidate_qa, validated_qa and corpus_json over the combinations."""
-    return [_candidate_qa(partitions), _validated_qa(partitions), _corpus_json(partitions)]
+def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
+    return [
+        _candidate_qa(layout, partitions),
+        _validated_qa(layout, partitions),
+        _corpus_json(layout, partitions),
+    ]
 
 
-def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
-    @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
-        partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
-        kinds={MODELS},
-        ins={
-            "parsed_documents": _per_corpus("parsed_documents", partitions),
-            "visual_manifests": _per_corpus("visual_manifests", partitions),
-            "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
+def _candidate_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    ops = (plan_shards, run_documents, collect_candidates)
+    return sharded_asset(
+        layout,
+        "candidate_qa",
+        Group.QUESTIONS,
+        {one.__name__: one for one in ops},
+        {
+            "parsed_documents": partitions.fan_out,
+            "visual_manifests": partitions.fan_out,
+            "model_config": None,
         },
+        partitions_def=partitions.combinations,
         description="Proposed questions, accepted or rejected. Each rejection has a reason. Fails when a model fails on "
         "a document; a rerun works only on the failed documents.",
     )
-    def candidate_qa(parsed_documents: Any, visual_manifests: Any, model_config: Any) -> Any:
-        shards, options = plan_shards(
-            parsed_documents=parsed_documents, visual_manifests=visual_manifests, model_config=model_config
-        )
-        return collect_candidates(shards.map(run_documents).collect(), options)
-
-    return candidate_qa
 
 
-def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _validated_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "validated_qa",
+        Group.QUESTIONS,
         partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
         kinds={MODELS},
         deps=["candidate_qa"],
-        check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
+        checks=VALIDATED_CHECKS,
         description="The accepted questions without duplicates. Questions of different documents are compared, and "
         "one of two that ask the same is removed.",
     )
@@ -163,14 +157,16 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
     return validated_qa
 
 
-def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
-    @dg.asset(
+def _corpus_json(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "corpus_json",
+        Group.QUESTIONS,
         partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
         kinds={PUBLISHED, "json"},
-        io_manager_key=PUBLISHED_SETS,
-        deps=["validated_qa", "grounding_report"],
-        check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
+        io_manager_key=layout.name(PUBLISHED_SETS),
+        deps=["validated_qa", *([GRADED] if layout.has(GRADED) else [])],
+        checks=PUBLISHED_CHECKS,
+        metadata={"dagster/column_schema": metadata.COLUMNS},
         description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
@@ -180,13 +176,9 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run.run_id, replace=config.replace)
         return dg.MaterializeResult(
-            metadata=metadata.of_published(combination, published),
+            metadata=metadata.of_published(space.store, combination, published),
             check_results=published_results(space, combination, published),
             data_version=dg.DataVersion(published.version),
         )
 
     return corpus_json
-
-
-def _per_corpus(name: str, partitions: Partitions) -> dg.AssetIn:
-    return dg.AssetIn(name, partition_mapping=partitions.fan_out, dagster_type=dg.Nothing)

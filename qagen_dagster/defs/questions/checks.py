@@ -27,7 +27,6 @@ PUBLISHED_CHECKS = {
 def validated_results(
     space: Workspace, combination: Combination, validated: ValidatedSet
 ) -> list[dg.AssetCheckResult]:
-    """Results of VALIDATED_CHECKS."""
     questions = validated.questions
     words = Counter(normalise(pair.question) for pair in questions)
     duplicates = [pair.id for pair in questions if words[normalise(pair.question)] > 1]
@@ -43,7 +42,6 @@ def validated_results(
 def published_results(
     space: Workspace, combination: Combination, published: Published
 ) -> list[dg.AssetCheckResult]:
-    """Results of PUBLISHED_CHECKS."""
     questions = published.eval_set.questions
     broken = broken_evidence(space, combination.corpus, questions)
     return [failing_result("evidence_in_document", broken, {"questions": len(questions)})]

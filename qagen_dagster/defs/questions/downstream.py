@@ -6,6 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.defs.layout import Layout, path_of
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet, read_published
 from qagen_dagster.records.ids import Combination
@@ -38,19 +39,21 @@ class PublishedSets(dg.ConfigurableIOManager):
 
 
 def build_published_sets(settings: Settings) -> PublishedSets:
-    """The IO manager for the store of `settings`."""
     return PublishedSets(assets=settings.assets)
 
 
-def upstream(settings: Settings | None = None) -> dg.Definitions:
+def upstream(settings: Settings | None = None, key_prefix: str = "") -> dg.Definitions:
     """Definitions to merge into those of another code location, whose assets can then take `corpus_json` as an input.
 
-    They have the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it.
+    They have the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it. `key_prefix` is
+    that of the component whose asset it is.
     """
-    chosen = settings or load_settings()
+    chosen, layout = settings or load_settings(), Layout(path_of(key_prefix))
     partitions = build_partitions(load_corpora(chosen.corpora))
-    spec = dg.AssetSpec("corpus_json", group_name="questions", partitions_def=partitions.combinations)
+    spec = dg.AssetSpec(
+        layout.key("corpus_json"), group_name="questions", partitions_def=partitions.combinations
+    )
     return dg.Definitions(
-        assets=[spec.with_io_manager_key(PUBLISHED_SETS)],
-        resources={PUBLISHED_SETS: build_published_sets(chosen)},
+        assets=[spec.with_io_manager_key(layout.name(PUBLISHED_SETS))],
+        resources={layout.name(PUBLISHED_SETS): build_published_sets(chosen)},
     )

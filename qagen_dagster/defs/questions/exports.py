@@ -5,7 +5,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.metadata import Metadata, markdown_table
+from qagen_dagster.defs.layout import Layout
+from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.questions.publication.exports import (
@@ -21,19 +22,18 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult
 
 
 class ExportConfig(dg.Config):
-    """What a launch may change."""
+    """The option of a launch that exports sets."""
 
     formats: list[str] = Field(
-        [], description="The formats to write, by name. Without a name: those of the last export, or all."
+        [], description="The formats to write, by name. Empty: the formats of the last export, or all."
     )
 
 
-def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
-    """exports over the combinations."""
-
-    @dg.asset(
+def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "exports",
+        Group.QUESTIONS,
         partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
         kinds={"json"},
         deps=["corpus_json"],
         description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
@@ -56,7 +56,7 @@ def of_exports(combination: Combination, made: SetExports) -> Metadata:
     """A row per format, the folder of their files, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
-        "dagster/row_count": max((one.questions for one in made.exports), default=0),
+        ROW_COUNT: max((one.questions for one in made.exports), default=0),
         "formats": markdown_table(("format", "questions", "left out", "files"), rows),
         "folder": CorpusGenerationResult.file_key(combination, FOLDER),
         "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out} or "none",

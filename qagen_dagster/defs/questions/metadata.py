@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -9,7 +10,7 @@ import dagster as dg
 
 from qagen_dagster.defs.documents.metadata import crop_markdown
 from qagen_dagster.defs.metadata import (
-    QUESTION_COUNT,
+    ROW_COUNT,
     Metadata,
     bar_chart,
     cell,
@@ -17,6 +18,7 @@ from qagen_dagster.defs.metadata import (
     markdown_table,
     pictures,
     review_page,
+    uri,
 )
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
@@ -34,8 +36,15 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
 )
 from qagen_dagster.records.run import CallSummary
+from qagen_dagster.store import Store
 
 MAX_CROPS = 4
+COLUMNS = dg.TableSchema(  # of the rows of a published set
+    [
+        dg.TableColumn(name, re.sub(r"<\w+ '|'>|\b\w+\.", "", str(field.annotation)))
+        for name, field in PublishedQuestion.model_fields.items()
+    ]
+)
 
 
 def log_documents(
@@ -85,7 +94,7 @@ def of_candidates(
     reasons = Counter(one.rejection_reason.value for one in rejected)
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
-        "dagster/row_count": len(accepted),
+        ROW_COUNT: len(accepted),
         # Named so because `qagen status` counts after the deduplication across documents.
         "accepted_before_deduplication": len(accepted),
         "rejected_before_deduplication": len(rejected),
@@ -107,7 +116,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     shown: Metadata = {
-        QUESTION_COUNT: len(validated.questions),
+        ROW_COUNT: len(validated.questions),
         "accepted": len(validated.questions),
         "rejected": sum(one.rejected for one in made) + len(validated.removed),
         "questions": _questions(validated.questions),
@@ -120,10 +129,11 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     return shown
 
 
-def of_published(combination: Combination, published: Published) -> Metadata:
+def of_published(store: Store, combination: Combination, published: Published) -> Metadata:
     """The published questions, where their files are, which of them changed, and how to review them."""
     return {
-        QUESTION_COUNT: len(published.eval_set.questions),
+        ROW_COUNT: len(published.eval_set.questions),
+        **uri(store, CorpusGenerationResult.key(combination)),
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
         **review_of(combination),
@@ -135,7 +145,6 @@ def of_published(combination: Combination, published: Published) -> Metadata:
 
 
 def review_of(combination: Combination) -> Metadata:
-    """How to open the review page of a set."""
     one = combination
     return review_page(one.key, f"--corpus {one.corpus} --scenario {one.scenario} --mode {one.mode.value}")
 

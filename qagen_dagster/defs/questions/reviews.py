@@ -2,8 +2,9 @@
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import CheckedResult, check_specs, warning_result
-from qagen_dagster.defs.metadata import Metadata, markdown_table
+from qagen_dagster.defs.check_results import CheckedResult, warning_result
+from qagen_dagster.defs.layout import Layout
+from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions.metadata import review_of
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -20,14 +21,13 @@ CHECKS = {
 _LAST = 20  # maximum number of decisions in the table; the latest are shown
 
 
-def build_review_decisions(partitions: Partitions) -> dg.AssetsDefinition:
-    """review_decisions over the combinations."""
-
-    @dg.asset(
+def build_review_decisions(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    @layout.asset(
+        "review_decisions",
+        Group.QUESTIONS,
         partitions_def=partitions.combinations,
-        group_name=Group.QUESTIONS,
         deps=["corpus_json"],
-        check_specs=check_specs("review_decisions", CHECKS, partitions.combinations),
+        checks=CHECKS,
         description="What reviewers decided about the questions: progress, agreement, the last decisions, and the command that opens the "
         "review page.",
     )
@@ -57,7 +57,7 @@ def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) ->
         for one in facts.agreements
     ]
     return {
-        "dagster/row_count": len(found),
+        ROW_COUNT: len(found),
         "reviewed": f"{facts.questions - facts.unreviewed} of {facts.questions}",
         "states": facts.states,
         "reviewers": facts.reviewers or "none",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from html import unescape
 from typing import NamedTuple
@@ -32,10 +32,11 @@ _RIGHT_TO_LEFT = re.compile(
 _PROPER = re.compile(r"(?:^|\s)[(\[\xab]\w|\w[)\]\xbb](?:$|[\s.,:\u060c])")
 _IMPROPER = re.compile(r"(?:^|\s)[)\]\xbb]\w|\w[(\[\xab](?:$|[\s.,:\u060c])|\w[(\[\xab](?=\w)")
 _TURNED = str.maketrans("()[]{}<>\xab\xbb", ")(][}{><\xbb\xab")
-_TEXT = re.compile(r'<line [^>]* text="([^"]*)"')
+_TEXT = re.compile(r'[^>]* text="([^"]*)"')
 _NO_MARKS = dict.fromkeys(map(ord, " ^_()\xa0"))
 _APART = 5  # tenths of the letter size between pieces that may be cells
 _NO_WIDTH = 0.01  # points
+_BESIDE = 3  # letters to each side of an accent, one of which bears it
 _SPACE = 2  # tenths of the letter size between words
 
 
@@ -49,38 +50,20 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
     """The fragments with lines of Hebrew or Arabic as they are read; those that are far apart become several."""
     if not f.has_rtl:
         return f
-    page = printed.letters()
-    lines = page.split("<line ")[1:]
-    keys = [_key(clean(unescape(text))) for text in _TEXT.findall(page)]
+    lines = printed.letters().split("<line ")[1:]
     order: list[int] = []
     texts: list[str] = []
     sides: list[tuple[int, int]] = []
-    at = 0
     for n, text in enumerate(f.text):
-        key = _key(text)
-        found = (
-            next((place for place in range(at, len(keys)) if keys[place] == key), -1)
-            if RTL.search(text)
-            else -1
-        )
         parts = [(text, f.x0[n], f.x1[n])]
-        if found >= 0:
-            at = found + 1
-            parts = [_read(part, f) for part in _parted(_letters(lines[found]), f.size[n])]
+        if RTL.search(text) and _key(clean(unescape(_TEXT.findall(lines[f.line[n]])[0]))) == _key(text):
+            parts = [_read(part, f) for part in _parted(_letters(lines[f.line[n]]), f.size[n])]
         for shown, left, right in parts:
             if shown.strip():
                 order.append(n)
                 texts.append(shown)
                 sides.append((left, right))
-    lists = {name: [getattr(f, name)[n] for n in order] for name in ("y0", "y1", "font", "size")}
-    return replace(
-        f,
-        **lists,
-        x0=[left for left, _ in sides],
-        x1=[right for _, right in sides],
-        base=[f.base[n] for n in order] if f.base else [],
-        text=texts,
-    )
+    return f.chosen(order, x0=[left for left, _ in sides], x1=[right for _, right in sides], text=texts)
 
 
 def with_brackets(line: str) -> str:
@@ -112,9 +95,12 @@ def _letters(line: str) -> list[_Letter]:
         is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)
+    middles = [one.left + one.right for one in found]
     for one in others if found else ():
         middle = (one.left + one.right) / 2
-        place = min(range(len(found)), key=lambda n: _distance(found[n], one, middle))
+        at = bisect(middles, 2 * middle)
+        near = range(max(at - _BESIDE, 0), min(at + _BESIDE, len(found)))
+        place = min(near, key=lambda n: _distance(found[n], one, middle))
         found[place] = found[place]._replace(text=found[place].text + one.text)
     return found or others
 

@@ -35,16 +35,10 @@ _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
-_BANDS = 0.8  # share of a shape; if the backgrounds of lines of text fill more, it is written text
 _LABEL_CHARS = 60
 _LARGE_CHARS = 12  # maximum characters of a label that is as large as the prose
 _LEGEND_CHARS = 24
 _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
-_LEGEND_GAP = (75.0, 45.0)  # maximum points between a drawing and its legend's parts, and its legend's texts
-_LEGEND = 0.5  # maximum width of a legend as a share of the drawing's width
-_EDGE = 4.0  # points between a frame and what is drawn in it
-_DRAWN = 0.2  # maximum share of a frame that drawings beside a program fill
-_FRAME = 8  # maximum paths of a plain frame around a program
 _TITLE = 3.5  # maximum distance between a drawing or one of its panels and its title, in letter sizes
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 _PART = re.compile(r"\([a-z]\) \w")  # begins the caption of a part of a figure
@@ -231,79 +225,15 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 
 def is_written(shape: Shape, text: Text) -> bool:
     """Whether a shape is a box of text: a note, a listing or a form."""
-    wide = shape.box[2] - shape.box[0]
-    bands = [one.box for one in shape.parts if one.box[2] - one.box[0] > 0.9 * wide]
-    low = [box for box in bands if box[3] - box[1] < 2 * text.body]
-    if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
-        return True
-    inside = text.inside(shape.box)
-    if not shape.pictures:
-        plain = len(shape.boxes) <= _FRAME
-        if _is_frame(shape, inside):
-            return True
-        if (plain or not shape.curves) and _is_listing(inside, shape.box, plain=plain):
-            return True
-    words = sum(area(one.box) for one in inside if len(one.text) > 18)
+    words = sum(area(one.box) for one in text.inside(shape.box) if len(one.text) > 18)
     return words > 0.15 * area(shape.box)
-
-
-def _is_frame(shape: Shape, inside: Sequence[Piece]) -> bool:
-    """Whether little is drawn in a shape besides its frame, and most of its lines of text begin at its left side."""
-    x0, y0, x1, y1 = shape.box
-    wide, high = x1 - x0, y1 - y0
-    inner = [box for box in shape.boxes if touch(box, expanded(shape.box, -_EDGE))]
-    if not inner:
-        return True  # a side of a frame, or all sides in short lines
-    whole = [box for box in shape.boxes if box[2] - box[0] > 0.9 * wide or box[3] - box[1] > 0.9 * high]
-    sides = [box for box in whole if min(box[2] - box[0], box[3] - box[1]) <= _RULE]
-    drawn = [box for box in inner if box not in (sides if len(sides) > 3 else whole)]
-    framed = len(sides) > 3 or any(area(box) > 0.8 * area(shape.box) for box in inner)
-    if not framed or (drawn and area(union(drawn)) > _DRAWN * area(shape.box)):
-        return False
-    starts: dict[int, float] = {}
-    for one in inside:
-        starts[one.line] = min(one.box[0], starts.get(one.line, x1))
-    left = sum(start < x0 + 0.1 * wide for start in starts.values()) * 2 > len(starts)
-    return left or any(one.box[2] - one.box[0] > 0.5 * wide for one in inside)
-
-
-def _is_listing(pieces: Sequence[Piece], box: Rect, *, plain: bool) -> bool:
-    """Whether lines that begin at the left fill the box, as in a program. Short lines count only in a plain frame."""
-    wide, high = box[2] - box[0], box[3] - box[1]
-    starts = [one for one in pieces if one.box[0] < box[0] + 0.3 * wide]
-    lines = {one.line: one for one in starts}.values()
-    long = sum(one.box[2] - one.box[0] for one in lines) > 0.15 * wide * len(lines)
-    return len(lines) > 2 and (long or plain) and 1.2 * sum(one.size for one in lines) > 0.5 * high
 
 
 def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
     """The box of the panels of a drawing without a caption, with their labels, titles and legends."""
     drawn = union(panels)
     box = with_labels(drawn, text, expanded(drawn, 30), set())
-    wide = _with_legend(box, drawn, shown, text)
-    most = _LEGEND * (box[2] - box[0])
-    if box[0] - wide[0] < most and wide[2] - box[2] < most:
-        box = wide
     return union((box, *titles(box, [box, drawn, *panels], text, text.pieces)))
-
-
-def _with_legend(box: Rect, drawn: Rect, shown: Shown, text: Text) -> Rect:
-    """The box with the small shapes and short texts beside it, up to the next prose.
-
-    The box is returned unchanged if another panel is beside it.
-    """
-    shapes = [one.box for one in shown.shapes if shared_height(one.box, drawn) > 0]
-    if any(area(one) > 0.3 * area(drawn) and shared_width(one, drawn) < 0 for one in shapes):
-        return box
-    level = [one.box for one in text.prose if shared_height(one.box, box) > 0]
-    left = max((one[2] for one in level if one[2] <= box[0]), default=0.0)
-    right = min((one[0] for one in level if one[0] >= box[2]), default=text.width)
-    short = [one.box for one in text.pieces if one not in text.prose and len(one.text) <= _LEGEND_CHARS]
-    parts = [*shapes, *shown.bits]
-    for near, gap in zip((parts, short, short), (*_LEGEND_GAP, _LABEL_GAP), strict=True):
-        reach = (max(box[0] - gap, left), drawn[1], min(box[2] + gap, right), drawn[3])
-        box = union((box, *(one for one in near if contains(reach, one))))
-    return box
 
 
 def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
@@ -384,9 +314,9 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
 
 
 def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
-    """Rows and grids of equally high shapes. The gaps between these shapes are narrower than the shapes.
+    """Rows of equally high shapes. The gaps between these shapes are narrower than the shapes.
 
-    On pages where parts of figures have captions of their own, each shape is a row. A paragraph between rows ends a grid.
+    On pages where parts of figures have captions of their own, each shape is a row.
     """
     rows: list[list[Shape]] = []
     apart = any(_PART.match(piece.text) for piece in text.pieces)
@@ -396,29 +326,7 @@ def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
             rows.append([shape])
         else:
             row.append(shape)
-    grids: list[list[Shape]] = []
-    for row in sorted(rows, key=lambda row: row[0].box[1]):
-        above = next((grid for grid in grids if not apart and _is_below(grid, row, text)), None)
-        if above is None:
-            grids.append(row)
-        else:
-            above += row
-    return grids
-
-
-def _is_below(grid: Sequence[Shape], row: Sequence[Shape], text: Text) -> bool:
-    """Whether a row of panels is as wide as those above it and close to them, without a paragraph between them."""
-    x0, _, x1, bottom = union(one.box for one in grid)
-    left, top, right, _ = union(one.box for one in row)
-    high = min(one.box[3] - one.box[1] for one in (*grid, *row))
-    level = max(abs(x0 - left), abs(x1 - right)) < 0.1 * (x1 - x0)
-    between = (x0, bottom, x1, top)
-    return (
-        min(len(grid), len(row)) > 1
-        and level
-        and 0 <= top - bottom < high
-        and not any(touch(piece.box, between) for piece in text.prose)
-    )
+    return rows
 
 
 def _is_next(left: Rect, right: Rect) -> bool:

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from html import unescape
 from itertools import compress, count, pairwise, repeat
 from operator import add, gt, mul, sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.json import Decoder
@@ -89,6 +89,7 @@ class Fragments:
     size: list[int]
     base: list[int]  # baselines of the first letters; empty if everything is upright
     text: list[str]
+    line: list[int]  # numbers of the lines in the prints of the page
     ascii: bool  # all letters are ASCII
     rtl: bool  # more letters than Western ones are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
@@ -97,9 +98,17 @@ class Fragments:
     has_rtl: bool = False  # some letters are of such a script
     hidden: int = 0  # number of fragments that nobody sees and that were left out
 
+    def chosen(self, which: Sequence[int], **changed: Any) -> Fragments:
+        """The fragments with the given numbers, in this order. `changed` names fields with other values."""
+        lists = {name: [values[n] for n in which] for name in _LISTS if (values := getattr(self, name))}
+        return replace(self, **{**lists, **changed})
+
     def gap(self, a: int, b: int) -> int:
         """The horizontal distance between two fragments of a line, whichever stands first."""
         return max(self.x0[b] - self.x1[a], self.x0[a] - self.x1[b])
+
+
+_LISTS = ("x0", "y0", "x1", "y1", "font", "size", "base", "text", "line")
 
 
 class _Box(Struct, gc=False):
@@ -146,10 +155,12 @@ def fragments_of(printed: bytes) -> Fragments:
         raw = _RAW.search(joined) is not None
         texts = [clean(text.replace("\n", " ")) for text in texts]
     texts = list(map(str.strip, texts))
+    numbers = list(range(len(lines)))
     if not all(texts):
-        lines, texts = list(compress(lines, texts)), list(filter(None, texts))
+        lines, numbers = list(compress(lines, texts)), list(compress(numbers, texts))
+        texts = list(filter(None, texts))
     if not texts:
-        return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
+        return Fragments([], [], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
     boxes = [line.bbox for line in lines]
     left, top = [box.x for box in boxes], [box.y for box in boxes]
     wide, high = [box.w for box in boxes], [box.h for box in boxes]
@@ -171,6 +182,7 @@ def fragments_of(printed: bytes) -> Fragments:
         size,
         [] if upright else [line.y for line in lines],
         texts,
+        numbers,
         ascii,
         bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample)),
         upright,
@@ -198,17 +210,7 @@ def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
             order.append(n)
             texts.append(text[start + 1 : end])
             sides.append((f.x0[n] + int(step * (start + 1)), f.x0[n] + int(step * end)))
-    return replace(
-        f,
-        x0=[left for left, _ in sides],
-        x1=[right for _, right in sides],
-        text=texts,
-        y0=[f.y0[n] for n in order],
-        y1=[f.y1[n] for n in order],
-        font=[f.font[n] for n in order],
-        size=[f.size[n] for n in order],
-        base=[f.base[n] for n in order] if f.base else [],
-    )
+    return f.chosen(order, x0=[left for left, _ in sides], x1=[right for _, right in sides], text=texts)
 
 
 class _Fonts(dict[_Face, Font]):
@@ -271,7 +273,7 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
             label = min(labels, key=lambda n: max(f.x0[n] - right, left - f.x1[n]))
             parts = (f.text[label], _MARKS[ticked])
             f.text[label] = " ".join(parts[::-1] if f.x0[label] >= left else parts)
-            for values in (f.x0, f.y0, f.x1, f.y1, f.font, f.size, f.base, f.text):
+            for values in (f.x0, f.y0, f.x1, f.y1, f.font, f.size, f.base, f.text, f.line):
                 for n in reversed(ticks):
                     del values[n : n + 1]  # `base` may be empty
 
@@ -284,8 +286,9 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
     html = printed.html()
     if not (symbols or "<sup>" in html or _LETTERED.search(" ".join(f.text))):
         return
-    marked: dict[str, list[str]] = {}  # by the letters of a line: how it looks, or "" if it needs no marks
-    for line in html.split("<p style=")[1:]:
+    lines = html.split("<p style=")[1:]
+    for n, text in enumerate(f.text):
+        line = lines[f.line[n]]
         if line.count(_RUN) == 1 and (not symbols or (f.raw and _ENTITY not in line)):
             continue
         runs = _runs(line)
@@ -294,13 +297,10 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         if not (f.raw or mixed or (symbols and any(table_of(family) for _, family, _, _ in runs))):
             continue
         plain, shown = "".join([text for *_, text in runs]), _marked(runs)
-        if f.raw or shown != plain:
-            key = "".join(clean(unescape(plain)).split())
-            marked.setdefault(key, []).append(clean(unescape(shown)).strip() if shown != plain else "")
-    for n, text in enumerate(f.text) if marked else ():
-        if looks := marked.get("".join(text.split())):
-            # Lines with codes may only differ in them. Both prints have the lines in the same order.
-            f.text[n] = (looks.pop(0) if f.raw else looks[-1]) or text
+        if shown != plain and "".join(clean(unescape(plain)).split()) == "".join(
+            text.split()
+        ):  # nothing of it is hidden
+            f.text[n] = clean(unescape(shown)).strip() or text
 
 
 def _runs(line: str) -> list[_Run]:

@@ -47,10 +47,11 @@ _UNPAINTED_OR_WHITE = (
 )  # fmt: skip
 _NEAR_WHITE = re.compile(rb"\.(?:(?:8[89]|9)\d*|(?<=1\.)0+)\s+(?:g|rg|scn?)\b")
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
-_FEW_PATHS, _MANY_PATHS = 2, 1_500  # a page with fewer or more paths has no ruled tables
+_MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
+_PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -164,7 +165,7 @@ class Pdf:
 
     def print_text(self, number: int) -> Printed:
         """The text of a page, including its form fields."""
-        page = _mupdf.fz_load_page(self._document.this, number)
+        page = self._page(number)
         flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
@@ -185,7 +186,19 @@ class Pdf:
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
+        self._page(number)
         return Page(self._document[number])
+
+    def _page(self, number: int) -> Any:
+        """The library's page.
+
+        Raises:
+            ValueError: its content is compressed as a picture; a small file can hold gigabytes of it.
+        """
+        page = _mupdf.fz_load_page(self._document.this, number)
+        if any(_PICTURE_FILTERS & _filters(one) for one in _streams(page)):
+            raise ValueError("the content of the page is a picture")
+        return page
 
 
 class _Paper:
@@ -277,12 +290,26 @@ class Printed:
         printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
         return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
 
+    @cached_property
+    def blocks(self) -> bytes:
+        """The boxes of lines and paths in the order of painting, as XML."""
+        return _print_blocks(self._paper, self._structured)
+
+    def blocks_and_pictures(self) -> bytes:
+        """The same with pictures. The text must be read again, because pictures would break its lines."""
+        flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
+        structured = _extra.page_get_textpage(self._page, None, flags, _IDENTITY)
+        try:
+            return _print_blocks(self._paper, structured)
+        finally:
+            _mupdf.ll_fz_drop_stext_page(structured)
+
+    @cached_property
     def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; empty for a page with fewer or more paths than a table has."""
-        if not _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS:
+        """The boxes of thin paths, in tenths of a point; empty for a page with more paths than a table has."""
+        if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
             return []
-        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        vectors = _VECTOR.findall(printed)
+        vectors = _VECTOR.findall(self.blocks)
         sides = b" ".join([box for box, _ in vectors]).split()
         sides = array("f", map(float, sides))  # rounded to single precision, as in the library
         found: list[tuple[int, int, int, int]] = []
@@ -323,15 +350,6 @@ class Page:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
 
-    def painted(self) -> tuple[list[tuple[int, Rect]], list[tuple[int, Rect]]]:
-        """The boxes of texts and of pictures, each with its place in the order of painting."""
-        texts: list[tuple[int, Rect]] = []
-        pictures: list[tuple[int, Rect]] = []
-        for time, (kind, box) in enumerate(self._page.get_bboxlog()):
-            if kind in ("fill-text", "stroke-text", "fill-image"):
-                (pictures if kind == "fill-image" else texts).append((time, self._shown(box)))
-        return texts, pictures
-
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order, without the parts that clipping hides."""
         found: list[Drawing] = []
@@ -366,6 +384,11 @@ class Page:
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
+
+
+def _print_blocks(paper: _Paper, structured: Any) -> bytes:
+    """The boxes of lines, paths and pictures, in the order of painting, as XML."""
+    return paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, structured, 0, 0)
 
 
 def _common(a: Rect, b: Rect) -> Rect:
@@ -407,6 +430,13 @@ def _streams(page: Any) -> list[Any]:
 def _size(page: Any) -> int:
     """Compressed bytes of a page's content and of the forms that it shows."""
     return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in _streams(page)])
+
+
+def _filters(holder: Any) -> set[str]:
+    """The names of the filters of a stream."""
+    said = _mupdf.ll_pdf_dict_get(holder, _key("Filter"))
+    parts = [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))]
+    return {_mupdf.ll_pdf_to_name(one) for one in parts or [said]}
 
 
 def _stream(holder: Any) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -144,11 +144,11 @@ class PageLines(NamedTuple):
     tables: list[Ruled]
 
 
-def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
-    """The lines of a page. `ruling_lines` is called only if some lines have cells, because it costs time."""
+def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLines:
+    """The lines of a page, given the boxes of its ruling lines."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
-    rules: Sequence[Box] = ruling_lines() if _has_cells(f, flow) else []
+    rules = ruling_lines if len(ruling_lines) > 1 and _has_cells(f, flow) else []
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:

@@ -227,7 +227,8 @@ def _detail(text: PdfText) -> str:
     if text.broken:
         notes.append(f"{counted(len(text.broken))} broken: {listed(text.broken)}")
     if text.hidden:
-        notes.append(f"text that nobody sees left out on {counted(len(text.hidden))}: {listed(text.hidden)}")
+        what = "text that nobody sees or that is struck out left out"
+        notes.append(f"{what} on {counted(len(text.hidden))}: {listed(text.hidden)}")
     if text.recognised:
         notes.append(f"text of {counted(len(text.recognised))} recognised from pictures")
     if not text.lines and not (text.unreadable or text.garbled):

@@ -343,7 +343,6 @@ def _upright_rows(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> l
     for row in rows:
         if len(row) > 1:
             row.sort(key=fragments.x0.__getitem__, reverse=rtl)
-            _drop_overprints(fragments, row)
     return rows
 
 
@@ -367,7 +366,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
             y1 > top - _FORMULA * sizes[n] and lefts[n] < edge + 2 * sizes[n] and len(f.text[n]) < 2 * _PROSE
         ):
             formulas += 1  # a limit or a denominator, which is read as drawn; a page with many of them is not accepted
-            if lefts[n] >= edge - sizes[n] or f.text[n] == f.text[row[-1]]:
+            if lefts[n] >= edge - sizes[n]:
                 row.append(n)
             else:
                 row = [n]
@@ -399,13 +398,3 @@ def _starts_column(f: Fragments, column: list[Row], n: int) -> bool:
 
 def _is_prose(f: Fragments, rows: list[Row]) -> bool:
     return sum([len(f.text[n]) for row in rows for n in row]) >= _PROSE * len(rows)
-
-
-def _drop_overprints(f: Fragments, row: Row) -> None:
-    """Remove text drawn twice at one place, which some programs do for bold."""
-    keep = [row[0]]
-    for n in row[1:]:
-        last = keep[-1]
-        if f.text[n] != f.text[last] or abs(f.x0[n] - f.x0[last]) >= f.size[last] // 3:
-            keep.append(n)
-    row[:] = keep

@@ -250,17 +250,7 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     tables: list[Ruled] = []
     for group in groups:
         tables += _Finder(f, group, upright).tables()
-    return [
-        table
-        for table in tables
-        if not any(table.fragments < other.fragments or _holds(other.box, table.box) for other in tables)
-    ]
-
-
-def _holds(outer: Box, inner: Box) -> bool:
-    return (
-        outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
-    ) and outer != inner
+    return [table for table in tables if not any(table.fragments < other.fragments for other in tables)]
 
 
 def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:

@@ -6,7 +6,6 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.captions import (
@@ -27,14 +26,11 @@ from qagen_dagster.formats.pdf.ruled_tables import Ruled
 _CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 _PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console, and a command
-_LISTING = re.compile(r"(?:Algorithm|Algorithmus|Algoritmo|Algorithme|Listing) \d")
 _EDGE = 4.0  # maximum points between the end of a table and its last line
-_HEAD = 0.1  # share of the page's height above which a line may belong to the running head
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 _LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
 _APART = 0.2  # maximum share of a table's parts that bound neither rows nor columns
 _TABLE_GAP = 55.0  # maximum points between a caption and the nearest rule of its table
-_SMALLEST = 0.8  # minimum height of a row, in letter sizes; lower rows are staves of musical notes
 
 
 _Edge = tuple[float, float, float]  # position, start and end
@@ -44,7 +40,6 @@ _HEADING = 40  # maximum characters of a heading of rows between the heads of a 
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
-_DIGITS = re.compile(r"[\d$\u20ac\u00a3#*_\u2013]+")  # equally wide in most fonts
 _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
@@ -102,9 +97,6 @@ def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -
     gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
     if any(gap[3] - gap[1] > 2 * text.body and len(rows_of(text.inside(gap))) > 1 for gap in gaps):
         return True
-    if grids and box[1] < _HEAD * text.height and grids[0][1] > box[1] + _EDGE:
-        first = (box[0], box[1], box[2], grids[0][1])
-        return all(len(row) == 1 for row in rows_of(text.inside(first)))
     ends = [*shown.rules, *grids]
     return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
 
@@ -197,8 +189,6 @@ def _is_table(table: Table, text: Text) -> bool:
         return False
     inside = text.inside(table.box)
     if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
-        return False
-    if _LISTING.match(inside[0].text) or high < table.rows * median(_SMALLEST * one.size for one in inside):
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)
@@ -302,7 +292,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     run: list[list[Piece]] = []
     lone = 0
     rows = rows_of(within)
-    for row, below in pairwise([*rows, [], []]):
+    for row in [*rows, []]:
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
         if row and len(row) >= 3 and numbers >= 2 and (near or not run):
@@ -312,7 +302,6 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         if (
             near
             and lone < _MAX_LONE
-            and not (len(row) == 1 and _begins_another(run, row[0], below))
             and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         ):
             run.append(row)
@@ -321,25 +310,6 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         found += _closed(run, rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
-
-
-def _begins_another(run: list[list[Piece]], piece: Piece, below: Sequence[Piece]) -> bool:
-    """Whether the piece begins another table: the space above it is wider than between the rows, and it is no heading of rows."""
-    gaps = [under[0].box[1] - above[0].box[3] for above, under in pairwise([*run, [piece]])]
-    if gaps[-1] <= 1.5 * gaps[0]:
-        return False
-    return _is_head(below, run) or (len(below) == 1 and gaps[-1] > piece.size)
-
-
-def _is_head(row: Sequence[Piece], run: list[list[Piece]]) -> bool:
-    """Whether the row names the columns of a table that follows the run."""
-    left, _, right, _ = union(one.box for above in run for one in above)
-    named = any(_NAME.search(one.text) for one in row)
-    if len(row) < 3:
-        named = (
-            named and row[0].box[0] > left + 2 * row[0].size and row[-1].box[2] > right - 0.2 * (right - left)
-        )
-    return named and not _numbers(row)
 
 
 def _numbers(row: Sequence[Piece]) -> int:
@@ -360,62 +330,9 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
-    run += _rest(run, rows)
     box, heads = _with_heads(run, rows)
-    if _is_part(box, rows):
-        return []
     named = sum(any(_NAME.search(one.text) for one in row) for row in full)
     return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
-
-
-def _is_part(box: Rect, rows: list[list[Piece]]) -> bool:
-    """Whether a row of cells right above or below shows that the table is longer."""
-    cells = [union(one.box for one in row) for row in rows if len(row) > 1]
-    return any(
-        not contains(box, one)
-        and -shared_height(one, box) < 0.8 * (one[3] - one[1])
-        and shared_width(one, box) > 0.5 * (one[2] - one[0])
-        for one in cells
-    )
-
-
-def is_printed(pieces: Sequence[Piece]) -> bool:
-    """Whether all letters are equally wide, as in output of a program. Such output is text and often wrapped."""
-    words = [one for one in pieces if len(one.text) > 2]
-    longest = max(words, key=lambda one: (" " not in one.text, len(one.text)), default=None)
-    if longest is None:
-        return False
-    pitch = (longest.box[2] - longest.box[0]) / (len(longest.text) * longest.size)
-    equal = [one for one in words if _is_even(one, pitch)]
-    return len({_DIGITS.sub("0", one.text) for one in equal}) > 1 and len(equal) > 0.95 * len(words)
-
-
-def _is_even(piece: Piece, pitch: float) -> bool:
-    """Whether the width of a text is that of its letters and of a whole number of additional spaces, if all are `pitch` wide."""
-    more = (piece.box[2] - piece.box[0]) / (pitch * piece.size) - len(piece.text)
-    spaces = max(round(more), 0) if " " in piece.text else 0
-    return abs(more - spaces) < 0.1 + 0.005 * len(piece.text)
-
-
-def _rest(run: list[list[Piece]], rows: list[list[Piece]]) -> list[list[Piece]]:
-    """The rows of cells that follow the run, at the same distance as the run's rows and aligned with them."""
-    if len(run) < 2:
-        return []
-    gap = max(below[0].box[1] - above[0].box[3] for above, below in pairwise(run[-3:]))
-    edges = [(one.box[0], one.box[2]) for row in run[-3:] for one in row]
-    found: list[list[Piece]] = []
-    last = run[-1]
-    for row in rows[rows.index(last) + 1 :]:
-        level = row[0].box[1] - last[0].box[3] < min(gap, row[0].size) + 1
-        aligned = all(
-            any(abs(one.box[0] - left) < 3 or abs(one.box[2] - right) < 3 for left, right in edges)
-            for one in row
-        )
-        if not level or not aligned or len(row) < 2:
-            break
-        found.append(row)
-        last = row
-    return found
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -25,9 +24,7 @@ from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # maximum points between a caption and its visual
-_BESIDE_AREA = 2_500  # minimum square points of a visual beside its caption; smaller ones are marginal marks
 _BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
-_HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
 class Strength(IntEnum):
@@ -70,10 +67,6 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
             choice = finder.beyond(caption, up=side == "above")
             if choice is not None:
                 found[side] = choice
-        if not any(one.strength > Strength.TEXT for one in found.values()):
-            choice = finder.sideways(caption)
-            if choice is not None:
-                found["beside"] = choice
         yield caption, found
 
 
@@ -112,40 +105,14 @@ class _Finder:
             return drawn
         return self._texts(caption, room, up=up)
 
-    def sideways(self, caption: Caption) -> Choice | None:
-        """The shape or table beside the caption. It is used if nothing stands above or below."""
-        near = [
-            box
-            for box in self._solid
-            if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
-            and -_FAR < shared_width(box, caption.box) <= 4
-            and area(box) > _BESIDE_AREA
-        ]
-        if not near:
-            return None
-        best = max(near, key=lambda box: shared_width(box, caption.box))
-        return Choice(best, Strength.DRAWN)
-
     def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
         for caption in self._view.captions:
             yield caption, caption.box
         for piece in self._text.pieces:
             if piece in self._own or any(contains(box, piece.box) for box in self._solid):
                 continue
-            if piece in self._text.prose or self._is_heading(piece):
+            if piece in self._text.prose:
                 yield piece, piece.box
-
-    def _is_heading(self, piece: Piece) -> bool:
-        if piece.is_turned or not any(char.isalpha() for char in piece.text):
-            return False
-        row = [one.box[0] for one in self._text.pieces if one.line == piece.line]
-        if len(row) > 2:  # a row of cells
-            return False
-        large = piece.size > 1.15 * self._text.body and any(
-            abs(start - min(row)) < 2 * piece.size
-            for start in (self._left, *(one.box[0] for one in (*self._text.prose, *self._own)))
-        )
-        return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
         """The space above (`up`) or below a caption, up to the next paragraph, heading or caption."""
@@ -195,19 +162,7 @@ class _Finder:
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
         box = union((box, *titles(box, panels, self._text, self._loose(room))))
-        return Choice(self._with_level(caption, box, room), Strength.DRAWN)
-
-    def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
-        """The box with the shapes and texts beside it in the caption's column, such as the matrix beside a graph."""
-        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
-            return box
-        column = union(
-            one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
-        )
-        reach = intersection(room, (column[0], box[1], column[2], box[3]))
-        loose = [piece for piece in self._loose(reach) if piece not in self._text.prose]
-        level = [shape for shape in self._shapes if contains(reach, shape.box)]
-        return union((box, *(one.box for one in (*loose, *level))))
+        return Choice(box, Strength.DRAWN)
 
     def _loose(self, box: Rect) -> list[Piece]:
         """The pieces in a box that belong neither to captions nor to running heads and feet."""

@@ -35,7 +35,6 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.formats.pdf.table_boxes import (
     boxes_of_ruled_tables,
-    is_printed,
     number_tables,
     with_heads,
 )
@@ -264,7 +263,7 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     tables = [with_heads(box, loose) for box in view.tables]
     for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held and not is_printed(view.text.inside(box)):
+        if not held:
             add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:

@@ -51,7 +51,7 @@ class Asked:
 
 
 def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str | None) -> Asked:
-    """The stored document with this id, or with this path under documents/.
+    """The stored document with this id, with this path under documents/, or with this id of its row.
 
     Raises ConfigError for an unknown corpus, and when several corpora have such a document. An unknown document is reported by the
     answer.
@@ -123,8 +123,10 @@ def _row(path: Path, index: CorpusIndex, row: str | None) -> str:
 def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
     index = space.store.find(CorpusIndex.key(corpus), CorpusIndex)
     entries = index.documents if index is not None else ()
-    exact = [entry.id for entry in entries if entry.id == document]
-    return exact or [entry.id for entry in entries if entry.source == document]
+    named = (
+        [one.id for one in entries if getattr(one, name) == document] for name in ("id", "source", "row")
+    )
+    return next(filter(None, named), [])
 
 
 def _index(space: Workspace, corpus: str, meter: Meter | None) -> Indexed | None:

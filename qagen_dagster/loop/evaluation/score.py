@@ -13,7 +13,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
-from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, scores
+from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import map_in_parallel, worker_count
@@ -120,8 +120,16 @@ def profile_judge(space: Workspace, profile: str, wished: Allowance | None) -> J
     return Judge(model, worker_count(model, space.settings.document_workers, unlimited=unlimited))
 
 
-def score_systems(sets: Sequence[PublishedSet], outputs: Sequence[SystemOutput], judge: Judge) -> ScoreReport:
-    """Score each system on all questions of the sets. If there are two systems, they are compared."""
+def score_systems(
+    sets: Sequence[PublishedSet],
+    outputs: Sequence[SystemOutput],
+    judge: Judge,
+    difference: float | None = None,
+) -> ScoreReport:
+    """Score each system on all questions of the sets. If there are two systems, they are compared.
+
+    With `difference` the report says how many questions would show such a difference.
+    """
     questions = [question for one in sets for question in one]
     found = tuple(_score(questions, output, judge) for output in outputs)
     return ScoreReport(
@@ -132,6 +140,7 @@ def score_systems(sets: Sequence[PublishedSet], outputs: Sequence[SystemOutput],
         judge_model="" if judge.model is None else judge.model.spec.name,
         systems=found,
         comparisons=compare_systems(*found) if len(found) == 2 else (),
+        plans=() if difference is None else plan_questions(found, difference),
     )
 
 

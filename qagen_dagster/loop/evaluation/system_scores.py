@@ -1,13 +1,27 @@
-"""Scores of systems under test, as means with 95 % intervals, and paired comparisons of two systems."""
+"""Scores of systems under test, as means with 95 % intervals, and paired comparisons of two systems.
+
+Questions about one document are not independent: intervals and tests count documents.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from statistics import pvariance
 
+from qagen_dagster.loop.evaluation.intervals import mean_of
 from qagen_dagster.loop.evaluation.ranking_measures import CUTS, recall, reciprocal_rank
-from qagen_dagster.loop.statistics import bounds, mcnemar, wilson
-from qagen_dagster.records.evaluation import Comparison, Decided, Measure, ScoredAnswer, Scores, SystemScores
+from qagen_dagster.loop.statistics import cluster_variance, holm, questions_needed, sign_flips
+from qagen_dagster.records.evaluation import (
+    Comparison,
+    Decided,
+    Measure,
+    Plan,
+    ScoredAnswer,
+    Scores,
+    SystemScores,
+)
 
 CORRECT, BALANCED, FOUND_CUT = "correct", "balanced", 5
 FOUND = f"document_recall_at_{FOUND_CUT}"
@@ -16,6 +30,11 @@ _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
     "mode": lambda one: one.mode.value,
     "hops": lambda one: "unknown" if one.hops is None else str(one.hops),
     "document": lambda one: one.document_id,
+}
+
+_PLACES: Mapping[str, Callable[[ScoredAnswer], Sequence[int | None]]] = {
+    "document": lambda one: (one.document_rank,),
+    "evidence": lambda one: one.evidence_ranks,
 }
 
 
@@ -30,22 +49,18 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
         wrong = sum(one.right is False for one in answers) - silent
         undecided = sum(one.right is None for one in answers)
         counts = {"right": right, "wrong": wrong, "unanswered": silent, "undecided": undecided}
-        measures[CORRECT] = _mean_with_interval(
-            (one.right for one in answers if one.right is not None), len(answers)
-        )
+        measures[CORRECT] = mean_of(answers, lambda one: one.right)
         measures |= _abstentions(answers)
     if retrieved:
         answers = [one for one in answers if one.answerable]
-        places = {
-            "document": [(one.document_rank,) for one in answers],
-            "evidence": [one.evidence_ranks for one in answers if one.evidence_ranks],
-        }
-        for level, ranks in places.items():
+        for level, ranks in _PLACES.items():
             for cut in CUTS:
-                name, found = f"{level}_recall_at_{cut}", (recall(one, cut) for one in ranks)
-                measures[name] = _mean_with_interval(found, len(answers))
-            found = (reciprocal_rank(one) for one in ranks)
-            measures[f"{level}_mrr"] = _mean_with_interval(found, len(answers))
+                measures[f"{level}_recall_at_{cut}"] = mean_of(
+                    answers, lambda one, of=ranks, cut=cut: recall(of(one), cut) if of(one) else None
+                )
+            measures[f"{level}_mrr"] = mean_of(
+                answers, lambda one, of=ranks: reciprocal_rank(of(one)) if of(one) else None
+            )
     known = {name: one for name, one in measures.items() if one is not None}
     return Scores(questions=whole, counts=counts, measures=known)
 
@@ -56,15 +71,12 @@ def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
     lacking = [one for one in answers if not one.answerable]
     if not lacking:
         return {}
-    right = (one.right for one in having if one.right is not None)
-    declined = (one.abstained for one in lacking if one.abstained is not None)
-    needless = (one.abstained for one in having if one.abstained is not None)
-    accuracy = _mean_with_interval(right, len(having))
-    abstention = _mean_with_interval(declined, len(lacking))
+    accuracy = mean_of(having, lambda one: one.right)
+    abstention = mean_of(lacking, lambda one: one.abstained)
     return {
         "answerable_accuracy": accuracy,
         "abstention": abstention,
-        "over_abstention": _mean_with_interval(needless, len(having)),
+        "over_abstention": mean_of(having, lambda one: one.abstained),
         BALANCED: None if accuracy is None or abstention is None else _balanced(accuracy, abstention),
     }
 
@@ -84,6 +96,7 @@ def _balanced(one: Measure, other: Measure) -> Measure:
         low=mean("low"),
         high=mean("high"),
         questions=one.questions + other.questions,
+        documents=max(one.documents, other.documents),
         lower=mean("lower"),
         upper=mean("upper"),
         not_measured=one.not_measured + other.not_measured,
@@ -105,51 +118,78 @@ def grouped(
     return found
 
 
+_OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
+    CORRECT: lambda one: one.right,
+    FOUND: lambda one: recall((one.document_rank,), FOUND_CUT) == 1,
+}
+
+
 def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparison, ...]:
     """Compare two systems by correctness and, if they gave passages, by whether the document is among the first FOUND_CUT."""
     both = set(first.overall.measures) & set(second.overall.measures)
-    outcomes: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
-        CORRECT: lambda one: one.right,
-        FOUND: lambda one: recall((one.document_rank,), FOUND_CUT) == 1,
-    }
-    return tuple(_compared_systems(name, of, first, second) for name, of in outcomes.items() if name in both)
+    found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
+    corrected = holm([one.p_value for one in found])
+    return tuple(
+        one.model_copy(update={"corrected_p_value": value})
+        for one, value in zip(found, corrected, strict=True)
+    )
 
 
 def _compared_systems(
     name: str, of: Callable[[ScoredAnswer], bool | None], first: SystemScores, second: SystemScores
 ) -> Comparison:
-    pairs = [
-        (one.question_id, of(one), of(other))
-        for one, other in zip(first.answers, second.answers, strict=True)
-    ]
-    known = [(id_, mine, theirs) for id_, mine, theirs in pairs if mine is not None and theirs is not None]
-    only_first = tuple(id_ for id_, mine, theirs in known if mine and not theirs)
-    only_second = tuple(id_ for id_, mine, theirs in known if theirs and not mine)
+    pairs = [(one, of(one), of(other)) for one, other in zip(first.answers, second.answers, strict=True)]
+    known = [(one, mine, theirs) for one, mine, theirs in pairs if mine is not None and theirs is not None]
+    only_first = tuple(one.question_id for one, mine, theirs in known if mine and not theirs)
+    only_second = tuple(one.question_id for one, mine, theirs in known if theirs and not mine)
     both = sum(mine and theirs for _, mine, theirs in known)
+    differences: dict[str, int] = {}
+    for one, mine, theirs in known:
+        differences[one.document_id] = differences.get(one.document_id, 0) + mine - theirs
     return Comparison(
         measure=name,
         both=both,
         neither=len(known) - both - len(only_first) - len(only_second),
         only_first=only_first,
         only_second=only_second,
-        p_value=mcnemar(len(only_first), len(only_second)),
+        documents=len(differences),
+        p_value=sign_flips(list(differences.values())),
         left_out=len(pairs) - len(known),
     )
 
 
-def _mean_with_interval(values: Iterable[float], questions: int) -> Measure | None:
-    """The mean of values from 0 to 1, out of `questions`; None without values."""
-    found = [float(value) for value in values]
-    if not found:
-        return None
-    low, high = wilson(sum(found), len(found))
-    lower, upper = bounds(sum(found), len(found), questions)
-    return Measure(
-        value=round(fmean(found), 4),
-        low=round(low, 4),
-        high=round(high, 4),
-        questions=len(found),
-        lower=lower,
-        upper=upper,
-        not_measured=questions - len(found),
+def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[Plan, ...]:
+    """How many questions and documents show a difference of `difference` in each measure of `_OUTCOMES` that the systems have.
+
+    Two systems say how often they differ on a question. With one the other counts as equally good and independent of it, so that
+    the number is an upper bound.
+    """
+    return tuple(
+        _planned(name, of, systems, difference)
+        for name, of in _OUTCOMES.items()
+        if all(name in one.overall.measures for one in systems)
+    )
+
+
+def _planned(
+    name: str, of: Callable[[ScoredAnswer], bool | None], systems: Sequence[SystemScores], difference: float
+) -> Plan:
+    by_document: dict[str, list[float]] = {}
+    for answers in zip(*(one.answers for one in systems), strict=True):
+        values = [of(one) for one in answers]
+        if None not in values:
+            signed = float(values[0] or 0) - (float(values[1] or 0) if len(values) == 2 else 0.0)
+            by_document.setdefault(answers[0].document_id, []).append(signed)
+    values = list(chain.from_iterable(by_document.values()))
+    spread = pvariance(values)
+    effect = 1.0
+    if spread and len(by_document) > 1:
+        effect = max(1.0, cluster_variance(by_document.values()) * len(values) / spread)
+    needed = questions_needed(difference, spread * (2 if len(systems) == 1 else 1), effect)
+    return Plan(
+        measure=name,
+        difference=difference,
+        questions=needed,
+        documents=math.ceil(needed * len(by_document) / len(values)),
+        design_effect=round(effect, 2),
     )

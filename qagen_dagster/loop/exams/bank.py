@@ -1,4 +1,4 @@
-"""Builds the item bank of an exam from the results of its parts: without duplicates, as files and exports, with its counts."""
+"""Builds the item bank of an exam from the results of its parts: items without duplicates, counts, files and exports."""
 
 from __future__ import annotations
 
@@ -107,7 +107,10 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
 
 
 def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str, list[str]]:
-    """The models by role. `results` must have the results of the sets in order, and may have others."""
+    """The models by role.
+
+    `results` must contain the results of the sets, in the order of the sets. It may also contain results of other parts.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     parts = [one.part for one in sets]
     listed = [one for one in results if one.part in parts]
@@ -137,7 +140,7 @@ class Bank:
 def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -> PartSet:
     """Store the list of results that the part has from now on.
 
-    If a run replaces results, nothing is stored until all its slots have ended. An unchanged set is not stored again.
+    If a run replaces results, nothing is stored until all slots of the part have ended. An unchanged set is not stored again.
     """
     keys = result_keys(workspace, plan)
     former = part_set(workspace, plan.part)
@@ -274,7 +277,7 @@ def schema_library(exam: Exam) -> bytes:
 
 
 def _published(workspace: Workspace, key: str) -> set[str]:
-    """The ids of the items in the bank's file. Of two duplicates, a published item is kept."""
+    """The ids of the items in the bank's file."""
     lines = workspace.store.get(ItemBank.file_key(key, FILES[0])) or b""
     return {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
 
@@ -297,7 +300,7 @@ def _without_rejections(
 def _without_duplicates(
     results: Sequence[SlotResult], published: Collection[str]
 ) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
-    """The accepted items without duplicates, and the duplicates of published or earlier items."""
+    """The accepted items without duplicates, and the duplicates. If only one of two duplicates is published, that one is kept."""
     first: dict[str, SlotResult] = {}
     again: list[tuple[SlotResult, str, str]] = []
     for result in sorted(results, key=lambda one: one.item is None or one.item.id not in published):
@@ -341,7 +344,7 @@ def _latest(items: Sequence[ExamItem]) -> datetime:
 def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
     """Whether another run of the part would change nothing. True for a part that was never run and has no slots.
 
-    A damaged record is not current.
+    A part whose record is damaged is not current.
     """
     found = part_set(workspace, plan.part)
     if found is None:

@@ -61,18 +61,13 @@ def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
-    """The reason why two questions are duplicates; empty if they are not."""
-    return _same(_comparable(first), _comparable(second))
-
-
 def _same(first: _Comparable, second: _Comparable) -> str:
     if first.stem == second.stem:
         return "the stems are the same"
-    if first.order == second.order and _overlap(first.words, second.words) >= SAME_WORDS:
+    if first.order == second.order and overlap(first.words, second.words) >= SAME_WORDS:
         return "the stems have the same numbers and nearly the same words"
     if first.computation and first.computation == second.computation:
-        alike = first.numbers == second.numbers and _overlap(first.words, second.words) >= ALIKE
+        alike = first.numbers == second.numbers and overlap(first.words, second.words) >= ALIKE
         if alike or min(first.operations, second.operations) >= LONG:
             return "the answer is the same computation on the same numbers"
     return ""
@@ -87,7 +82,8 @@ def _comparable(package: QuestionPackage) -> _Comparable:
     return _Comparable(stem, words, order, Counter(order), computation, operations)
 
 
-def _overlap(first: Counter[str], second: Counter[str]) -> float:
+def overlap(first: Counter[str], second: Counter[str]) -> float:
+    """The share of common words of two texts."""
     union = (first | second).total()
     return (first & second).total() / union if union else 0.0
 

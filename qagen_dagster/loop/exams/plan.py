@@ -23,6 +23,7 @@ from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.embedded.exams.roles import different_items
 from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination, Given, PartSet, SlotResult
@@ -185,6 +186,13 @@ class PartPlan:
     def others(self) -> int:
         """The number of the run's slots that keep a result of another configuration."""
         return sum(self.kept.get(slot, "") not in ("", self.result_key(slot)) for slot in self.numbers)
+
+    @property
+    def most_items(self) -> int:
+        """How many different items the implementer can make, if that is fewer than the slots; else the slots."""
+        if self.specs[Role.IMPLEMENTER].provider != "embedded":
+            return self.slots
+        return min(self.slots, different_items(self.part.schema_id, self.part.difficulty.value))
 
     @property
     def numbers(self) -> range:

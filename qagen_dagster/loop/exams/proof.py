@@ -162,7 +162,7 @@ def _judged(
     if not matching:
         return ProofStatus.REFUTED, f"{said}, which no option is"
     if len(matching) > 1:
-        return ProofStatus.REFUTED, f"{said}, which {' and '.join(matching)} both are"
+        return ProofStatus.REFUTED, f"{said}, the value of {', '.join(matching[:-1])} and {matching[-1]}"
     return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
 
 
@@ -179,12 +179,10 @@ def form_faults(
     for name, value in values.items():
         if value not in stated and not _scaled(value, given):
             yield FORM_GIVEN, f"the given {name} = {check.givens[name]} of the form is not in the stem"
-    idle = _idle(check, values, sandbox)
+    idle, given_back = _effects(check, values, sandbox)
     if idle and set(idle) == set(check.givens):
         yield FORM_IDLE, f"changing {', '.join(idle)} does not change the value of the form"
-    others = [
-        name for name in check.givens if name not in idle and not _is_given(check, name, values, sandbox)
-    ]
+    others = [name for name in check.givens if name not in idle and name not in given_back]
     copied = len(idle) < len(check.givens) and not others
     if copied or (not check.givens and not _literals(check.expression) <= stated):
         yield (
@@ -279,34 +277,27 @@ def _numeric(givens: Mapping[str, str], sandbox: Sandbox) -> dict[str, Fraction]
     return found
 
 
-def _changed(check: CheckableForm, name: str, value: Fraction, sandbox: Sandbox) -> list[tuple[str, str]]:
-    """The given at its value and at other values, each with the value of the form; empty if the form has no value at one of them."""
-    points = [value, value + 1, value * 2 + 3, value + 2]
-    texts = [f"Rational({one.numerator},{one.denominator})" for one in points]
-    outcomes = sandbox.compute([Task(check.expression, {**check.givens, name: text}) for text in texts])
-    exact = [one.exact for one in outcomes if isinstance(one, Computed)]
-    return list(zip(map(str, points), exact, strict=True)) if len(exact) == len(points) else []
-
-
-def _idle(check: CheckableForm, values: Mapping[str, Fraction], sandbox: Sandbox) -> list[str]:
-    """The givens that do not change the value of the form."""
-    found: list[str] = []
+def _effects(
+    check: CheckableForm, values: Mapping[str, Fraction], sandbox: Sandbox
+) -> tuple[list[str], list[str]]:
+    """The givens that do not change the value of the form, and those that the form has as its value, whatever they are."""
+    idle, given_back = list[str](), list[str]()
     for name in check.givens:
         if not re.search(rf"\b{re.escape(name)}\b", check.expression):
-            found.append(name)
+            idle.append(name)
         elif name in values:
-            changed = _changed(check, name, values[name], sandbox)
-            if changed and len({exact for _, exact in changed}) == 1:
-                found.append(name)
-    return found
+            points = [values[name], values[name] + 1, values[name] * 2 + 3, values[name] + 2]
+            tasks = [Task(check.expression, {**check.givens, name: _rational(one)}) for one in points]
+            exact = [one.exact for one in sandbox.compute(tasks) if isinstance(one, Computed)]
+            if len(exact) == len(points) and len(set(exact)) == 1:
+                idle.append(name)
+            elif exact == [str(one) for one in points]:
+                given_back.append(name)
+    return idle, given_back
 
 
-def _is_given(check: CheckableForm, name: str, values: Mapping[str, Fraction], sandbox: Sandbox) -> bool:
-    """Whether the form has the value of this given, whatever it is."""
-    if name not in values:
-        return False
-    changed = _changed(check, name, values[name], sandbox)
-    return bool(changed) and all(value == exact for value, exact in changed)
+def _rational(value: Fraction) -> str:
+    return f"Rational({value.numerator},{value.denominator})"
 
 
 def _scale_faults(
@@ -320,7 +311,7 @@ def _scale_faults(
     check, key = package.check, found.values.get(package.question.correct_option)
     if check is None or key is None or key.unit == ONE or key.unit.pis or _CONVERTS.search(check.expression):
         return
-    based: dict[str, str] = {}
+    based: dict[str, Fraction] = {}
     for name, value in values.items():
         units = {
             one.unit.factor
@@ -329,11 +320,11 @@ def _scale_faults(
         }
         if len(units) > 1 or any(one.value == value and one.unit is None for one in given):
             return
-        scale = units.pop() if units else Fraction(1)
-        based[name] = f"Rational({(value * scale).numerator},{(value * scale).denominator})"
-    if all(Fraction(text[9:-1].replace(",", "/")) == values[name] for name, text in based.items()):
+        based[name] = value * (units.pop() if units else 1)
+    if based == values:
         return
-    (outcome,) = sandbox.compute([Task(check.expression, {**check.givens, **based})])
+    givens = {name: _rational(value) for name, value in based.items()}
+    (outcome,) = sandbox.compute([Task(check.expression, {**check.givens, **givens})])
     if isinstance(outcome, Computed):
         base = Quantity(outcome.exact, outcome.numbers, replace(key.unit, text="", factor=Fraction(1)))
         if not (equal(base, key) or rounds_to(base, key) or close(base, key, 0.01)):

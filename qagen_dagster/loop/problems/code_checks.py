@@ -22,7 +22,7 @@ from qagen_dagster.latex.comparison import (
     same_words,
     words_of,
 )
-from qagen_dagster.latex.keyed import assertion_faults, match_faults, passage_faults
+from qagen_dagster.latex.keyed import keyed_faults, uncheckable
 from qagen_dagster.latex.structure import (
     environments,
     has_environment,
@@ -43,6 +43,7 @@ from qagen_dagster.loop.problems.kept import (
     solution_faults,
     stale_givens,
     text_kept,
+    too_large,
     value_faults,
     which_of_nothing,
     without_calculus,
@@ -152,21 +153,11 @@ def scan_breaches(
 
 
 def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
-    yield from value_faults(latex, source or _figure_there(latex))
+    yield from value_faults(latex, source, drawn_later=not source)
     yield from unlike_options(latex)
     if source:
         yield from text_kept(source, latex)
-    if kind is QuestionKind.ASSERTION_REASON:
-        yield from assertion_faults(latex)
-    elif kind is QuestionKind.MATCH:
-        yield from match_faults(latex)
-    elif kind is QuestionKind.PASSAGE:
-        yield from passage_faults(latex)
-
-
-def _figure_there(latex: str) -> str:
-    """The question alone. The figure of a picture is drawn later, so that its absence is no fault of the scan."""
-    return f"\\item {question_of(latex)}"
+    yield from keyed_faults(kind or "", latex)
 
 
 def diagram_breaches(
@@ -184,6 +175,7 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
+    faults += [fault for one in pictures for fault in too_large(one)]
     if text:
         faults += figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
@@ -282,10 +274,12 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
         faults.append(f"{target.value} has no tasks environment")
     if target is Format.INTEGER:
         faults += asks_number(converted)
-    if not target.is_mcq:
+    if target.is_keyed:
+        faults += [*uncheckable(target, converted), *keyed_faults(target, converted)]
+    elif not target.is_mcq:
         faults += [*which_of_nothing(converted), *leaked_answer(source, converted)]
     faults += [*value_faults(converted, source), *_figures_kept(source, converted)]
-    faults += [*givens_kept(source, converted), *stale_givens(source, converted)]
+    faults += [*givens_kept(source, converted, listed=target.is_keyed), *stale_givens(source, converted)]
     return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 
 
@@ -350,7 +344,9 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 
 
 def _figures_kept(source: str, result: str) -> Iterator[str]:
-    """Faults: labels of the drawings of a result that its statement does not have."""
+    """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
+    known = tikz_pictures(source)
+    yield from (fault for one in tikz_pictures(result) if one not in known for fault in too_large(one))
     yield from figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 

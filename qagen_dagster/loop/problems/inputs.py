@@ -99,6 +99,11 @@ class ProblemWork:
         drawn = int(digest(f"{self.seed}/{self.problem.id}/{task.key}")[:8], 16) / 16**8
         return self.models.get(Role.SOLVER) if task.stage in _SOLVED and drawn < self.solve else None
 
+    def second_reader(self, task: Task) -> Model | None:
+        """The solver, if it reads pictures and the task scans one."""
+        solver = self.solver(task) if task.stage is Stage.SCAN and self.problem.picture is not None else None
+        return solver if solver is not None and solver.spec.images else None
+
     def metered(self, meter: Meter) -> ProblemWork:
         """The same work with models whose calls `meter` checks and records."""
         return replace(self, models=all_metered(self.models, meter))
@@ -182,11 +187,13 @@ def format_of(problem: Problem, state: ProblemState) -> Format:
     """The format to convert from: the format that a person gave, or else the one that the item's structure and words show."""
     if problem.source_format is not None:
         return problem.source_format
-    item = item_of(problem, state)
+    item, kind = item_of(problem, state), kind_of(problem, state)
+    if kind is not None and kind in set(Format) and Format(kind).is_keyed:
+        return Format(kind)
     if not has_environment(item, "tasks"):
         return Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else Format.SUBJECTIVE
     several = sum(option.right for option in options_of(item)) > 1
-    return Format.MCQ_MC if several or kind_of(problem, state) is QuestionKind.MCQ_MC else Format.MCQ_SC
+    return Format.MCQ_MC if several or kind is QuestionKind.MCQ_MC else Format.MCQ_SC
 
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
@@ -209,6 +216,8 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
     solver = work.solver(task)
     if solver is not None:
         results += [json.dumps(solver.spec.identity(), sort_keys=True), role_prompt(Role.SOLVER).hash]
+    if work.second_reader(task) is not None:
+        results.append("read twice")
     results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [

@@ -22,6 +22,7 @@ from qagen_dagster.latex.comparison import (
     words_of,
 )
 from qagen_dagster.latex.equalities import false_equalities, sides_of
+from qagen_dagster.latex.keyed import lettered_options
 from qagen_dagster.latex.possible import impossible_answer, impossible_values
 from qagen_dagster.latex.structure import (
     has_environment,
@@ -34,7 +35,6 @@ from qagen_dagster.latex.structure import (
 from qagen_dagster.loop.problems.text_faults import answer_of, named_constants
 
 _SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
-_LEAST_FORMULAS = 10  # signs of formulas below which a method cannot be told
 _OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
 _SAME_SCENE = 0.9  # share of the words that two statements have in common
 _STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))
@@ -53,13 +53,28 @@ _LABEL = re.compile(
     r"node(?:\s|at(?=\s*\()|\[[^\]]{0,200}\]|\([^()]{0,80}\))*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
     r"|(?:\b[lviRCL]|label|xlabel|ylabel)[_^]?\s*=\s*\{?\s*(\$[^$]*\$)|pic\s*\[[^\]]*\"([^\"]*)\""
 )
+_CLAUSE = re.compile(r"[,.;]|\band\b|\bwhile\b")
+_ARTICLE = re.compile(r"(?:\A|(?<=[.?!:;,]))\s*(?:A|An|I|In|At)\s(?=\s*[a-z])")
+_COUNTED = re.compile(r"\d[\s$]*(?:\\[,;: ])*(?:\\(?:mathrm|text)\s*\{[^{}]*\}|[A-Z](?![A-Za-z_]))")
+_NAME = re.compile(r"(?<![A-Za-z\\{])(?:[A-Z]|[a-z](?=\s*_))(?:\s*_\s*(?:\{\s*\w{1,3}\s*\}|\w))?(?![A-Za-z])")
+_SCALE = re.compile(r"\bscale\s*=\s*(\d*\.?\d+)")
+_OWN_SCALE = re.compile(
+    r"\\begin\s*\{(?:axis|scope)|\b[xy]scale\b|\b[xy]\s*=\s*\{?\(?[\d.]|scale\s*=.*scale\s*=|resizebox|scalebox",
+    re.DOTALL,
+)
+_COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
+_WIDEST, _HIGHEST = 20, 26  # cm
 
 
-def value_faults(item: str, source: str = "") -> Iterator[str]:
-    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure."""
+def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
+    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure.
+
+    If its figure is `drawn_later`, it may be missing.
+    """
     known = set(_value_faults(source)) if source else set[str]()
     yield from (one for one in _value_faults(item) if one not in known)
-    yield from _missing_figure(item, source)
+    if not drawn_later and not any(without_figure(question_of(source))):
+        yield from without_figure(question_of(item))
 
 
 def solution_faults(solution: str) -> Iterator[str]:
@@ -120,11 +135,6 @@ def _answer(item: str) -> str:
     return f"${answer}$" if "\\" in answer and "$" not in answer else answer
 
 
-def _missing_figure(item: str, source: str) -> Iterator[str]:
-    if not any(without_figure(question_of(source))):
-        yield from without_figure(question_of(item))
-
-
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
     """Faults: a label of a drawing has an amount that the text does not have. Of a source that has such labels nothing is said."""
     if source and _strange_labels("\n".join(tikz_pictures(question_of(source))), question_of(source)):
@@ -132,17 +142,56 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
     strange = _strange_labels(drawing, text)
     if strange and any(amounts(text)):
         yield f"the figure says {', '.join(one.text for one in strange)}, which the statement does not say"
+    shown, said = _named(". ".join(_labels(drawing))), _named(without_pictures(text))
+    for name in sorted(shown.keys() & said.keys()):
+        mine, theirs = shown[name], said[name]
+        kin = [one for one in theirs if _comparable(mine[0], one)]
+        if kin and not any(one.same(other) for one in mine for other in kin):
+            yield f"in the figure {name} has {mine[0].text}, in the statement {kin[0].text}"
+
+
+def _named(text: str) -> dict[str, list[Amount]]:
+    """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has one name."""
+    found: dict[str, list[Amount]] = {}
+    for one in amounts(text):
+        clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", one.before)))[-1]
+        names = {re.sub(r"[{}\s]", "", name) for name in _NAME.findall(clause)}
+        if one.unit is not None and len(names) == 1:
+            found.setdefault(names.pop(), []).append(one)
+    return found
+
+
+def _comparable(one: Amount, other: Amount) -> bool:
+    return one.unit is not None and other.unit is not None and one.unit.comparable(other.unit)
+
+
+def too_large(drawing: str) -> Iterator[str]:
+    """Faults: the coordinates of a drawing reach further than a page. Drawings with axes, scopes or units of their own are not judged."""
+    if _OWN_SCALE.search(drawing):
+        return
+    scale = _SCALE.search(drawing)
+    for place, side, most in ((1, "wide", _WIDEST), (2, "high", _HIGHEST)):
+        reached = [float(one.group(place)) for one in _COORDINATE.finditer(drawing)]
+        size = (max(reached) - min(reached)) * (float(scale.group(1)) if scale else 1) if reached else 0
+        if size > most:
+            yield f"the drawing is {size:.3g} cm {side}: at most {most} cm fit on a page"
 
 
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
-    labels = [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
     stated = list(amounts(without_pictures(text)))
-    found = [one for label in labels for one in amounts(label) if one.unit is not None]
+    found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
     return [one for one in found if not any(one.same(other) for other in stated)]
 
 
-def givens_kept(source: str, converted: str) -> Iterator[str]:
-    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given."""
+def _labels(drawing: str) -> list[str]:
+    return [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
+
+
+def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
+    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given.
+
+    If the conversion is `listed`, its entries may have new amounts, and if only the source has lists, their amounts may be lost.
+    """
     old = [one for one in amounts(question_of(source)) if _is_given(one)]
     new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
     lost = [one for one in old if not any(one.same(other) for other in new)]
@@ -156,9 +205,9 @@ def givens_kept(source: str, converted: str) -> Iterator[str]:
     added = [
         one for one in asked if one.value not in constants and not any(one.same(other) for other in allowed)
     ]
-    if lost:
+    if lost and (listed or not lettered_options(source)):
         yield f"the given {lost[0].text} of the source is not there"
-    if added:
+    if added and not listed:
         yield f"{added[0].text} is not a given of the source"
 
 

@@ -14,6 +14,8 @@ from typing import TypeVar
 
 from qagen_dagster.agents.problems import roles
 from qagen_dagster.agents.problems.task import Asking, Reply
+from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
@@ -38,7 +40,7 @@ from qagen_dagster.loop.problems.inputs import (
     task_fingerprint,
     with_figure_of,
 )
-from qagen_dagster.loop.problems.solving import asked, compared, unsolvable
+from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Absent,
     Ended,
@@ -83,24 +85,13 @@ from qagen_dagster.store import Store
 ResultT = TypeVar("ResultT", bound=Record)
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
 _SHAPES = {
-    Stage.CLASSIFY: 1,
-    Stage.SCAN: 3,
-    Stage.DIAGRAM: 4,
-    Stage.IDEA: 5,
-    Stage.ALTERNATE: 6,
-    Stage.VARIANT: 9,
-    Stage.CONVERT: 11,
-}
+    Stage.CLASSIFY: 1, Stage.SCAN: 3, Stage.DIAGRAM: 4, Stage.IDEA: 5, Stage.ALTERNATE: 6, Stage.VARIANT: 9, Stage.CONVERT: 11,
+}  # fmt: skip
 _SOLVED = 16
 _FIELDS = {
-    Stage.CLASSIFY: "classification",
-    Stage.SCAN: "scan",
-    Stage.DIAGRAM: "tikz",
-    Stage.IDEA: "ideas",
-    Stage.ALTERNATE: "alternate",
-    Stage.VARIANT: "variant",
-    Stage.CONVERT: "conversion",
-}
+    Stage.CLASSIFY: "classification", Stage.SCAN: "scan", Stage.DIAGRAM: "tikz", Stage.IDEA: "ideas", Stage.ALTERNATE: "alternate",
+    Stage.VARIANT: "variant", Stage.CONVERT: "conversion",
+}  # fmt: skip
 
 
 def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
@@ -171,13 +162,31 @@ class _TaskRun:
                 prompt=prompt.name,
             )
         typed = text if problem.input is ProblemInput.TEX else ""
-        asking = self._asking(lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of_scan)
+        asking: Asking[ScanResult] = self._asking(
+            lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of
+        )
         said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
         found = self._result(said)
         if found.scan is None:
             return found
         shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
-        return found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
+        found = found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
+        reader = self.work.second_reader(self.task)
+        return found if reader is None else self._read_again(found, reader, asking.pictures, prompt, word)
+
+    def _read_again(
+        self, found: TaskResult, reader: Model, pictures: tuple[Image, ...], prompt: Prompt, word: str
+    ) -> TaskResult:
+        """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
+        asking = Asking[ScanResult](
+            reader, self.work.problem.id, 3, lambda _: (), pictures=pictures, sample=self.work.seed
+        )
+        said = roles.scan(asking, prompt, word, "", has_diagram=None, role=Role.SOLVER)
+        told = f"not read twice: {said.detail}"
+        if said.result is not None and found.scan is not None:
+            told = differing_values(found.scan.latex, said.result.latex) or "same values"
+        told = f"{told} ({reader.spec.name})"
+        return found.model_copy(update={"read_twice": told, "calls": (*found.calls, *said.calls)})
 
     def _draw(self) -> TaskResult:
         known, problem = self._classification(), self.work.problem
@@ -225,8 +234,8 @@ class _TaskRun:
         kind, problem = self.task.variant or VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
         if kind is VariantKind.MULTI:
-            asking = self._asking(
-                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of_variant
+            asking: Asking[VariantResult] = self._asking(
+                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of
             )
             return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
         item = item_of(problem, self.state)
@@ -237,12 +246,12 @@ class _TaskRun:
                 end=TaskEnd.DECLINED,
                 detail="there is no number in it that could be another one",
             )
-        asking = self._asking(
+        varying: Asking[VariantResult] = self._asking(
             lambda one: variant_breaches(kind, item, one.latex, before),
-            _latex_of_variant,
+            _latex_of,
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
-        return self._result(roles.vary(asking, kind, self.task.number, item, self._ideas(), before))
+        return self._result(roles.vary(varying, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:
         item, source = item_of(self.work.problem, self.state), format_of(self.work.problem, self.state)
@@ -251,7 +260,7 @@ class _TaskRun:
             return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail=f"it is {target.value} already")
         asking: Asking[ConversionResult] = self._asking(
             lambda one: conversion_breaches(item, target, one.latex),
-            lambda one: (one.latex, ()),
+            _latex_of,
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
         return self._result(roles.convert(asking, item, source, target))
@@ -283,7 +292,7 @@ class _TaskRun:
             shape=_SHAPES[stage],
             judge=judged,
             compile=compiled,
-            must_compile=stage is Stage.DIAGRAM,
+            must_compile=lambda result: latex is not None and bool(tikz_pictures(latex(result)[0])),
             settle=settle,
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
@@ -380,11 +389,7 @@ def _nothing(_result: ClassificationResult) -> tuple[Breach, ...]:
     return ()
 
 
-def _latex_of_scan(result: ScanResult) -> tuple[str, tuple[str, ...]]:
-    return result.latex, ()
-
-
-def _latex_of_variant(result: VariantResult) -> tuple[str, tuple[str, ...]]:
+def _latex_of(result: ScanResult | VariantResult | ConversionResult) -> tuple[str, tuple[str, ...]]:
     return result.latex, ()
 
 
@@ -394,6 +399,8 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
         rows.append(f"the classification is unsure (confidence {found.classification.confidence:g})")
     if found.scan is not None and found.scan.missing_sections:
         rows.append(f"could not be read: {', '.join(found.scan.missing_sections)}")
+    if found.read_twice and not found.read_twice.startswith("same values"):
+        rows.append(f"compare the picture: {found.read_twice}")
     if found.compiled is not None and found.compiled.outcome is CompileOutcome.FAILED:
         rows.append(f"does not compile: {' '.join(found.compiled.message.split())[:300]}")
     return tuple(rows)

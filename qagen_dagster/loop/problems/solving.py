@@ -1,8 +1,16 @@
-"""Compares what a solver reaches, who sees only the question and the options, with the key of an item."""
+"""Compares what a solver reaches, who sees only the question and the options, with the key of an item; and two readings of a picture."""
 
 from __future__ import annotations
 
-from qagen_dagster.latex.comparison import bare_answer, boxed_answers, named_options, same_answer
+from collections import Counter
+
+from qagen_dagster.latex.comparison import (
+    bare_answer,
+    boxed_answers,
+    named_options,
+    numbers_of,
+    same_answer,
+)
 from qagen_dagster.latex.keyed import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
 from qagen_dagster.mathematics.values import close, value_of
@@ -45,6 +53,17 @@ def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
     if same is None:
         return f"undecided: code cannot compare {blind.value} with {key}", ""
     return "key reached", "" if same else blind.advice(key, f"reached {blind.value}", _END)
+
+
+def differing_values(one: str, other: str) -> str:
+    """The numbers of the statements, options included, that only one of two readings of a picture has; empty if there are none."""
+    mine, theirs = (Counter(numbers_of(statement_of(text))) for text in (one, other))
+    only = [
+        f"{', '.join(f'{float(number):.12g}' for number in sorted(found.elements()))} only in the {name} reading"
+        for name, found in (("first", mine - theirs), ("second", theirs - mine))
+        if found
+    ]
+    return "; ".join(only)
 
 
 def _same_values(item: str, value: str) -> bool | None:

@@ -26,7 +26,7 @@ from qagen_dagster.records.problems.result import ProblemSources, SourceReport
 
 TEX, PDF = ".tex", ".pdf"
 MOST_TEX_BYTES = 20_000_000
-_KINDS = "pictures are .png, .jpg, .jpeg, .webp and pages of a .pdf; TeX is .tex"
+_KINDS = "supported files: .png, .jpg, .jpeg, .webp, .pdf (each page is a problem) and .tex"
 _BODY = re.compile(r"\\begin[ \t]*\{document\}(.*?)(?:\\end[ \t]*\{document\}|\Z)", re.DOTALL)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _QUIET = ParseOptions(ocr=False)
@@ -35,9 +35,10 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Named:
-    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is the kind that a person gave.
+    """A file to read. `wanted` selects its items or pages, both ends included.
 
-    If `within` is given (a folder's path without links), the file is read only if it is inside that folder.
+    `kind` is the kind of question that the user stated; None if the user stated none.
+    If `within` is given (the path of a folder, with links resolved), the file is read only if it is inside that folder.
     """
 
     path: Path
@@ -64,8 +65,14 @@ def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
     if suffix == PDF:
         return tuple(_of_pdf(space, named))
     if suffix in IMAGES:
-        return select_range((_of_picture(space, named, 1, _prefix(named.path)),), named.wanted)
+        return select_range((_of_picture(space, named, 1, prefix_of(named.path)),), named.wanted)
     raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not supported; {_KINDS}")
+
+
+def beyond(path: Path, count: int, wanted: Range) -> ConfigError:
+    """The error of a range that goes beyond the `count` problems of a file."""
+    there = "there is 1 problem" if count == 1 else f"there are {count} problems"
+    return ConfigError(f"{path}: {there}, and -r asks for {wanted[0]} to {wanted[1]}")
 
 
 def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
@@ -110,7 +117,7 @@ def _of_tex(named: Named) -> tuple[Problem, ...]:
     width = max(2, len(str(len(items))))
     problems = [
         Problem(
-            id=f"{_prefix(named.path)}-{number:0{width}d}",
+            id=f"{prefix_of(named.path)}-{number:0{width}d}",
             input=ProblemInput.TEX,
             source_path=named.shown,
             index=number,
@@ -133,14 +140,17 @@ def _bytes_of(named: Named) -> bytes:
 
 
 def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
-    first, last = named.wanted or (1, _pages(space, named))
+    pages = page_count(space, named)
+    first, last = named.wanted or (1, pages)
     if not 1 <= first <= last:
         raise ConfigError(f"a range is START END with 1 <= START <= END, not {first} {last}")
+    if last > pages:
+        raise DocumentError("unsupported", f"{named.shown}: there is no page {last}: it has {pages}")
     for page in range(first, last + 1):
-        yield _of_picture(space, named, page, f"{_prefix(named.path)}-p{page}")
+        yield _of_picture(space, named, page, f"{prefix_of(named.path)}-p{page}")
 
 
-def _pages(space: Workspace, named: Named) -> int:
+def page_count(space: Workspace, named: Named) -> int:
     """The number of pages of a PDF. Raises DocumentError if the PDF cannot be read."""
     parsed = space.parsers().parse(named.source, _QUIET)
     count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
@@ -150,7 +160,7 @@ def _pages(space: Workspace, named: Named) -> int:
 
 
 def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> Problem:
-    image = _drawn(space, named, page)
+    image = drawn(space, named, page)
     return Problem(
         id=problem_id,
         input=ProblemInput.IMAGE,
@@ -161,9 +171,10 @@ def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> P
     )
 
 
-def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
+def drawn(space: Workspace, named: Named, page: int, how: RenderOptions | None = None) -> PageImage:
+    """A page as a picture. Raises DocumentError, with the path, if it cannot be read."""
     try:
-        image = space.parsers().render(named.source, page, _QUIET, RenderOptions())
+        image = space.parsers().render(named.source, page, _QUIET, how or RenderOptions())
     except DocumentError as error:
         kinds = "" if named.path.suffix.lower() == PDF else f"; {_KINDS}"
         raise DocumentError(error.outcome, f"{named.shown}: {error.detail}{kinds}") from None
@@ -172,7 +183,7 @@ def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
     return image
 
 
-def _prefix(path: Path) -> str:
+def prefix_of(path: Path) -> str:
     """The name of a file as the beginning of an id."""
     return _UNSAFE.sub("-", path.stem).strip("-")[:60] or "problem"
 

@@ -16,7 +16,7 @@ from qagen_dagster.records.problems.config import MOST_VARIANTS
 from qagen_dagster.records.problems.item import Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskEnd, TaskResult
 
-FULL = tuple(Stage)
+FULL = tuple(stage for stage in Stage if stage is not Stage.FIND)
 DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # if one of these fails, the problem is lost
 BASE = (*DECISIVE, Stage.IDEA)  # everything else is made from these
 _Count = Annotated[int, Field(ge=0, le=MOST_VARIANTS)]

@@ -15,6 +15,7 @@ from qagen_dagster.latex.amounts import ROMAN, amounts
 from qagen_dagster.latex.comparison import (
     CLOSE,
     bare_answer,
+    boxed_answers,
     final_answer,
     named_options,
     numbers_of,
@@ -25,6 +26,7 @@ from qagen_dagster.latex.comparison import (
     without_pictures,
     words_of,
 )
+from qagen_dagster.latex.keyed import lettered_options
 from qagen_dagster.latex.structure import (
     environments,
     item_faults,
@@ -332,23 +334,29 @@ def asks_number(converted: str) -> Iterator[str]:
 
 
 def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
-    """Faults: the answer differs from that of the source. Answers with several right statements are not compared."""
+    """Faults: the answer differs from that of the source. Several right statements, pairs and truth values are not compared.
+
+    Of a passage, one answer must be that of the other text.
+    """
     old, new = answer_of(source), answer_of(converted)
-    if target is Format.MCQ_MC or old is None or not numbers_of(old):
+    if target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON) or old is None or not numbers_of(old):
         return
-    if target is Format.INTEGER:
-        same = (
-            new is None
-            or not (is_number(old) and is_number(new))
-            or _same_number(source, converted, old, new)
-        )
-    elif new is None and is_value(old):
+    if new is None and is_value(old) and target is not Format.INTEGER:
         yield rf"the answer {old} is not found in the solution: put it into \boxed"
         return
-    else:
-        same = new is None or same_answer(old, new) is not False
-    if not same:
-        yield f"the answer must stay {old}; here it is {new}"
+    olds = boxed_answers(solution_of(source)) if lettered_options(source) else ()
+    news = boxed_answers(solution_of(converted)) if target is Format.PASSAGE else ()
+    pairs = [(one, other) for one in olds or (old,) for other in news or (new,)]
+    if not any(_keeps(source, target, converted, one, other) for one, other in pairs):
+        yield f"the answer must stay {' or '.join(olds) or old}; here it is {', '.join(news) or new}"
+
+
+def _keeps(source: str, target: Format, converted: str, old: str, new: str | None) -> bool:
+    if new is None or (target is Format.INTEGER and not (is_number(old) and is_number(new))):
+        return True
+    if target is Format.INTEGER:
+        return _same_number(source, converted, old, new)
+    return same_answer(old, new) is not False
 
 
 def _same_number(source: str, converted: str, old: str, new: str) -> bool:

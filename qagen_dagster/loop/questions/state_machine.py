@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
-from qagen_dagster.agents.spec import GiveUpReason, is_unusable
+from qagen_dagster.agents.spec import GiveUpReason, ended_by, is_unusable
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     MENDABLE,
@@ -35,7 +35,6 @@ from qagen_dagster.loop.questions.state import (
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
-_REFUSALS = (f"{GiveUpReason.REFUSED.value}: ", f"{GiveUpReason.FILTERED.value}: ")
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 
@@ -59,12 +58,15 @@ def next_step(state: QAState, limits: QALimits) -> Step:
 def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
     """The end of a document after too many failures in a row or too many attempts; None if it goes on.
 
-    If no reply could be used so far, MOST_USELESS failures in a row are too many.
+    If no reply could be used so far, or the replies did not fit, MOST_USELESS failures in a row are too many. If both hold, one is.
     """
-    count = state.consecutive_failures
-    if count > limits.max_consecutive_failures or (count >= MOST_USELESS and _nothing_of_use(state)):
-        last = f", the last: {state.rejected[-1].detail}" if _nothing_of_use(state) else ""
-        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{last}")
+    count, useless = state.consecutive_failures, _nothing_of_use(state)
+    last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
+    too_long = bool(last) and all(ended_by(one, GiveUpReason.OUTPUT_LIMIT) for one in last)
+    most = 1 if useless and too_long else MOST_USELESS
+    if count > limits.max_consecutive_failures or (count >= most and (useless or too_long)):
+        why = f", the last: {state.rejected[-1].detail}" if useless or too_long else ""
+        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
     if state.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
     return None
@@ -180,13 +182,13 @@ def _nothing_of_use(state: QAState) -> bool:
 
 
 def _is_useless(one: Rejected) -> bool:
-    refused = one.detail.removeprefix("comparison: ").startswith(_REFUSALS)
+    refused = ended_by(one.detail, GiveUpReason.REFUSED, GiveUpReason.FILTERED)
     return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
 
 
 def is_malformed(failure: str) -> bool:
     """Whether a step failed because the reply of the model's server could not be read."""
-    return failure.removeprefix("comparison: ").startswith(f"{GiveUpReason.MALFORMED.value}: ")
+    return ended_by(failure, GiveUpReason.MALFORMED)
 
 
 def check_replies(state: QAState, done: Done) -> None:

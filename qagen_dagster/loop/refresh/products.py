@@ -148,6 +148,7 @@ class Row:
         anew: fields of the launch that brings a product up to date. Without them a run would keep the existing results.
         always: whether it is also made if it was never made, if its last run did not succeed, and with --force.
         within: a product whose runs make this one, too.
+        option: what `Settings.optional` must have for the product to be made; empty: it is always made.
     """
 
     product: Product
@@ -166,6 +167,7 @@ class Row:
     anew: Fields = field(default_factory=dict[str, Any])
     always: bool = False
     within: Product | None = None
+    option: str = ""
 
 
 def every(assets: Iterable[str], fields: Fields) -> Fields:
@@ -226,7 +228,11 @@ def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[s
     """Why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
     combination = Combination.from_key(key)
     found = why_outdated(space, combination, scope.options)
-    if found or space.store.exists(GroundingReport.key(combination)):
+    if (
+        found
+        or "grading" not in space.settings.optional
+        or space.store.exists(GroundingReport.key(combination))
+    ):
         return found
     return why_ungraded(space, combination)
 
@@ -253,6 +259,7 @@ def _evaluation(kind: Kind, asset: str, config: str, description: str) -> Row:
     return Row(
         Product(kind.value), Unit.COMBINATION, Group.EVALUATION, "evaluation.md", (asset,), "evaluate {}",
         ops=partial(every, (asset,)),
+        option="evaluation",
         needs=(Product.QUESTIONS, Product.INDEX) if searches else (Product.QUESTIONS,),
         why=lambda space, key, scope: why_unevaluated(
             space, Combination.from_key(key), kind, scope.options.profile
@@ -327,7 +334,7 @@ ROWS = (
         ("grounding_report", "corpus_json"),  # the published rows have the grades
         "grade {}",
         ops=lambda fields: every(("grounding_report",), _only(fields, *BUDGET)),
-        needs=(), within=Product.QUESTIONS,
+        needs=(), within=Product.QUESTIONS, option="grading",
         why=lambda space, key, _: why_ungraded(space, Combination.from_key(key)),
         inputs=lambda space, key: _stored(space, ValidatedSet.key(Combination.from_key(key))),
         profile=_profile_of,
@@ -347,7 +354,7 @@ ROWS = (
     ),
     Row(
         Product.INDEX, Unit.CORPUS, Group.DOCUMENTS, "search.md", ("document_index",), "index {}",
-        ops=partial(every, ("document_index",)), needs=(Product.DOCUMENTS,),
+        ops=partial(every, ("document_index",)), needs=(Product.DOCUMENTS,), option="evaluation",
         why=lambda space, key, scope: why_index_outdated(space, key, scope.options.profile),
         inputs=_documents,
         keys=lambda space, key: (key,) if space.store.exists(SearchIndex.key(key)) else (),
@@ -372,7 +379,7 @@ ROWS = (
     ),
     Row(
         Product.EXAM_PART, Unit.EXAM, Group.EXAMS, "exams.md", ("idea_plans", "exam_items"), "{}",
-        ops=partial(every, ("idea_plans", "exam_items")), needs=(), anew={"refresh": True},
+        ops=partial(every, ("idea_plans", "exam_items")), needs=(), anew={"refresh": True}, option="exams",
         why=lambda space, key, _: why_part_outdated(space, ExamPart.from_key(key)),
         keys=lambda space, exam: [one.key for one in _made_parts(space, exam)],
         profile=_exam_profile,
@@ -385,7 +392,7 @@ ROWS = (
     ),
     Row(
         Product.ITEM_BANK, Unit.EXAM, Group.EXAMS, "exams.md", ("item_bank",), "bank {}",
-        ops=lambda fields: every(("item_bank",), _only(fields, "replace")), needs=(Product.EXAM_PART,),
+        ops=lambda fields: every(("item_bank",), _only(fields, "replace")), needs=(Product.EXAM_PART,), option="exams",
         why=lambda space, key, _: () if is_bank_current(space, key) else ("its files do not have the latest items",),
         inputs=lambda space, key: _stored(space, *(one.set_key() for one in _made_parts(space, key))),
         keys=lambda space, key: (key,) if _made_parts(space, key) else (),
@@ -393,7 +400,7 @@ ROWS = (
     Row(
         Product.PROBLEMS, Unit.SET, Group.PROBLEMS, "problems.md",
         ("problem_sources", *PROBLEM_STAGES, "problem_bank"), "problems {}",
-        ops=_problem_ops, needs=(), anew={"refresh": True},
+        ops=_problem_ops, needs=(), anew={"refresh": True}, option="problems",
         why=lambda space, key, _: why_bank_outdated(space, key),
         profile=_problem_profile,
         observed=Observed(
@@ -409,3 +416,8 @@ ROWS = (
     ),
 )  # fmt: skip
 TABLE = {row.product: row for row in ROWS}
+
+
+def made_rows(optional: Iterable[str]) -> tuple[Row, ...]:
+    """The rows of the products that are made, if these optional ones are."""
+    return tuple(row for row in ROWS if row.option in ("", *optional))

@@ -16,7 +16,7 @@ from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import BUDGET, ROWS, TABLE, Fields, Product, Row, Scope, Unit
+from qagen_dagster.loop.refresh.products import BUDGET, TABLE, Fields, Product, Row, Scope, Unit, made_rows
 from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
@@ -110,7 +110,7 @@ def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
     fault of the result instead.
     """
     search = _Search(space, scope)
-    for unit, rows in groupby(ROWS, lambda row: row.unit):
+    for unit, rows in groupby(made_rows(space.settings.optional), lambda row: row.unit):
         together = list(rows)
         for key in _keys(space, scope, unit):
             for row in together:
@@ -118,8 +118,10 @@ def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
     tasks = tuple(search.found.values())
     if not scope.everything:
         return OutOfDate(tasks)
-    folder = space.settings.corpora
-    broken = (*space.corpora.faults, *load_exams(folder).faults, *load_problem_sets(folder).faults)
+    folder, optional = space.settings.corpora, space.settings.optional
+    exams = load_exams(folder).faults if "exams" in optional else ()
+    problems = load_problem_sets(folder).faults if "problems" in optional else ()
+    broken = (*space.corpora.faults, *exams, *problems)
     return OutOfDate(tasks, (*map(str, broken), *search.faults), tuple(_gone(space)))
 
 

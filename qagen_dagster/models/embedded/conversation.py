@@ -151,7 +151,7 @@ def card(prompt: str) -> Card:
 
 _FRAME = re.compile(
     r"(?:According to|In) (?:[^\"]{1,300}?|[^\"]{0,120}(?:\"[^\"]{1,400}\"[^\"]{0,250}?)+?), "
-    r"(?=(?:what|which|who|when|where|why|how|by whom|for how long)\b)"
+    r"(?=(?:what|which|who|when|where|why|how|by whom|in what (?:year|place)|for how long)\b)"
 )
 
 

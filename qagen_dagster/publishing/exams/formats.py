@@ -28,8 +28,6 @@ _SPECIAL = {ord(char): f"&\\#{ord(char)};" for char in "\\~={}:#%[]"}
 
 
 class Gift:
-    """One text file."""
-
     name = "gift"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from html import escape
 from qagen_dagster.publishing.markup import mathml, paragraphs, split, with_mathml, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 
-_HEAD = r"""\documentclass[11pt,a4paper]{exam}
+HEAD = r"""\documentclass[11pt,a4paper]{exam}
 \usepackage{iftex}
 \ifPDFTeX
   \usepackage[utf8]{inputenc}
@@ -21,6 +21,7 @@ _HEAD = r"""\documentclass[11pt,a4paper]{exam}
 \else
   \usepackage{fontspec}
 \fi
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage{amsmath,amssymb}
 % \printanswers % the paper with its solutions
 \CorrectChoiceEmphasis{\bfseries}
@@ -30,7 +31,8 @@ _HEAD = r"""\documentclass[11pt,a4paper]{exam}
 \begin{document}
 \begin{questions}
 """
-_TAIL = "\\end{questions}\n\\end{document}\n"
+QUESTIONS = "\\begin{questions}\n"  # how HEAD ends
+TAIL = "\\end{questions}\n\\end{document}\n"
 _PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
     "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
@@ -45,7 +47,7 @@ _PROSE = {
 _ESCAPES = str.maketrans(_PROSE)
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
 _NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
-_STYLE = """\
+STYLE = """\
 body{font:16px/1.5 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.5rem;border-bottom:1px solid #ccc}
 article{margin:1.5rem 0 2rem;break-inside:avoid}header{font:13px sans-serif;color:#666}
@@ -70,36 +72,39 @@ class LatexExam:
     name = "latex"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
-        lines = [_HEAD.replace("%(title)s", _tex(bank.name))]
+        lines = [HEAD.replace("%(title)s", tex(bank.name))]
         for number, (_, items) in enumerate(bank.sections(), 1):
             lines.append(f"\\fullwidth{{\\textbf{{Section {number}}}}}\n")
-            lines += [_question(item) for item in items]
-        return {"exam.tex": ("".join(lines) + _TAIL).encode()}
+            lines += [latex_question(item) for item in items]
+        return {"exam.tex": ("".join(lines) + TAIL).encode()}
 
 
-def _question(item: ExamItem) -> str:
+def latex_question(item: ExamItem, *, solved: bool = True) -> str:
+    """The question on one page. If `solved`, also its id, its key, its solution, and the mistakes behind the wrong options."""
     choices = "".join(
-        f"  \\{'CorrectChoice' if item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
+        f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {guarded(item.question.options[letter])}\n"
         for letter in item.letters
     )
     wrong = "".join(
-        f"\\par {letter}: {_tex(item.feedback(letter))}\n"
+        f"\\par {letter}: {tex(item.feedback(letter))}\n"
         for letter in item.letters
         if not item.is_key(letter)
     )
-    return (
-        f"% {item.id}\n\\question {_guarded(item.question.stem)}\n"
-        f"\\begin{{choices}}\n{choices}\\end{{choices}}\n"
-        f"\\begin{{solution}}\n{_tex(item.solution_text)}\n{wrong}\\end{{solution}}\n\n"
+    question = (
+        f"\\question \\begin{{minipage}}[t]{{\\linewidth}}{guarded(item.question.stem)}\\smallskip\n"
+        f"\\begin{{choices}}\\itemsep2pt\n{choices}\\end{{choices}}\n\\end{{minipage}}\\par\\medskip\n"
     )
+    solution = f"\\begin{{solution}}\n{guarded(item.solution_text)}\n{wrong}\\end{{solution}}\n"
+    return f"% {item.id}\n{question}{solution}\n" if solved else f"{question}\n"
 
 
-def _guarded(text: str) -> str:
-    """After a command that takes an optional argument in brackets."""
-    return f"{{}}{_tex(text)}"
+def guarded(text: str) -> str:
+    """The text as TeX after a command. Without the braces, TeX might take a bracket of the text as an optional argument."""
+    return f"{{}}{tex(text)}"
 
 
-def _tex(text: str) -> str:
+def tex(text: str) -> str:
+    """Prose and formulas in LaTeX. A formula with a command that is not known is shown as it is written."""
     parts: list[str] = []
     for kind, part in split(xml_text(text)):
         if kind == "prose":
@@ -123,8 +128,6 @@ def _may_be_set(latex: str) -> bool:
 
 
 class HtmlPreview:
-    """One page with collapsed solutions."""
-
     name = "html"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
@@ -140,7 +143,7 @@ class HtmlPreview:
         title = escape(bank.name)
         page = (
             f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title>'
-            f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
+            f"<style>{STYLE}</style></head><body><h1>{title}</h1>"
             f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}</body></html>\n"
         )
         return {"preview.html": page.encode()}

@@ -24,8 +24,6 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
 class Qti:
-    """A QTI 2.1 content package."""
-
     name = "qti"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:

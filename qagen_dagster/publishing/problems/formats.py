@@ -124,8 +124,6 @@ def _tags(question: Element, item: BankItem) -> None:
 
 
 class JsonLines:
-    """One file."""
-
     name = "jsonl"
 
     def export(self, bank: BankExport) -> dict[str, bytes]:

@@ -1,6 +1,6 @@
-"""The TeX that may leave this program: allowed names and where they may stand.
+"""Checks TeX before it is exported: which names it may use, and where they may stand.
 
-TeX is walked through as TeX would read it, and the first thing that is refused is named.
+The check reads the text token by token, as TeX would, and names the first thing that is not allowed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SETTINGS = {
     r"\usetikzlibrary": r"\s*\{(?![^}]*(?:external|graphdrawing))[A-Za-z0-9.,\s-]*\}",
     r"\tikzstyle": r"\s*\{[\w -]*\}\s*\+?=\s*(?=\[)",
     r"\tikz": r"(?=\s*[\[{\\])",
-}  # what must follow, so that nothing else is taken as their argument
+}  # the pattern that must follow each command, so that it cannot take anything else as its argument
 _IN_PATH = frozenset((r"\closedcycle", r"\foreach"))
 _TEXTED = frozenset(
     (
@@ -66,7 +66,7 @@ _TEXTED = frozenset(
         "feynmandiagram",
         "addplot",
     )
-)  # commands and operations: the group after them is no part of the path
+)  # commands and operations: the group after each of them is text
 _CONDITIONS = frozenset((r"\ifnum", r"\ifdim", r"\ifodd", r"\ifdefined"))
 _KEYS = re.compile(
     r"gnuplot|insert\s+path|after\s+command|parent\s+path|to\s+path\s*[=/]|from\s+file|patch\s+table"
@@ -78,7 +78,7 @@ _GLUED = re.compile(r"(?<![=,{(\[])(?<!\s)\s*#\d|#\d\s*(?:#|\\|(?!cm|mm|pt|em|ex
 
 
 class RefusedError(Exception):
-    """Carries what is refused, as it stands in the text."""
+    """The text is refused. The message names the refused part."""
 
 
 @dataclass(frozen=True)
@@ -90,20 +90,20 @@ class Names:
     pictures: frozenset[str]  # environments that draw
     paths: frozenset[str]  # commands that begin a path
     operations: frozenset[str]  # words of a path
-    handlers: frozenset[str]  # of keys
-    structure: frozenset[str]  # commands that no command of the text may take as its argument
+    handlers: frozenset[str]  # handlers of TikZ keys, such as `/.style`
+    structure: frozenset[str]  # commands that a command defined in the text must not take as its argument
     reserved: frozenset[str]  # commands of TeX and its packages that a text must not define
 
 
 @dataclass
 class Own:
-    """What a text defines: its commands, each with its number of arguments and whether it has an optional one; its environments."""
+    """What a text defines: environments, and commands with their number of arguments and whether the first is optional."""
 
     commands: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
     environments: set[str] = field(default_factory=set[str])
 
     def add(self, name: str, count: int = 0, *, optional: bool = False) -> None:
-        """Raises RefusedError for a name that TeX has, or that has other arguments already."""
+        """Raises RefusedError for a name that TeX reserves, or that the text already defines with other arguments."""
         known = names()
         taken = name in known.reserved or name.startswith(("pgf", "pdf", "tikz", "lua", "XeTeX"))
         if name in known.structure or (taken and name not in known.commands):
@@ -136,7 +136,10 @@ def names() -> Names:
 
 
 def clean(latex: str) -> str:
-    """The text with comments blanked, as TeX tells them. Raises RefusedError for signs that TeX reads as others."""
+    """The text with a space for each comment.
+
+    Raises RefusedError for `^^` and control characters, which TeX may read as other characters.
+    """
     found = _UNREADABLE.search(latex)
     if found:
         raise RefusedError(found.group() if found.group() == "^^" else "a control character")
@@ -149,7 +152,7 @@ def joined(latex: str) -> str:
 
 
 def head(text: str, token: re.Match[str]) -> re.Match[str] | None:
-    """The head of a definition; None for any other token. Raises RefusedError for a head of another shape."""
+    """The head of a definition; None for any other token. Raises RefusedError for a head whose form is not allowed."""
     pattern = _HEADS.get(token.group()[1:]) if token.group().startswith("\\") else None
     if pattern is None:
         return None
@@ -170,7 +173,7 @@ def own_names(text: str, own: Own) -> None:
 
 
 def allowed_command(command: str, own: Own) -> bool:
-    r"""Whether `\command` is listed, a sign, or defined by the text."""
+    r"""Whether `\command` is listed, consists of one sign, or is defined by the text."""
     name = command[1:]
     return name in names().commands or name in _SYMBOLS or name in own.commands
 
@@ -197,7 +200,10 @@ def group_ends(text: str) -> dict[int, int]:
 
 
 def check_arguments(text: str, token: re.Match[str], own: Own, ends: Mapping[int, int]) -> None:
-    """Refuse a command of the text that would take a piece of the structure as its argument, and could move it."""
+    r"""Raises RefusedError if a command defined in the text would take a command of `structure`, such as `\begin`, as its argument.
+
+    It could then move that command elsewhere. Commands that have arguments are refused as arguments, too.
+    """
     count, optional = own.commands[token.group()[1:]]
     place = token.end()
     for number in range(count):
@@ -212,7 +218,7 @@ def check_arguments(text: str, token: re.Match[str], own: Own, ends: Mapping[int
 
 
 def after_space(text: str, place: int) -> int:
-    """The first place from `place` on that is no white space."""
+    """The first place from `place` on that is not white space."""
     found = _SPACE.match(text, place)
     return found.end() if found else place
 
@@ -229,7 +235,6 @@ def _after_argument(text: str, place: int, command: str, own: Own, ends: Mapping
 
 
 def _add(parts: dict[str, str | None], own: Own) -> None:
-    """Add the name of one head to `own`."""
     environment = parts.get("environment")
     if environment:
         own.add(environment.rstrip("*"))
@@ -258,7 +263,10 @@ class _Frame:
 
 
 def refused(latex: str, given: Own | None = None) -> str:
-    """The first thing in a text that is not allowed; empty if there is none. It may use what is `given`."""
+    """The first thing in a text that is not allowed; empty if there is none.
+
+    The text may also use the commands and environments in `given`.
+    """
     own = Own(dict(given.commands), set(given.environments)) if given else Own()
     try:
         text = clean(latex)
@@ -371,7 +379,7 @@ class _Walk:
             self._push("}", "keys", word)
 
     def _new_environment(self) -> None:
-        """Both halves are read as one text: what the first begins, the second ends."""
+        """Reads both halves as one text, because the second half ends what the first half begins."""
         middle = self._ends.get(self._place)
         second = None if middle is None else after_space(self._text, middle)
         if middle is None or second is None or second not in self._ends or not self._environments:
@@ -420,7 +428,7 @@ class _Walk:
 def _in_keys(word: str, top: _Frame) -> None:
     if word == "=":
         if top.own and not top.value:
-            raise RefusedError("a key that is put together")
+            raise RefusedError("a key whose name contains a command or a parameter")
         top.value = True
     elif word == ",":
         top.own = top.value = False

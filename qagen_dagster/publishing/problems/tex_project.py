@@ -28,8 +28,8 @@ _PACKAGES = (
     "tikz-3dplot tikz-feynman ulem units upgreek wasysym wrapfig xcolor xfrac"
 )
 _HARMLESS = frozenset(_PACKAGES.split())
-_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project's
-_ROUNDS = 20  # definitions that need each other, one after the other
+_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project defines them
+_ROUNDS = 20  # maximum length of a chain of definitions that use each other
 _MOST = 4_000  # characters in one definition
 FOLDER = "tex"
 _BASIC = ("amsmath", "amssymb", "mathtools")
@@ -74,7 +74,7 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
 
 
 def allowed_definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """The definitions without those that use TeX that is not allowed, or a definition left out for this."""
+    """The definitions, without those that use TeX that is not allowed, and without those that use such a definition."""
     found = definitions(preambles)
     for _ in range(_ROUNDS):
         own = own_of(found)

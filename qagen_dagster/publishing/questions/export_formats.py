@@ -1,6 +1,4 @@
-"""The export formats of published question sets, by name, and the formats of evaluation tools: JSON, JSON Lines and
-YAML.
-"""
+"""The export formats of published question sets by name, and the formats of evaluation tools (JSON, JSON Lines, YAML)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exports of a published set are made of: its questions with the passages that prove them, its documents and pictures."""
+"""The content of exports of a published set: its questions with the passages that prove them, its documents and pictures."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Picture:
 
     @property
     def path(self) -> str:
-        """Its path in an export. Equal pictures have the same one."""
+        """The path of the picture in an export. Equal pictures have the same path."""
         return f"{PICTURES}/{content_hash(self.data)[:16]}.{_SUFFIXES[self.media_type]}"
 
 
 @dataclass(frozen=True)
 class ExportedRow:
-    """A published question. `places` are those of its quotes in the text, `pictures` those of its visuals."""
+    """A published question, with the places of its quotes in the text, and the pictures of its visuals."""
 
     question: PublishedQuestion
     places: tuple[Place, ...]
@@ -94,7 +94,7 @@ class ExportedRow:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What formats with a field for metadata say of the question."""
+        """The details of the question for formats with a field for metadata."""
         shown = {
             "id",
             "document_id",
@@ -118,9 +118,7 @@ class ExportedRow:
 
 @dataclass(frozen=True)
 class ExportedSet:
-    """A published set for exporters, with its card. `documents` are all documents of the corpus, or none if no format has room for
-    them.
-    """
+    """A published set for exporters, with its card. `documents` has all documents of the corpus, or none if no format takes them."""
 
     published: CorpusGenerationResult
     card: str
@@ -128,7 +126,6 @@ class ExportedSet:
     documents: tuple[ExportedDocument, ...] = ()
 
     def pictures(self) -> dict[str, bytes]:
-        """The files of all pictures."""
         return {one.path: one.data for row in self.rows for one in row.pictures}
 
 

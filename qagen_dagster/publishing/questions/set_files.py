@@ -1,5 +1,4 @@
-"""The files of a published set, as bytes by name: `corpus.json`, the JSON Lines files, and `README.md`, the card that says what the set is, how it
-was made and what to expect of it.
+"""The files of a published set, as bytes by name: `corpus.json`, the JSON Lines files, and `README.md`, the card of the set.
 
 Nothing is written to disk. `docs/published-sets.md` has the formulas of diversity and their sources.
 """
@@ -27,7 +26,7 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import DocumentEnd, Evidence, RetiredQA
 from qagen_dagster.records.review import ReviewFacts
 
-SAMPLE = 50  # questions; sets of different sizes are compared on as many
+SAMPLE = 50  # questions; sets of different sizes are compared by samples of this size
 _LONGEST = 4  # words of an n-gram
 _OPENING = 3  # words
 _WORD = re.compile(r"\w+")
@@ -78,7 +77,7 @@ def _ngrams(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
 
 
 class SetFacts(Record):
-    """How a set was made: configuration, plan, and what was spent. `planned_by_type` is empty where any type was welcome."""
+    """How a set was made: configuration, plan and spending. `planned_by_type` is empty if no types were planned."""
 
     corpus_context: str
     scenario_name: str
@@ -100,7 +99,7 @@ class SetFacts(Record):
 
 
 class EvalSet(Record):
-    """The accepted questions of one combination, what was rejected, and what names the set towards a reader."""
+    """The accepted and rejected questions of one combination, and the facts that describe the set to a reader."""
 
     corpus_name: str
     corpus_path: str
@@ -185,7 +184,6 @@ _ENDS = {
 
 
 def card_file(eval_set: EvalSet) -> dict[str, bytes]:
-    """Markdown in UTF-8."""
     parts = (
         _title(eval_set),
         _made(eval_set.made) if eval_set.made is not None else (),
@@ -200,7 +198,7 @@ def card_file(eval_set: EvalSet) -> dict[str, bytes]:
 
 
 def without_files(text: str) -> str:
-    """A card for questions that leave without the files of the set."""
+    """The card without its section on files, for exports that do not have these files."""
     return text.removesuffix(_FILES)
 
 

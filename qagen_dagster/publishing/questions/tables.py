@@ -134,7 +134,7 @@ def huggingface_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def _parquet(exported: ExportedSet) -> bytes:
-    """DuckDB writes Parquet only to files, so there is a temporary one."""
+    """The rows as Parquet. DuckDB writes Parquet only to files, so a temporary file is used."""
     columns = [f'"{name}" {_type(kind)}' for name, kind in _VALUES.items()]
     columns += [f'"{name}" {_type(kind)}[]' for name, kind in _LISTS.items()]
     with (
@@ -151,7 +151,6 @@ def _parquet(exported: ExportedSet) -> bytes:
 
 
 def _type(kind: str | dict[str, str]) -> str:
-    """The type of a column in DuckDB."""
     if isinstance(kind, str):
         return _TYPES[kind]
     return f"STRUCT({', '.join(f'{name} {_TYPES[one]}' for name, one in kind.items())})"

@@ -40,12 +40,12 @@ class ProofStatus(StrEnum):
 
     PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
     REFUTED = "refuted"  # another option, several options or no option has the value of the form
-    UNPROVEN = "unproven"  # the form or the options could not be read as values
+    UNPROVEN = "unproven"  # the form or the options could not be read as values, or the form does not use what the stem gives
     ABSENT = "absent"  # there is no form
 
 
 class Proof(Record):
-    """The checkable form, computed and compared with every option."""
+    """The result of computing the checkable form and comparing it with every option."""
 
     status: ProofStatus = ProofStatus.ABSENT
     value: str = ""  # of the form, as text
@@ -82,8 +82,9 @@ class Finding(Record):
 
 
 class Attempt(Record):
-    """One implementation of an idea with the results of the stages that it reached. `broken` names a stage that ended without a
-    result, and the reason.
+    """One implementation of an idea with the results of the stages that it reached.
+
+    `broken` names a stage that ended without a result, and the reason.
     """
 
     number: int
@@ -104,7 +105,7 @@ class SlotEnd(StrEnum):
 
 
 class StageLog(Record):
-    """One step, as a line of logs.jsonl. `raw_text` is what the model wrote, word for word."""
+    """One step, as a line of logs.jsonl. `raw_text` is the verbatim text of the model."""
 
     stage: Stage
     attempt: int
@@ -133,8 +134,6 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
-    """The state of the design of a slot."""
-
     part: ExamPart
     slot: int
     plan: IdeaPlan | None = None
@@ -184,7 +183,6 @@ class ExamItem(Record):
 
     @property
     def letters(self) -> list[Letter]:
-        """The letters of the options, in order."""
         return sorted(self.question.options)
 
     def is_key(self, letter: Letter) -> bool:
@@ -276,7 +274,7 @@ class PartSet(Record):
 
     Attributes:
         results: the store keys of the results, in the order of the slots. They may have different fingerprints.
-        fingerprint: that of the last run that changed the set. This holds for profile, seed, models, run_id, started and ended, too.
+        fingerprint: of the last run that changed the set, like profile, seed, models, run_id, started and ended.
         unfinished: the number of slots that a later run resumes.
         given: the options of the launch of that run; empty in sets of older versions.
     """
@@ -297,7 +295,7 @@ class PartSet(Record):
 
     @property
     def finished(self) -> dict[int, str]:
-        """By number of each slot that has ended, the store key of its result."""
+        """The store keys of the results of the ended slots, by the number of the slot."""
         keys = (key for key in self.results if not key.endswith(".partial.json"))
         return {int(key.split("/")[-2]): key for key in keys}
 

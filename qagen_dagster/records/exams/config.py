@@ -44,7 +44,7 @@ class StyleThresholds(Record):
     least_mean: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 8.0
 
     def accepts(self, scores: StyleScores) -> bool:
-        """Whether the scores pass. Code decides this from the scores, whatever the model's verdict is."""
+        """Whether the scores pass. The verdict of the model does not count."""
         return min(scores.values) >= self.least_score and scores.mean >= self.least_mean
 
 

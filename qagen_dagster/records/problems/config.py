@@ -31,7 +31,7 @@ _Range = Annotated[
 
 
 class SourceConfig(Record):
-    """One file under `sources/`. An image is one problem, each page of a PDF is one, and each item of a TeX file is one."""
+    """One file under `sources/`. A problem is an image, a page of a PDF, or an item of a TeX file."""
 
     file: Inside
     pages: _Range | None = None
@@ -84,7 +84,7 @@ class ProblemSetConfig(Record):
     @model_validator(mode="after")
     def _check(self) -> ProblemSetConfig:
         if VariantKind.MULTI in self.variants:
-            raise ValueError("multi is no variant of one problem: name the problems under combine")
+            raise ValueError("multi is not a variant of one problem: name the problems under combine")
         for name, values in (("variants", self.variants), ("conversions", self.conversions)):
             if len(set(values)) != len(values):
                 raise ValueError(f"{name} holds something twice")

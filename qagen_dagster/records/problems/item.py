@@ -27,6 +27,7 @@ _LOST: Final = (
 )
 _FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
+LEAST_SIDE: Final = 0.01  # of a box on a page
 LEAST_CONFIDENCE: Final = 0.5  # a classification with a lower confidence is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of an item that marks the place of its diagram
 ANSWER_MARK: Final = r"\ans"  # stands at the end of a \task that holds a right option
@@ -79,10 +80,18 @@ class Format(StrEnum):
     MCQ_MC = "mcq_mc"
     SUBJECTIVE = "subjective"
     INTEGER = "integer"  # asks for a numerical answer
+    ASSERTION_REASON = "assertion_reason"
+    PASSAGE = "passage"
+    MATCH = "match"
 
     @property
     def is_mcq(self) -> bool:
         return self in (Format.MCQ_SC, Format.MCQ_MC)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the answer is that of a list: two truth values with a link, pairs, or one answer for each question."""
+        return self in (Format.ASSERTION_REASON, Format.PASSAGE, Format.MATCH)
 
 
 class VariantKind(StrEnum):
@@ -289,6 +298,34 @@ class Picture(Record):
 
     sha256: str
     media_type: Literal["image/png", "image/jpeg"] = "image/png"
+
+
+class PlaceOnPage(Record):
+    """A box on a page, in shares of its width and height from the left and from the top."""
+
+    left: Share
+    top: Share
+    right: Share
+    bottom: Share
+
+    @property
+    def is_empty(self) -> bool:
+        return self.right - self.left < LEAST_SIDE or self.bottom - self.top < LEAST_SIDE
+
+    def covers(self, other: PlaceOnPage) -> float:
+        """The share of the area of `other` that is in this box."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        area = (other.right - other.left) * (other.bottom - other.top)
+        return max(0.0, width) * max(0.0, height) / area if area else 0.0
+
+
+class PageResult(Record):
+    """Submit the boxes of all problems on the page, in reading order."""
+
+    problems: Annotated[
+        tuple[PlaceOnPage, ...], Field(min_length=1, max_length=60, description="One box for each problem.")
+    ]
 
 
 class Problem(Record):

@@ -1,4 +1,4 @@
-"""What is made of problems: their sources, the results of their tasks, the records of a bank, and the bank for exports."""
+"""Records of the work on problems: their sources, the results of their tasks, the records of a bank, and the bank for exports."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ AnyResult = (
 
 
 class SourceReport(Record):
-    """The problems that one file gave."""
-
     file: str
     problems: int
     note: str = ""
@@ -52,7 +50,7 @@ class ProblemSources(Record):
 
 
 class Stage(StrEnum):
-    """The stages of the pipeline, in order."""
+    """The stages of the pipeline, in order. FIND is a step of files with several problems, before the pipeline."""
 
     CLASSIFY = "classify"
     SCAN = "scan"
@@ -61,6 +59,7 @@ class Stage(StrEnum):
     ALTERNATE = "alternate"
     VARIANT = "variant"
     CONVERT = "convert"
+    FIND = "find"
 
 
 class Task(Record):
@@ -73,7 +72,7 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """`scan`, `alternate-2`, `variant-numerical-1`, `convert-integer`: also a folder name."""
+        """The name of the task, also of its folder, such as `scan`, `alternate-2`, `variant-numerical-1` or `convert-integer`."""
         match self.stage:
             case Stage.ALTERNATE:
                 return f"{self.stage.value}-{self.number}"
@@ -111,8 +110,6 @@ class TaskEnd(StrEnum):
 
 
 class CompileOutcome(StrEnum):
-    """The outcome of compiling LaTeX."""
-
     COMPILED = "compiled"
     FAILED = "failed"
     NOT_COMPILED = "not_compiled"  # there is no engine, so that only the structure was checked
@@ -126,7 +123,7 @@ class Compiled(Record):
 
 
 class TaskResult(Record):
-    """The result of one task. Of the fields from `classification` to `conversion`, only that of its stage can be set.
+    """The result of one task. Only one of the fields from `classification` to `conversion` can be set: that of its stage.
 
     Attributes:
         breaches: if the result was rejected, the properties that the last attempt lacked.
@@ -135,7 +132,8 @@ class TaskResult(Record):
         prompt: the name of the prompt; empty if no model was asked.
         raw: what the model wrote, word for word.
         warnings: warnings for people, one line each.
-        solved: what a solver that saw only the question made of the item.
+        solved: the answer of a solver that saw only the question of the item.
+        read_twice: the result of a second reading of the picture by the solver's model; empty without one.
     """
 
     task: Task
@@ -145,6 +143,7 @@ class TaskResult(Record):
     repaired: tuple[Breach, ...] = ()
     warnings: tuple[str, ...] = ()
     solved: str = NOT_SOLVED
+    read_twice: str = ""
     classification: ClassificationResult | None = None
     scan: ScanResult | None = None
     tikz: TikzResult | None = None
@@ -199,7 +198,7 @@ class PipelineResult(Record):
 
 
 class ProblemRecord(Record):
-    """One problem of a bank, with all that was made of it.
+    """One problem of a bank, with everything that was made from it.
 
     Attributes:
         latex: the item from `\\item` to `\\end{solution}`, with `DIAGRAM_MARK` in place of its diagram.
@@ -207,7 +206,7 @@ class ProblemRecord(Record):
         tasks: the results of all tasks in order, without `raw` and `calls`.
         breaches: the reasons why the problem, or an item made of it, was rejected.
         models: by role the name of the model.
-        withdrawn: by name the items that reviewers rejected (`original`, a variant, a format), with the reviewer and the reason.
+        withdrawn: by name (`original`, a variant, a format) the items that reviewers rejected, each with the reviewer and the reason.
     """
 
     id: Name
@@ -239,8 +238,7 @@ class ProblemRecord(Record):
 class ProblemBank(Record):
     """All problems of one set in order, also rejected ones.
 
-    `profile` and `seed` are those with which the launch replaced the settings of problems.yaml. Runs that bring the bank up to
-    date use them again.
+    With `profile` and `seed` the launch replaced settings of problems.yaml. Runs that bring the bank up to date use them again.
     """
 
     name: Name
@@ -274,8 +272,6 @@ class ProblemBank(Record):
 
 
 class BankOption(Record):
-    """One option of an item."""
-
     text: str
     right: bool
 
@@ -289,7 +285,7 @@ class BankItem(Record):
         made: `original`, the kind of the variant (`kind-2` for the second one), or the format of the conversion.
         latex: the whole item from `\item` to `\end{solution}`, with its diagram.
         statement, options, solution: its parts, as LaTeX.
-        answer: the final answer of the solution; None if code finds none.
+        answer: the final answer of the solution; None if code does not find it.
         alternates: other solutions, each a solution environment.
         solved: as in its task result.
     """
@@ -318,10 +314,10 @@ class BankExport(Record):
     """All items of a bank in order.
 
     Attributes:
-        preambles: the preambles of the sources, each once.
+        preambles: the different preambles of the sources.
         libraries: libraries of TikZ, and packages that draw.
         packages: the packages that the items use.
-        signs: declarations of signs outside ASCII that an engine with 8 bits does not know.
+        signs: declarations of signs outside ASCII for TeX engines with 8 bits, which do not know them.
     """
 
     name: Name

@@ -45,7 +45,7 @@ class RunPlan(Record):
 
 
 class Spent(Record):
-    """The cost of calls. Of replayed calls, which cost nothing, only the number is counted."""
+    """The cost of calls. Replayed calls cost nothing, so only their number is counted."""
 
     calls: int = 0
     replayed_calls: int = 0

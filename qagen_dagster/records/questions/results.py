@@ -32,7 +32,7 @@ class Evidence(Record):
 
 
 class RejectionReason(StrEnum):
-    """Why a candidate was not accepted. The first six are the reference's, the rest ours."""
+    """Why a candidate was not accepted. The first six reasons are from the reference, the others were added."""
 
     VALIDATION_FAILED = "validation_failed"
     DUPLICATE = "duplicate"
@@ -116,9 +116,9 @@ class RejectedQA(Record):
 class RetiredQA(Record):
     """A question of an earlier version of its document that the present text no longer supports.
 
-    `before` and `now` have one text per piece of evidence. If the present text lacks a quote, they are the quote, and the most
-    similar passage of the present text (empty if none is similar). Otherwise they are the quote with the text around it, in the
-    earlier version and in the present one.
+    `before` and `now` have one text per piece of evidence. If the present text lacks a quote, `before` has the quote, and `now` has the
+    most similar passage of the present text (empty if none is similar). Otherwise both have the quote with the text around it, in the
+    earlier and in the present version.
     """
 
     id: str
@@ -170,8 +170,8 @@ _UNCONFIRMED = (*_UNASKED, "supported", "premise_holds", "self_contained")
 def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
-    The embedded reader can find faults of these criteria, but confirms none. Two criteria are not judged if the blind answer
-    is none or differs from the proposed one. Without a blind answer nothing is compared.
+    The embedded reader finds faults, but confirms no criterion. Two criteria are not judged if there is no blind answer, or if code found
+    that it differs from the proposed one. Without a blind answer nothing is compared.
     """
     if not isinstance(verdict, dict):
         return verdict
@@ -215,7 +215,7 @@ class VerdictRecord(Record):
 
 
 class Shortfall(Record):
-    """How many questions of one type a document was asked for and gave, and why it did not give all."""
+    """The wanted and the delivered number of questions of one type from one document, and why some are missing."""
 
     question_type: str
     wanted: int
@@ -239,9 +239,8 @@ class GenerationResult(Record):
 
     Attributes:
         shortfalls: which questions of the mix are missing.
-        grades, shown: only of the batch strategy. `grades`
-            has the grades of accepted and rejected answers by `question_id`, and `shown` the lines that the generator was shown,
-            empty if these are all lines.
+        grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
+        shown: with the batch strategy, the lines that the generator was shown; empty if these are all lines.
         surroundings: by question id the text around each piece of evidence.
         looks: by label the hashes of the visuals of the questions.
         retired: the questions of all earlier versions of the document that were not kept.

@@ -253,7 +253,7 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
         (("classify",), 2, "give exactly one file"),
         (("scan", "-i", "a.png", "-t", "problem.tex"), 2, "give exactly one file"),
         (("scan", "-i", "gone.png"), 2, "gone.png"),
-        (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not supported; pictures are .png, .jpg, .jpeg, .webp and pages"),
+        (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not supported; supported files: .png, .jpg, .jpeg, .webp, .pdf"),
         (("scan", "-i", "broken.png", "--type", "match"), 1, "broken.png"),
         (("scan", "-i", "problem.tex"), 2, "-t takes .tex files"),
         (("scan", "-t", "empty.tex"), 2, "empty.tex contains no problem"),
@@ -324,3 +324,32 @@ def test_a_server_without_a_usable_reply_is_an_error_and_is_asked_again(
             assert before < len(server.requests) <= before + 10
         server.follow(lambda _seen, _number: Reply(calls=(Call("submit_ideas", IDEAS),)))
         assert qagen("idea", "--tex", str(one), "--profile", "remote").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "tool", "task"),
+    [
+        (
+            ("convert", "--from", "subjective", "--to", "mcq_sc", "-o", "made.tex"),
+            "submit_conversion",
+            "convert-mcq_sc",
+        ),
+        (("variant", "--type", "numerical", "-o", "made.tex"), "submit_variant", "variant-numerical-1"),
+        (("process", "--convert", "mcq_sc", "-o", "made"), "submit_conversion", "convert-mcq_sc"),
+    ],
+)
+def test_what_a_model_wrote_for_a_rejected_task_is_beside_the_output(
+    qagen: Command, play: Play, tmp_path: Path, words: tuple[str, ...], tool: str, task: str
+) -> None:
+    play(**{tool: {"latex": "\\item Not finished"}})
+    (tmp_path / "one.tex").write_text(item())
+    found = qagen(words[0], "-t", "one.tex", *words[1:])
+    assert found.code == 1, found.err
+    (file,) = tmp_path.rglob("*.rejected.txt")
+    assert file.name.endswith(f"one-01-{task}.rejected.txt")
+    reason, _, raw = file.read_text().partition("\n\n")
+    assert reason.startswith("rejected: property ")
+    assert "Not finished" in raw
+    play()
+    assert qagen(words[0], "-t", "one.tex", *words[1:]).code == 0
+    assert not file.exists()

@@ -64,6 +64,22 @@ def test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again(qagen: Co
     assert len(project.published(KEY)["questions"]) == 1
 
 
+def test_replies_that_do_not_fit_leave_a_line_that_says_what_to_raise(qagen: Command) -> None:
+    qagen.project.corpus("water", waterworks.corpus(3), {"ridge.txt": waterworks.notes("ridge")})
+
+    def cut_later(seen: Seen, number: int) -> Step:
+        asked = "At what pressure" in str(seen.body) and "submit_qa" in str(seen.body)
+        return Reply(text="At what", stop="length") if asked else waterworks.answer(seen, number)
+
+    with WireServer(cut_later) as server:
+        qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
+        ended = qagen("run", "--profile", "remote")
+    assert len(qagen.project.published(KEY)["questions"]) == 1
+    said = "replies were cut off at 20 output tokens: raise `max_output_tokens` of the generator"
+    assert f"qagen: warning: {KEY}: {said}, or the limit of its server" in ended.errors
+    assert sum("At what pressure" in str(one) and "submit_qa" in str(one) for one in server.bodies) == 6
+
+
 @pytest.mark.parametrize("size", ["8", "1"])
 def test_a_model_with_broken_tool_calls_ends_the_run_with_one_line(qagen: Command, size: str) -> None:
     names = ("ridge", "quay", "mill", "lock", "dale", "ford", "glen", "hill")

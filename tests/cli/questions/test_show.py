@@ -162,7 +162,12 @@ def test_runs_are_listed(stored: Command) -> None:
     (run,) = stored("runs", "--json").value
     assert (run["run_id"], run["combination"], run["accepted"]) == ("r", WHERE.key, 1)
     assert "per question" in stored("runs", "--corpus", "water").out
-    assert stored("runs", "--mode", "visual", "--json").value == []
+    for words in (("--mode", "visual"), ("--corpus", "nowhere"), ("--scenario", "exam", "--json")):
+        ended = stored("runs", *words)
+        assert (ended.code, "no combination of the catalog matches (there are: water/" in ended.err) == (
+            2,
+            True,
+        )
 
 
 def test_a_catalog_that_cannot_be_made_anew_is_told(stored: Command) -> None:
@@ -175,7 +180,7 @@ def test_a_catalog_that_cannot_be_made_anew_is_told(stored: Command) -> None:
     lock.mkdir()
     ended = stored("stats")
     assert ended.code == 0
-    assert "the catalog is older than the store and cannot be made anew" in ended.err
+    assert "the catalog is older than the store and cannot be rebuilt" in ended.err
 
 
 def _rejected(question: str, reason: RejectionReason, detail: str) -> RejectedQA:

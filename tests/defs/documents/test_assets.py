@@ -15,7 +15,7 @@ _PICTURE = re.compile(r"data:(image/\w+);base64,([A-Za-z0-9+/=]+)")
 def test_parsed_documents_show_every_file_with_its_outcome(made: Made) -> None:
     assert made.runs["documents"].success
     shown = metadata(made.runs["documents"], "parsed_documents")
-    assert (shown["dagster/row_count"], shown["files_parsed_now"], shown["not_usable"]) == (4, 4, 1)
+    assert (shown["dagster/partition_row_count"], shown["files_parsed_now"], shown["not_usable"]) == (4, 4, 1)
     lines = sum(
         (made.project.assets / f"documents/water/{name}/text.txt").read_text().count("\n") + 1
         for name in ("ridge.txt", "quay.txt", "mill.pdf")
@@ -33,7 +33,7 @@ def test_parsed_documents_show_every_file_with_its_outcome(made: Made) -> None:
 
 def test_visual_manifests_show_tables_figures_and_their_crops(made: Made) -> None:
     shown = metadata(made.runs["documents"], "visual_manifests")
-    assert shown["dagster/row_count"] == 2
+    assert shown["dagster/partition_row_count"] == 2
     assert shown["documents_without_visuals"] == 2
     rows = shown["visuals"].splitlines()[2:]
     assert [[cell.strip() for cell in row.split("|")[1:5]] for row in rows] == [
@@ -64,7 +64,7 @@ def test_unchanged_files_are_not_parsed_again_and_keep_the_data_version(tmp_path
         fewer = graph.materialize("water", *DOCUMENTS)
     runs = (first, again, changed, fewer)
     assert [metadata(run, "parsed_documents")["files_parsed_now"] for run in runs] == [2, 0, 1, 0]
-    assert [metadata(run, "parsed_documents")["dagster/row_count"] for run in runs] == [2, 2, 2, 1]
+    assert [metadata(run, "parsed_documents")["dagster/partition_row_count"] for run in runs] == [2, 2, 2, 1]
     versions = [version(run, "parsed_documents") for run in runs]
     assert versions[0] == versions[1]
     assert len(set(versions)) == 3

@@ -63,7 +63,12 @@ def test_a_set_is_evaluated_shown_and_checked(runs: dict[str, Any]) -> None:
     run: dg.ExecuteInProcessResult = runs["first"]
     assert run.success
     closed, found, answered = (metadata(run, name) for name in EVALUATIONS)
-    assert closed["question_count"] == found["question_count"] == answered["question_count"] == 4
+    assert (
+        closed["dagster/partition_row_count"]
+        == found["dagster/partition_row_count"]
+        == answered["dagster/partition_row_count"]
+        == 4
+    )
     assert (closed["leaked"], closed["undecided"], closed["tried"]) == (0, 0, 0)
     assert "leaked_share" not in closed, "the answerer never tried, so nothing was measured"
     assert found["fused_document_recall_at_5"] == 1
@@ -247,14 +252,14 @@ def test_checks_warn_out_of_bounds(
     options: EvaluationOptions,
     passed: bool,
 ) -> None:
-    bound, complete = evaluation_results("asset", options, report(kind, name, [], value))
+    bound, complete = evaluation_results(options, report(kind, name, [], value))
     assert (bound.passed, bound.severity, complete.passed) == (passed, dg.AssetCheckSeverity.WARN, True)
 
 
 @pytest.mark.parametrize("fields", [{"failure": "no text"}, {"unheard": True}])
 def test_a_question_without_a_result_is_warned_of(fields: dict[str, Any]) -> None:
     found = report(AnswerReport, Kind.ANSWERS, [question(BaselineAnswer, 1, **fields)], {})
-    _, complete = evaluation_results("asset", EvaluationOptions(), found)
+    _, complete = evaluation_results(EvaluationOptions(), found)
     assert not complete.passed
 
 

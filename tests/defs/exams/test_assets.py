@@ -67,7 +67,7 @@ def test_schemas_are_shown_with_what_is_wrong(graph: GraphRun) -> None:
     result = graph.materialize("mini", "exam_schemas")
     assert result.success
     shown = metadata(result, "exam_schemas")
-    assert shown["dagster/row_count"] == 2
+    assert shown["dagster/partition_row_count"] == 2
     assert "| M1 | Hidden Proportionality / Scaling | See the ratio. | 2 | 3 |" in shown["schemas"]
     assert "schemas.md:" in shown["broken_schemas"]
     assert "M9" in shown["broken_schemas"]
@@ -77,7 +77,7 @@ def test_the_bank_shows_acceptance_catchers_cost_and_items(graph: GraphRun) -> N
     result = graph.materialize("mini", "item_bank")
     assert result.success
     shown = metadata(result, "item_bank")
-    assert (shown["accepted"], shown["rejected"], shown["dagster/row_count"]) == (2, 1, 2)
+    assert (shown["accepted"], shown["rejected"], shown["dagster/partition_row_count"]) == (2, 1, 2)
     assert shown["acceptance_rate"] == pytest.approx(2 / 3, abs=1e-4)
     assert "| M1 Hidden Proportionality / Scaling | 1 of 1 | 0 of 1 | 1 of 2 |" in shown["acceptance"]
     assert shown["usd"] == 1.0

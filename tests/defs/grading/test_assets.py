@@ -52,7 +52,11 @@ def graded(*documents: list[GradedAnswer]) -> GroundingReport:
 def test_the_report_is_materialized_shown_and_checked(made: Made) -> None:
     run = made.runs["textual"]
     shown, found = metadata(run, "grounding_report"), checks(run)
-    assert shown["question_count"] == shown["grounded"] + shown["ungrounded"] + shown["not_measured"] == 6
+    assert (
+        shown["dagster/partition_row_count"]
+        == shown["grounded"] + shown["ungrounded"] + shown["not_measured"]
+        == 6
+    )
     assert ("overall_confidence" in shown) == (shown["grounded"] + shown["ungrounded"] > 0)
     assert shown["decided"].startswith("- decided: ")
     assert (shown["method"], shown["judge"], shown["model_calls"]) == ("hybrid", "none", 0)

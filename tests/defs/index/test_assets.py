@@ -27,7 +27,7 @@ def test_the_index_of_a_corpus_shows_what_was_embedded_and_what_was_kept(tmp_pat
     ]
     assert shown[0]["embedder"] == "embedded:minilm"
     assert (shown[0]["paid_calls"], shown[0]["usd"]) == (0, "nothing was paid")
-    assert shown[0]["dagster/row_count"] >= shown[0]["indexed_documents"] == 2
+    assert shown[0]["dagster/partition_row_count"] >= shown[0]["indexed_documents"] == 2
     assert [row.split("|")[3].strip() for row in shown[2]["documents"].splitlines()[2:]] == ["new", "reused"]
     assert Path(shown[0]["index"].code_references[0].file_path).is_file()
     versions = [version(run, "document_index") for run in (first, again, changed)]

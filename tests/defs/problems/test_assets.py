@@ -107,7 +107,7 @@ def test_a_picture_stands_beside_its_latex_and_its_look(worked: Worked) -> None:
 
 
 def test_every_stage_says_how_its_tasks_ended(worked: Worked) -> None:
-    ends = {name: metadata(worked.result, name)["dagster/row_count"] for name in STAGES}
+    ends = {name: metadata(worked.result, name)["dagster/partition_row_count"] for name in STAGES}
     assert ends == {
         "classifications": 4, "scans": 4, "diagrams": 4, "ideas": 4, "alternates": 4, "variants": 9, "conversions": 4,
     }  # fmt: skip

@@ -71,7 +71,7 @@ def test_a_check_has_a_result_of_its_own_for_each_partition(made: Made) -> None:
 def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> None:
     run = made.runs["textual"]
     validated, published = metadata(run, "validated_qa"), metadata(run, "corpus_json")
-    assert validated["question_count"] == published["question_count"] == 6
+    assert validated["dagster/partition_row_count"] == published["dagster/partition_row_count"] == 6
     assert validated["removed"] == 0
     assert published["folder"] == f"published/{TEXTUAL}"
     address, _, command = published["review"].partition(")")

@@ -8,7 +8,7 @@ def test_exports_are_beside_the_published_set(made: Made) -> None:
     run = made.runs["exports"]
     assert run.success
     shown = metadata(run, "exports")
-    assert shown["dagster/row_count"] == len(made.project.published(TEXTUAL)["questions"])
+    assert shown["dagster/partition_row_count"] == len(made.project.published(TEXTUAL)["questions"])
     assert shown["formats"].count("\n") == 1 + 12
     stored = made.project.stored("published")
     assert f"published/{TEXTUAL}/exports/ragas/testset.jsonl" in stored

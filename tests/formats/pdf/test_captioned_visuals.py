@@ -9,12 +9,10 @@ import pytest
 
 from tests.formats.pdf.test_uncaptioned_visuals import centred, plot
 from tests.formats.pdf.test_visuals import (
-    CELLS,
     PROSE,
     caption,
     chart,
     covers,
-    grid,
     pages,
     prose,
     visuals_of,
@@ -148,18 +146,6 @@ def test_labels_stand_left_of_a_figure_below_the_short_last_line_of_a_paragraph(
     prose(page, 60, 330, 535, 410)
     (figure,) = visuals_of(document)
     assert covers(figure, (222, 180, 420, 312))
-
-
-def test_a_heading_where_all_lines_begin_is_no_part_of_the_table_below_it() -> None:
-    document, (page, other) = pages(2)
-    other.insert_textbox((60, 60, 535, 400), PROSE * 6, fontsize=10, fontname="tiro")
-    page.draw_line((60, 80), (290, 80))
-    page.insert_text((60, 100), "3.2", fontsize=14)
-    page.insert_text((100, 100), "List of stations", fontsize=14)
-    grid(page, 60, 130, CELLS)
-    caption(page, 140, 205, "Table 1. The stations.")
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 130, 330, 207))
 
 
 def test_raised_letters_do_not_end_a_caption() -> None:

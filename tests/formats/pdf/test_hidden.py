@@ -36,6 +36,22 @@ def _picture() -> pymupdf.Pixmap:
     return picture
 
 
+def barred(page: pymupdf.Page) -> None:
+    """A bar over a line of text, as of a redaction that left the text in the file."""
+    written()(page)
+    page.draw_rect((50, 285, 400, 306), fill=(0, 0, 0))
+
+
+def erased(page: pymupdf.Page) -> None:
+    written()(page)
+    page.draw_rect((50, 285, 400, 306), fill=(1, 1, 1), color=None)
+
+
+def struck(page: pymupdf.Page) -> None:
+    page.draw_line((60, 296), (60 + pymupdf.get_text_length(HIDDEN, fontsize=11), 296))
+    written()(page)
+
+
 def outside(page: pymupdf.Page) -> None:
     page.insert_text((60, 820), HIDDEN, fontsize=11)
     page.set_cropbox((0, 0, WIDTH, 800))
@@ -56,14 +72,31 @@ def on_grey(page: pymupdf.Page) -> None:
         written(fill_opacity=0, stroke_opacity=0),
         on_grey,
         behind,
+        barred,
+        erased,
+        struck,
         outside,
     ],
-    ids=["white", "near white", "tiny", "not painted", "transparent", "light on light", "behind", "outside"],
+    ids=[
+        "white",
+        "near white",
+        "tiny",
+        "not painted",
+        "transparent",
+        "light on light",
+        "behind",
+        "barred",
+        "erased",
+        "struck",
+        "outside",
+    ],
 )
 def test_hidden_text_is_left_out(draw: Draw) -> None:
     entry = parse(pdf(beside(draw)))
     assert [line for line in entry.text.split("\n") if line] == SEEN
-    assert entry.detail == ("" if draw is outside else "text that nobody sees left out on 1 page: 1")
+    assert entry.detail == (
+        "" if draw is outside else "text that nobody sees or that is struck out left out on 1 page: 1"
+    )
 
 
 def head(page: pymupdf.Page) -> None:
@@ -87,7 +120,35 @@ def clipped(page: pymupdf.Page) -> None:
     page.show_pdf_page(box, whole, 0, clip=box)
 
 
-@pytest.mark.parametrize("draw", [head, over, clipped, written(color=(0.4, 0.4, 0.4)), written(fontsize=5)])
+def highlighted(page: pymupdf.Page) -> None:
+    written()(page)
+    page.add_highlight_annot((60, 288, 260, 304))
+
+
+def underlined(page: pymupdf.Page) -> None:
+    written()(page)
+    page.draw_line((60, 302), (200, 302))
+
+
+def crossed(page: pymupdf.Page) -> None:
+    """A line of a grid behind a label."""
+    page.draw_line((40, 296), (500, 296))
+    written()(page)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        head,
+        over,
+        clipped,
+        highlighted,
+        underlined,
+        crossed,
+        written(color=(0.4, 0.4, 0.4)),
+        written(fontsize=5),
+    ],
+)
 def test_light_text_on_dark_and_text_over_a_picture_stay(draw: Draw) -> None:
     entry = parse(pdf(beside(draw)))
     assert (HIDDEN in entry.text, entry.detail) == (True, "")
@@ -99,6 +160,27 @@ def test_the_hidden_part_of_a_line_is_left_out() -> None:
         page.insert_text((136, 300), "no oil", fontsize=11, color=(1, 1, 1))
 
     assert lines(pdf(beside(draw))) == [*SEEN, "The lamp burns"]
+
+
+@pytest.mark.parametrize("bar", [(0, 290, 0, 304), (0, 296, 0, 296.8)], ids=["redacted", "struck"])
+def test_words_under_a_bar_are_left_out(bar: tuple[float, ...]) -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 300), "The lamp of Torvik burns no oil", fontsize=11)
+        word = page.search_for("Torvik")[-1]
+        page.draw_rect((word.x0, bar[1], word.x1, bar[3]), fill=(0, 0, 0), color=None)
+
+    entry = parse(pdf(beside(draw)))
+    assert "The lamp of burns no oil" in " ".join(entry.text.split())
+    assert "Torvik burns" not in entry.text
+
+
+def test_a_shadow_behind_a_heading_is_read_once() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        for colour, by in (((0.7, 0.7, 0.7), 1.2), ((0, 0, 0), 0)):
+            for n, text in enumerate(["The fund of the harbour", "A report for 1999"]):
+                page.insert_text((60 + by, 300 + 24 * n + by), text, fontsize=18, color=colour)
+
+    assert lines(pdf(beside(draw)))[2:] == ["The fund of the harbour", "A report for 1999"]
 
 
 def test_text_that_is_not_painted_counts_on_a_scan() -> None:

@@ -490,3 +490,11 @@ def with_logo(page: pymupdf.Page) -> None:
 
 def test_a_logo_is_no_title():
     assert parse(pdf(with_logo)).metadata.title == "A Study of Small Things and Their Uses"
+
+
+@pytest.mark.parametrize("filters", ["/DCTDecode", "/JBIG2Decode", "[/FlateDecode /JPXDecode]"])
+def test_a_page_whose_content_is_compressed_as_a_picture_is_broken(filters: str) -> None:
+    document = pymupdf.open(stream=TWO_PAGES)
+    document.xref_set_key(document[0].get_contents()[0], "Filter", filters)
+    entry = parse(document.tobytes())
+    assert (entry.text.split(), entry.detail) == (["two"], "1 page broken: 1")

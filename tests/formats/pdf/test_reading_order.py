@@ -211,7 +211,18 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
     x0, y0, x1, y1, texts = (list(one) for one in zip(*boxes, strict=True))
     count = len(boxes)
     return Fragments(
-        x0, y0, x1, y1, [Font(100)] * count, [100] * count, [], texts, ascii=not rtl, rtl=rtl, upright=True
+        x0,
+        y0,
+        x1,
+        y1,
+        [Font(100)] * count,
+        [100] * count,
+        [],
+        texts,
+        [*range(count)],
+        ascii=not rtl,
+        rtl=rtl,
+        upright=True,
     )
 
 
@@ -223,7 +234,7 @@ def test_right_to_left_rows_begin_at_the_right():
             (300, 240, 600, 360, "\u05d5\u05d6"),
             rtl=True,
         ),
-        list,
+        [],
     )
     assert [text for text, _ in found.lines] == ["\u05d0\u05d1\u05d2 \u05d3\u05d4", "\u05d5\u05d6"]
 
@@ -232,7 +243,7 @@ def test_right_to_left_columns_begin_at_the_right():
     rows = range(6)
     right = [(1000, 100 + 150 * n, 1900, 220 + 150 * n, "\u05d0" * 20 + str(n)) for n in rows]
     left = [(0, 100 + 150 * n, 800, 220 + 150 * n, "\u05d1" * 20 + str(n)) for n in rows]
-    found = lines_of_page(fragments(*left, *right, rtl=True), list)
+    found = lines_of_page(fragments(*left, *right, rtl=True), [])
     assert [text[0] for text, _ in found.lines if text] == ["\u05d0"] * 6 + ["\u05d1"] * 6
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pymupdf
@@ -11,7 +10,7 @@ import pytest
 from qagen_dagster.formats.pdf.captions import Piece, text_of
 from qagen_dagster.formats.pdf.figures import Shape, Shown
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
-from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, is_printed
+from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visual_boxes import accounts, heads
 from tests.formats.pdf.test_visuals import CELLS, caption, covers, grid, pages, prose, raster, visuals_of
@@ -33,20 +32,6 @@ def centred(page: Any, middle: float, y: float, text: str, size: float) -> None:
     page.insert_text((middle - pymupdf.get_text_length(text, fontsize=size) / 2, y), text, fontsize=size)
 
 
-def test_a_drawing_holds_its_title_its_axis_and_its_legend() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    centred(page, 220, 180, "Rain of a year", 12)
-    plot(page, 100, 200)
-    centred(page, 220, 390, "month", 11)
-    for n, name in enumerate(("pier", "quay")):
-        page.draw_circle((395, 220 + 20 * n), 4)
-        page.insert_text((410, 223 + 20 * n), name, fontsize=9)
-    prose(page, 60, 420, 535, 500)
-    (drawing,) = visuals_of(document)
-    assert covers(drawing, (100, 169, 428, 392))
-
-
 def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -57,43 +42,6 @@ def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     prose(page, 60, 400, 535, 480)
     (drawing,) = visuals_of(document)
     assert covers(drawing, (60, 200, 300, 360), slack=4)
-
-
-def test_a_program_in_a_frame_with_round_corners_is_no_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 160, 535, 250), fill=(0.9, 0.9, 0.9), radius=0.05)
-    page.draw_rect(pymupdf.Rect(62, 162, 533, 248), radius=0.05)
-    for n, line in enumerate(
-        ("> depth(pier)", "[1] 12", "", "> rain(pier)", "[1] 840", "> wind(pier)", "[1] 3")
-    ):
-        page.insert_text((66, 172 + 12 * n), line, fontsize=9)
-    prose(page, 60, 280, 535, 360)
-    assert visuals_of(document) == ()
-
-
-def test_a_frame_around_a_program_and_its_small_output_is_no_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 160, 535, 300), radius=0.05)
-    program(page)
-    for n in range(16):
-        page.draw_line((430 + 4 * n, 200), (434 + 4 * n, 230 + n))
-    prose(page, 60, 330, 535, 410)
-    assert visuals_of(document) == ()
-
-
-def test_a_frame_of_short_lines_around_a_program_is_no_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for n in range(20):
-        for x in (60, 535):
-            page.draw_line((x, 160 + 7 * n), (x, 167 + 7 * n))
-    for y in (160, 300):
-        page.draw_line((60, y), (535, y))
-    program(page)
-    prose(page, 60, 330, 535, 410)
-    assert visuals_of(document) == ()
 
 
 def test_panels_side_by_side_are_one_drawing_with_the_texts_below_each() -> None:
@@ -117,40 +65,6 @@ def test_panels_with_captions_of_their_own_are_apart() -> None:
     assert len(visuals_of(document)) == 2
 
 
-def test_the_output_of_a_program_is_no_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    rows = ["Harbour     Boats   Depth    Rain"]
-    rows += [f"pier {name}  {840 + 7 * n}     {12.5 + n}    {1_204 + n}" for n, name in enumerate("ABCDE")]
-    for n, row in enumerate(rows):
-        for match in re.finditer(r"\S+(?: \S+)?", row):
-            page.insert_text(
-                (60 + 5.4 * match.start(), 186 + 12 * n), match.group(), fontname="cour", fontsize=9
-            )
-    prose(page, 60, 300, 535, 380)
-    assert visuals_of(document) == ()
-
-
-@pytest.mark.parametrize(("spaces", "printed"), [(2.0, True), (2.4, False)])
-def test_several_spaces_between_words_are_whole_letters_wide(spaces: float, printed: bool) -> None:
-    wide = {"Std. Error": 10.0, "pier 0.52 0.61": 14 + spaces, "intercept": 9.0}
-    pieces = [
-        Piece(text, (60, 100 + 12 * n, 60 + 5.4 * letters, 109 + 12 * n), 9.0, bold=False, line=n)
-        for n, (text, letters) in enumerate(wide.items())
-    ]
-    assert is_printed(pieces) == printed
-
-
-def test_rows_of_a_program_s_output_between_lines_are_no_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    grid(page, 60, 200, [["" for _ in CELLS[0]] for _ in CELLS])
-    for row, texts in enumerate(CELLS):
-        for column, text in enumerate(texts):
-            page.insert_text((64 + 90 * column, 213 + 18 * row), text, fontname="cour", fontsize=9)
-    assert visuals_of(document) == ()
-
-
 def test_a_grid_with_points_in_it_is_a_drawing() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -159,19 +73,6 @@ def test_a_grid_with_points_in_it_is_a_drawing() -> None:
         page.draw_rect(pymupdf.Rect(81 + 8 * n, 305 - 3 * n, 84 + 8 * n, 308 - 3 * n))
     (drawing,) = visuals_of(document)
     assert drawing.type is VisualType.DIAGRAM
-
-
-def test_a_part_of_a_longer_table_is_left_out() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    rows = [("pier", "boats", "rain"), *((f"no. {n}", str(70 + n), str(310 + n)) for n in range(5))]
-    for n, row in enumerate(rows):
-        for x, text in zip((60, 200, 300), row, strict=True):
-            page.insert_text((x, 186 + 12 * n), text, fontsize=9)
-    page.insert_text((66, 258), "quay", fontsize=9)
-    page.insert_text((215, 258), "none seen", fontsize=9)
-    prose(page, 60, 300, 535, 380)
-    assert visuals_of(document) == ()
 
 
 @pytest.mark.parametrize(("right", "top"), [(160, 187), (90, 200)])
@@ -186,17 +87,6 @@ def test_heads_above_the_first_line_belong_to_a_table_but_no_numbered_heading(
     prose(page, 60, 300, 535, 380)
     (table,) = visuals_of(document)
     assert covers(table, (60, top, 330, 200 + 18 * len(CELLS)))
-
-
-def test_the_line_of_the_running_head_is_no_part_of_a_table() -> None:
-    document, (page,) = pages()
-    page.insert_text((60, 48), "The gauges", fontsize=9)
-    page.draw_line((60, 52), (330, 52))
-    page.insert_text((60, 75), "Stations", fontsize=10)
-    grid(page, 60, 90, CELLS)
-    prose(page, 60, 300, 535, 380)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 90, 330, 90 + 18 * len(CELLS)))
 
 
 @pytest.mark.parametrize(("count", "shown"), [(2, [240, 60]), (3, [240])])
@@ -233,33 +123,6 @@ def test_a_picture_does_not_cut_the_texts_between_its_parts() -> None:
     assert covers(image, (60, 200, 150 + pymupdf.get_text_length(text, fontsize=9), 316))
 
 
-@pytest.mark.parametrize("between", ["> summary(model)", "Coefficients:"])
-def test_a_program_s_next_output_is_another_table(between: str) -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for y in (186, 278):
-        heads(page, y)
-        accounts(page, y + 14)
-    page.insert_text((60, 264), between, fontsize=9)
-    first, second = visuals_of(document)
-    assert covers(first, (60, 179, 434, 244))
-    assert covers(second, (60, 271, 434, 336))
-
-
-def test_rows_without_numbers_that_follow_belong_to_a_table_of_numbers() -> None:
-    document, (page,) = pages()
-    heads(page, 186)
-    accounts(page, 200)
-    accounts(page, 256)
-    for n in range(9):
-        page.insert_text((60, 312 + 14 * n), "Old quay", fontsize=9)
-        for right in (330, 420):
-            wide = pymupdf.get_text_length("none", fontsize=9)
-            page.insert_text((right - wide, 312 + 14 * n), "none", fontsize=9)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 179, 434, 426))
-
-
 def test_a_head_that_begins_left_of_its_column_is_not_cut_off() -> None:
     document, (page,) = pages()
     page.insert_text((35, 186), "Account", fontsize=9)
@@ -283,13 +146,6 @@ def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -
     text = text_of(595, 842, pieces, 10.0)
     found = boxes_of_ruled_tables(shown, text, [both], [])
     assert len(found) == (1 if between == 1 else 0)
-
-
-def test_an_algorithm_between_rules_is_no_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    grid(page, 60, 200, [["Algorithm 1", "Reading"], ["1:", "open the inlet"], ["2:", "read the gauge"]])
-    assert visuals_of(document) == ()
 
 
 def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:
@@ -328,16 +184,6 @@ def test_a_table_whose_rules_are_pictures_is_a_table() -> None:
             page.insert_text((106 + column * 100, 214 + row * 20), text, fontsize=9)
     (table,) = visuals_of(document)
     assert table.type is VisualType.TABLE
-
-
-def test_four_panels_without_a_caption_are_one_drawing_without_the_page_number() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for x, y in ((60, 200), (320, 200), (60, 400), (320, 400)):
-        plot(page, x, y)
-    centred(page, 310, 592, "17", 10)
-    (drawing,) = visuals_of(document)
-    assert covers(drawing, (60, 200, 560, 560), slack=6)
 
 
 @pytest.mark.parametrize("lines", [False, True])

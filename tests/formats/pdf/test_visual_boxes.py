@@ -119,19 +119,6 @@ def test_a_line_of_text_does_not_part_numbers_from_their_heads(between: str) -> 
     assert covers(table, (60, 179, 434, 258))
 
 
-def test_a_sentence_between_two_tables_of_numbers_parts_them() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for y in (186, 300):
-        heads(page, y)
-        accounts(page, y + 14)
-    page.insert_text((60, 266), "The dues of the new quay are as follows:", fontsize=9)
-    page.insert_text((350, 286), "in thousands", fontsize=9)
-    first, second = visuals_of(document)
-    assert covers(first, (60, 179, 434, 244))
-    assert covers(second, (60, 279, 434, 358))
-
-
 def test_signs_of_currency_do_not_count_as_columns_of_numbers() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -168,18 +155,6 @@ def test_a_short_caption_at_the_margin_belongs_to_the_chart_above_it() -> None:
     assert covers(figure, (60, 200, 480, 342))
 
 
-def test_a_matrix_beside_a_drawing_is_part_of_the_figure() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for row in range(3):
-        page.insert_text((120, 230 + 14 * row), "1  0  1", fontsize=9)
-    chart(page, 300, 200)
-    caption(page, 240, 330, "Figure 1. Rain by quarter.")
-    prose(page, 60, 350, 535, 430)
-    (figure,) = visuals_of(document)
-    assert covers(figure, (120, 200, 480, 332))
-
-
 def test_a_framed_note_above_a_chart_is_no_part_of_the_figure() -> None:
     document, (page,) = pages()
     for y in (150, 200):
@@ -192,16 +167,6 @@ def test_a_framed_note_above_a_chart_is_no_part_of_the_figure() -> None:
     prose(page, 60, 390, 535, 470)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 240, 380, 372))
-
-
-def test_a_listing_on_bands_of_grey_is_no_drawing() -> None:
-    document, (page,) = pages()
-    for n in range(14):
-        page.draw_rect(pymupdf.Rect(60, 100 + 12 * n, 535, 112 + 12 * n), color=None, fill=(0.9, 0.9, 0.9))
-        page.draw_line((60, 100 + 12 * n), (60, 112 + 12 * n))
-        page.insert_text((64, 109 + 12 * n), f"gauge[{n}] = 0", fontsize=9)
-    prose(page, 60, 350, 535, 430)
-    assert visuals_of(document) == ()
 
 
 def test_titles_of_panels_are_in_the_box_but_not_the_program_above_them() -> None:
@@ -298,30 +263,6 @@ def test_a_table_without_ruling_may_be_much_wider_than_its_caption() -> None:
     (table,) = visuals_of(document)
     assert table.label == "Tabela 1"
     assert covers(table, (60, 190, 493, 252))
-
-
-def test_a_table_does_not_reach_beyond_a_heading_to_a_frame() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 40, 535, 100)
-    page.draw_line((60, 150), (310, 150))
-    page.insert_text((60, 180), "Depths of the gauges", fontsize=14)
-    grid(page, 60, 200, CELLS)
-    caption(page, 60, 275, "Table 1. Depth and rain.")
-    prose(page, 60, 300, 535, 380)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 200, 330, 277))
-
-
-def test_lines_of_music_are_no_table() -> None:
-    document, (page,) = pages()
-    for n in range(5):
-        page.draw_line((60, 200 + 6 * n), (500, 200 + 6 * n))
-    for x in (60, 150, 240, 330, 420, 500):
-        page.draw_line((x, 200), (x, 224))
-    for n in range(14):
-        page.insert_text((66 + 31 * n, 206 + 6 * (n % 4)), "W", fontsize=14)
-    prose(page, 60, 300, 535, 380)
-    assert not visuals_of(document)
 
 
 def test_a_table_between_rules_takes_the_heads_above_its_first_rule() -> None:

@@ -119,7 +119,7 @@ def test_sets_without_such_questions_are_scored_as_before(tmp_path: Path) -> Non
 def test_passages_count_only_for_questions_with_an_answer(tmp_path: Path) -> None:
     published = mixed_set(tmp_path, 1, 3)
     rows = [
-        {"id": one.id, "answer": NO, "passages": ["a.txt" if one.answerable else "z.txt"]}
+        {"id": one.id, "answer": NO, "passages": [one.document_id if one.answerable else "z.txt"]}
         for one in published
     ]
     output = given_output("one", rows, [one.id for one in published])
@@ -137,7 +137,7 @@ def test_a_question_across_documents_is_found_with_all_of_them(tmp_path: Path) -
     )
     across = replace(published, questions=(question.model_copy(update={"evidence": evidence}),))
     ranks: list[tuple[int | None, tuple[int | None, ...]]] = []
-    for passages in (["a.txt"], ["a.txt", "z.txt"], ["x.txt", "z.txt", "a.txt"]):
+    for passages in (["1.txt"], ["1.txt", "z.txt"], ["x.txt", "z.txt", "1.txt"]):
         given = [{"document_id": one, "start_line": 1, "end_line": 9} for one in passages]
         output = given_output("one", [{"id": "q-1", "answer": "1 m", "passages": given}], ["q-1"])
         (found,) = score_systems([across], [output], Judge()).systems

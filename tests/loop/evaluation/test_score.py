@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from qagen_dagster.errors import ConfigError, TransientModelError
 from qagen_dagster.loop.evaluation.score import Judge, given_output, read_output, score_systems
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.loop.shared_budget import BudgetMeter
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.evaluation import Passage, ScoreReport, SystemScores
@@ -176,7 +178,62 @@ def test_two_systems_are_compared_on_the_questions_decided_for_both(tmp_path: Pa
     (comparison,) = scored(tmp_path, given(ANSWERS), given(other)).comparisons
     assert (comparison.measure, comparison.both, comparison.neither) == ("correct", 0, 0)
     assert (comparison.only_first, comparison.only_second) == (("q-1",), ("q-2", "q-3"))
-    assert (comparison.p_value, comparison.left_out) == (1.0, 1)
+    assert (comparison.p_value, comparison.left_out, comparison.documents) == (1.0, 1, 2)
+
+
+def _many(documents: int, each: int) -> PublishedSet:
+    """A set of `documents` documents with `each` questions each."""
+    (first, *_) = published_set(Path("unused")).questions
+    questions = tuple(
+        first.model_copy(update={"id": f"q-{document}-{place}", "document_id": f"{document}.txt"})
+        for document in range(documents)
+        for place in range(each)
+    )
+    return replace(published_set(Path("unused")), questions=questions)
+
+
+def _answers(asked: PublishedSet, wrong: Callable[[int], bool]) -> list[dict[str, Any]]:
+    """Answers that are wrong for whole documents."""
+    return [
+        {"id": one.id, "answer": "1 day" if wrong(int(one.document_id.removesuffix(".txt"))) else "90 days"}
+        for one in asked.questions
+    ]
+
+
+def test_intervals_and_tests_count_documents_not_questions() -> None:
+    asked = _many(12, 5)
+    known = [one.id for one in asked]
+    rows = [_answers(asked, lambda number: number % 3 == 0), _answers(asked, lambda number: number % 3 == 1)]
+    outputs = [given_output(f"system {at}", one, known) for at, one in enumerate(rows)]
+    report = score_systems([asked], outputs, Judge(), 0.1)
+    correct = report.systems[0].overall.measures["correct"]
+    assert (correct.questions, correct.documents, correct.design_effect) == (
+        60,
+        12,
+        pytest.approx(5.45, abs=0.01),
+    )
+    assert (correct.low, correct.high) == pytest.approx((0.36, 0.88), abs=0.02)  # 12 documents, 8 right
+    (comparison,) = report.comparisons
+    assert (len(comparison.only_first), comparison.documents, comparison.p_value) == (20, 12, 1.0)
+    assert comparison.corrected_p_value == 1.0
+    (plan,) = report.plans
+    assert (plan.measure, plan.design_effect) == ("correct", pytest.approx(5.45, abs=0.01))
+    assert plan.documents == pytest.approx(plan.questions / 5, abs=1)
+    assert plan.questions == pytest.approx(7.85 * (8 / 12) * 5.45 / 0.1**2, rel=0.01)
+
+
+def test_both_comparisons_of_two_systems_are_corrected_by_holm() -> None:
+    asked = _many(8, 1)
+    known = [one.id for one in asked]
+    rows = [_answers(asked, lambda _: False), _answers(asked, lambda number: number < 6)]
+    for row in rows[0]:
+        row["passages"] = [f"{row['id'].split('-')[1]}.txt"]
+    for row in rows[1]:
+        row["passages"] = ["other.txt"]
+    outputs = [given_output(f"system {at}", one, known) for at, one in enumerate(rows)]
+    correct, found = score_systems([asked], outputs, Judge()).comparisons
+    assert (correct.p_value, correct.corrected_p_value) == pytest.approx((0.03125, 0.03125))
+    assert (found.p_value, found.corrected_p_value) == pytest.approx((0.0078125, 0.015625))
 
 
 @pytest.mark.parametrize("answer", ["because of rain", "42", "in 1879"])

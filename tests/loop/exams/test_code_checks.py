@@ -38,7 +38,7 @@ BROKEN = {
     "$x\\right)$": "\\\\left and",
     "$\\begin{cases}1$": "without its \\\\end",
     "$1\\end{cases}$": "without its \\\\begin",
-    "$\\begin{array}1\\end{cases}$": "without its \\\\begin",
+    "$\\begin{array}1\\end{cases}$": "without its \\\\end",
     "\\(x": "do not pair",
     "$x^$": "breaks off",
     "$\\frac$": "breaks off",

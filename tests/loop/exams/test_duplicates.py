@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
+from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.records.exams.submissions import QuestionPackage
 from tests.support.exams.items import item, package, question
 
@@ -12,6 +12,12 @@ from tests.support.exams.items import item, package, question
 def asked(stem: str, expression: str = "m*v**2/2", unit: str = "J", **givens: str) -> QuestionPackage:
     check: dict[str, Any] = {"givens": givens, "expression": expression, "unit": unit}
     return package(question(stem), check=check)
+
+
+def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
+    """Why the second question repeats the first one; empty if it does not."""
+    items = [item(id=name, question_package=one) for name, one in (("1", first), ("2", second))]
+    return find_duplicates(items).get("2", ("", ""))[1]
 
 
 TRUCK = "A truck of mass $2$ kg moves at $3$ m s$^{-1}$. What is its kinetic energy?"

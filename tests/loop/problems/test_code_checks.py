@@ -170,7 +170,7 @@ def test_only_mcq_has_tasks(a: int, t: int, kind: QuestionKind) -> None:
 
 
 @ENOUGH
-@given(has=st.booleans(), x=GIVEN, noise=WORD, said=st.none() | st.just("") | st.just(" \n"))
+@given(has=st.booleans(), x=st.integers(2, 20), noise=WORD, said=st.none() | st.just("") | st.just(" \n"))
 def test_a_diagram_is_drawn_where_there_is_one(has: bool, x: int, noise: str, said: str | None) -> None:
     """**Feature: physics-question-pipeline, Property 4: TikZ Generation Trigger**"""
     known = ClassificationResult.model_validate(classified(has_diagram=has))
@@ -292,8 +292,48 @@ def test_a_combined_problem_is_one_problem(a: int, t: int, b: int, word: str) ->
         assert numbers(combined_breaches(sources, bad)) == {10}, bad
 
 
+FREE = [one for one in Format if not one.is_keyed]
+CART = "A cart starts from rest with the acceleration $2\\,\\mathrm{m\\,s^{-2}}$ for $5\\,\\mathrm{s}$."
+
+
+def listed(statement: str, entries: list[str], solution: str) -> str:
+    rows = "\n".join(f"\\item {one}" for one in entries)
+    return f"\\item {statement}\n\\begin{{enumerate}}[label=(\\Alph*)]\n{rows}\n\\end{{enumerate}}\n\\begin{{solution}}\n{solution}\n\\end{{solution}}"
+
+
+TRUTHS = [
+    "Both A and R are true and R explains A.", "Both A and R are true but R does not explain A.", "A is true but R is false.",
+    "A is false but R is true.",
+]  # fmt: skip
+CLAIMS = f"{CART} Assertion (A): Its final speed is $10\\,\\mathrm{{m\\,s^{{-1}}}}$. Reason (R): Its speed is $at$."
+LISTS = f"{CART} Match: A its speed, B its path, C its mean speed; 1 $25\\,\\mathrm{{m}}$, 2 $10\\,\\mathrm{{m\\,s^{{-1}}}}$, 3 $5\\,\\mathrm{{m\\,s^{{-1}}}}$."
+SPEED = "$v = 2 \\cdot 5 = \\boxed{10\\,\\mathrm{m\\,s^{-1}}}$"
+KEYED = {
+    Format.ASSERTION_REASON: listed(CLAIMS, TRUTHS, "$2 \\cdot 5 = 10$. A is true. R is true. R explains A. The correct option is (A)."),
+    Format.MATCH: listed(LISTS, ["A-2, B-1, C-3", "A-1, B-2, C-3"], "$2 \\cdot 5 = 10$, so A-2, B-1, C-3. The correct option is (A)."),
+    Format.PASSAGE: listed(CART, ["What is its final speed?", "What is its path?"], f"1. {SPEED}. 2. $s = \\frac{{1}}{{2}} \\cdot 2 \\cdot 5^2 = \\boxed{{25\\,\\mathrm{{m}}}}$."),
+}  # fmt: skip
+LIES = {
+    Format.ASSERTION_REASON: (("option is (A)", "option is (B)"), ("A is true", "A is false"), ("option is (A)", "option is (F)"), (r"5\,\mathrm{s}", r"6\,\mathrm{s}")),
+    Format.MATCH: (("option is (A)", "option is (B)"), ("so A-2, B-1", "so A-1, B-2"), ("so A-2, B-1, C-3", "so it is easy"), ("= 10$", "= 12$")),
+    Format.PASSAGE: (("\\boxed{25\\,\\mathrm{m}}", "25"), ("\\boxed{10\\,", "\\boxed{12\\,"), ("\\item What is its path?\n", "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", KEYED)
+def test_a_conversion_to_a_format_with_lists_has_a_checkable_answer(target: Format) -> None:
+    good = KEYED[target]
+    assert conversion_breaches(item(2, 5), target, good) == ()
+    assert conversion_breaches(good, Format.SUBJECTIVE, item(2, 5)) == ()
+    assert conversion_breaches(good, Format.MCQ_SC, mcq(2, 5)) == ()
+    for old, new in LIES[target]:
+        assert good.replace(old, new) != good, old
+        assert conversion_breaches(item(2, 5), target, good.replace(old, new)), (old, new)
+    assert conversion_breaches(item(2, 5), target, item(2, 5))
+
+
 @ENOUGH
-@given(a=GIVEN, t=GIVEN, target=st.sampled_from(Format), made=st.sampled_from(Format))
+@given(a=GIVEN, t=GIVEN, target=st.sampled_from(FREE), made=st.sampled_from(FREE))
 def test_a_conversion_has_the_structure_of_its_format(a: int, t: int, target: Format, made: Format) -> None:
     """**Feature: physics-question-pipeline, Property 11: Format Conversion Structure**"""
     outputs = {
@@ -317,3 +357,20 @@ def test_a_conversion_keeps_the_answer() -> None:
     *_, breach = conversion_breaches(item(2, 5), Format.MCQ_SC, mcq(3, 5))
     assert (breach.property, "the answer must stay" in breach.detail) == (11, True)
     assert conversion_breaches(mcq(2, 5), Format.SUBJECTIVE, item(2, 5)) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("mass of $2", "mass of $-2"),
+        ("$3\\,\\mathrm{m\\,s^{-1}}$", "$4 \\times 10^8\\,\\mathrm{m\\,s^{-1}}$"),
+    ],
+)
+def test_an_impossible_value_in_the_statement_of_a_picture_is_refused(old: str, new: str) -> None:
+    good = (
+        "\\item A body with a mass of $2\\,\\mathrm{kg}$ moves at $3\\,\\mathrm{m\\,s^{-1}}$ as shown in the figure. What is its momentum?\n"
+        "\\begin{solution}\nIt is the product $p = mv$, by definition.\n\\end{solution}"
+    )
+    assert scan_breaches(good, QuestionKind.SUBJECTIVE) == ()
+    assert good.replace(old, new) != good
+    assert scan_breaches(good.replace(old, new), QuestionKind.SUBJECTIVE)

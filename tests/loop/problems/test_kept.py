@@ -12,6 +12,7 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
+from qagen_dagster.loop.problems.kept import figure_faults, too_large
 from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
 
 ANS = " \\ans"
@@ -162,3 +163,42 @@ def test_labels_of_a_figure_are_those_of_the_statement() -> None:
     source = item(BLOCK + drawn(r"4\,\mathrm{kg}"), WORK)
     stale = source.replace(r"of mass $4\,", r"of mass $2\,").replace("{4}", "{2}").replace("{5", "{10")
     assert said(variant_breaches(VariantKind.NUMERICAL, source, stale), "the figure says 4 kg")
+
+
+BLOCKS = r"\begin{tikzpicture}\draw (0,0) rectangle (2,1); \node at (1,0.5) {$A$: $2\,\mathrm{kg}$}; \node at (4,0.5) {$B$ ($3\,\mathrm{kg}$)};\end{tikzpicture}"
+RESISTORS = r"\begin{circuitikz}\draw (0,0) to[R, l=$R_1=4\,\Omega$] (2,0) to[R, l={$R_2 = 6\,\Omega$}] (4,0);\end{circuitikz}"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "statement", "kept"),
+    [
+        (BLOCKS, r"Block A has a mass of $2\,\mathrm{kg}$ and block B one of $3\,\mathrm{kg}$.", True),
+        (BLOCKS, r"Block A has a mass of $3\,\mathrm{kg}$ and block B one of $2\,\mathrm{kg}$.", False),
+        (BLOCKS, "A block of 3 kg rests on a block of 2 kg.", True),
+        (BLOCKS, r"The bodies $A$ (2000 g) and $B$ (3000 g) collide.", True),
+        (RESISTORS, r"The resistors $R_1 = 4\,\Omega$ and $R_2 = 6\,\Omega$ are in series.", True),
+        (RESISTORS, r"The resistors $R_1 = 6\,\Omega$ and $R_2 = 4\,\Omega$ are in series.", False),
+        (RESISTORS, r"A current of 2 A flows through 4 $\Omega$ and 6 $\Omega$.", True),
+    ],
+)
+def test_names_of_a_figure_have_the_amounts_of_the_statement(
+    drawing: str, statement: str, kept: bool
+) -> None:
+    assert (list(figure_faults(drawing, statement)) == []) is kept
+
+
+@pytest.mark.parametrize(
+    ("drawing", "fits"),
+    [
+        (r"\begin{tikzpicture}\draw (0,0) -- (30,0);\end{tikzpicture}", False),
+        (r"\begin{tikzpicture}\draw (-15cm,0) -- (15cm, 1);\end{tikzpicture}", False),
+        (r"\begin{tikzpicture}\draw (0,0) -- (2,40);\end{tikzpicture}", False),
+        (r"\begin{tikzpicture}[scale=3]\draw (0,0) -- (9,0);\end{tikzpicture}", False),
+        (r"\begin{tikzpicture}[scale=0.4]\draw (0,0) -- (30,0);\end{tikzpicture}", True),
+        (r"\begin{tikzpicture}[x=1mm,y=1mm]\draw (0,0) -- (90,0);\end{tikzpicture}", True),
+        (r"\begin{tikzpicture}\begin{axis}\addplot coordinates {(0,0) (100,5)};\end{axis}\end{tikzpicture}", True),
+        (r"\begin{tikzpicture}\draw (0,0) -- (12,8);\end{tikzpicture}", True),
+    ],
+)  # fmt: skip
+def test_a_drawing_fits_on_a_page(drawing: str, fits: bool) -> None:
+    assert (list(too_large(drawing)) == []) is fits

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, MalformedResponseError, PermanentModelError, TransientModelError
+from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.plan import (
     ProblemOptions,
     SetPlan,
@@ -223,3 +224,28 @@ def test_only_the_task_with_a_damaged_result_is_done_again(workspace: Played, da
     assert [one.id for one in gather_bank(workspace, plan, "Trial").accepted] == [
         one.id for one in bank.accepted
     ]
+
+
+@pytest.mark.parametrize(
+    ("problem", "share", "expected"),
+    [
+        ("tex", None, {"classifier": 1, "idea": 1, "variant": 1}),
+        ("tex", 1, {"classifier": 1, "idea": 1, "variant": 1, "solver": 2}),
+        ("tex", 0, {"classifier": 1, "idea": 1, "variant": 1}),
+        ("photo", 1, {"classifier": 1, "scanner": 1, "idea": 1, "variant": 1, "solver": 3}),
+    ],
+)
+def test_the_expected_calls_count_those_of_the_solver(
+    workspace: Played, problem: str, share: float | None, expected: dict[str, int]
+) -> None:
+    one = photo() if problem == "photo" else typed(item(3, 4))
+    plan = planned(workspace, [one])
+    if share is not None:
+        solver = ModelSpec(provider="scripted", model="solver")
+        plan = replace(plan, specs={**plan.specs, Role.SOLVER: solver}, solve=share)
+    calls = expected_calls(workspace, plan)
+    assert dict(calls) == expected
+    assert f"about {sum(expected.values())} model calls" in told_calls(calls)
+    if share is None:
+        run_stages(workspace, plan, ids(plan), FULL, "r1")
+        assert not expected_calls(workspace, plan)

@@ -18,7 +18,7 @@ from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.item import Format, Problem, VariantKind
 from qagen_dagster.records.problems.result import NOT_SOLVED, ProblemEnd, Stage, TaskEnd
 from tests.support.models import FakeModel, Turn, call, told
-from tests.support.problems.play import ProblemPlay, integer, item, mcq, task_results, typed
+from tests.support.problems.play import ProblemPlay, integer, item, mcq, photo, task_results, typed
 
 WRONG = "The speed is $v = a + t$ in these units, which is $\\boxed{{{v}\\,\\mathrm{{m\\,s^{{-1}}}}}}$ at the end, as the law of motion says."
 NUMBER = re.compile(r"\$(\d+)\\,")
@@ -199,3 +199,44 @@ def test_the_solver_sees_no_comment_and_no_mark() -> None:
     assert "it is B" not in question
     assert "ans" not in options
     assert options.startswith("A: $12")
+
+
+def reader(latex: str) -> FakeModel:
+    def respond(request: Request) -> Turn:
+        if "<question>" in told(request):
+            return honest(request)
+        return call("submit_scan", latex=latex)
+
+    return FakeModel(respond, "solver")
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (item(2, 5), "same values"),
+        (item(2, 50), "5 only in the first reading; 50 only in the second reading"),
+        (
+            item(2, 5).replace("$2\\,", "$0.2\\,"),
+            "2 only in the first reading; 0.2 only in the second reading",
+        ),
+        ("\\item What is it?", "2, 5 only in the first reading"),
+    ],
+)
+def test_a_picture_is_read_twice_and_differing_values_are_flagged(
+    tmp_path: Path, second: str, said: str
+) -> None:
+    problem, model = photo(), reader(second)
+    work = solved_work(ProblemPlay(), problem, SCAN, model)
+    worked = work_problem(work, task_results(tmp_path, problem), tuple(Stage))
+    (scan,) = worked.state.results
+    assert (scan.end, worked.ended.end) == (TaskEnd.DONE, ProblemEnd.ACCEPTED)
+    assert scan.read_twice.startswith(said)
+    assert scan.read_twice.endswith(f"({model.spec.name})")
+    assert bool(scan.warnings) is (said != "same values")
+    assert [one.role for one in scan.calls][-1] == "solver"
+
+
+def test_without_a_solver_that_sees_a_picture_is_read_once(tmp_path: Path) -> None:
+    worked = work_problem(ProblemPlay().work(photo(), SCAN), task_results(tmp_path, photo()), tuple(Stage))
+    assert worked.state.results[0].read_twice == ""
+    assert run(tmp_path, typed(item(3, 4)), SCAN)[0].state.results[0].read_twice == ""

@@ -106,13 +106,13 @@ def test_a_file_that_cannot_be_used_is_named(
         with pytest.raises(DocumentError, match=f"shown/{name}") as error:
             read(space, tmp_path / name)
         assert error.value.outcome == outcome, name
-    with pytest.raises(DocumentError, match=r"pictures are \.png, \.jpg"):
+    with pytest.raises(DocumentError, match=r"supported files: \.png, \.jpg"):
         read(space, tmp_path / "bad.png")
     (tmp_path / "empty.tex").write_text("\\begin{document} \\end{document}")
     with pytest.raises(ConfigError, match=r"empty\.tex contains no problem"):
         read(space, tmp_path / "empty.tex")
     for name in ("a.gif", "noend"):
-        with pytest.raises(ConfigError, match=r"is not supported; pictures are \.png"):
+        with pytest.raises(ConfigError, match=r"is not supported; supported files: \.png"):
             read(space, tmp_path / name)
 
 

@@ -378,3 +378,23 @@ def test_the_reasons_of_a_history_add_up() -> None:
         "duplicate": 1,
         "wrong_answer": 1,
     }
+
+
+TOO_LONG = GenerationFailed(reason="output_limit: cut off at 100 output tokens: raise `max_output_tokens`")
+OTHER = GenerationFailed(reason="max_turns: no result after 40 turns")
+
+
+@pytest.mark.parametrize(
+    ("events", "ends"),
+    [
+        ((TOO_LONG,), True),
+        ((OTHER,), False),
+        ((*ACCEPT_FIRST, TOO_LONG, TOO_LONG), False),
+        ((*ACCEPT_FIRST, TOO_LONG, TOO_LONG, TOO_LONG), True),
+        ((*ACCEPT_FIRST, TOO_LONG, OTHER, TOO_LONG), False),
+    ],
+)
+def test_replies_that_do_not_fit_end_a_document_early(events: tuple[Event, ...], ends: bool) -> None:
+    step = next_step(fold(*events), limits(failures=50))
+    assert isinstance(step, Done) is ends
+    assert not isinstance(step, Done) or "raise `max_output_tokens`" in step.detail

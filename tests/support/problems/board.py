@@ -25,11 +25,12 @@ class ProblemBoard(Patience):
 
     def __init__(self, **replies: Any) -> None:
         super().__init__()
-        self.replies = replies  # terminal tool to arguments, in the place of the usual ones; a reason alone: it cannot be done
+        self.replies = replies  # terminal tool to arguments (or a function of what is asked), in the place of the usual ones; a reason alone: it cannot be done
 
     def play(self, asked: Asked) -> Step:
-        (tool,) = [name for name in asked.tools if name in TERMINALS.values()]
-        arguments = self.replies.get(tool) or played(tool, asked.user)
+        (tool,) = [name for name in asked.tools if name in (*TERMINALS.values(), "submit_problems")]
+        known = self.replies.get(tool)
+        arguments = (known(asked) if callable(known) else known) or played(tool, asked.user)
         return Reply(calls=(Call("report_unable" if "reason" in arguments else tool, arguments),))
 
 
@@ -39,6 +40,9 @@ def played(tool: str, user: str) -> dict[str, Any]:
     a, t = (int(found.group(1)), int(found.group(2))) if found else (2, 5)
     options = "\\begin{tasks}" in user
     match tool:
+        case "submit_problems":
+            edges = [number / 5 for number in range(5)]
+            return {"problems": [{"left": 0, "top": one, "right": 1, "bottom": one + 0.19} for one in edges]}
         case "submit_classification":
             kind = "mcq_sc" if options else "subjective"
             return classified(question_type=kind, has_diagram="Input: image" in user)

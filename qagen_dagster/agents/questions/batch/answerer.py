@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -69,14 +69,8 @@ def many_prompt() -> Prompt:
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
     """Answer `asked`; `task` says from which parts. Raises ModelError."""
     check = _AnswerCheck(context, asked)
-    spec = AgentSpec(
-        name="batch answerer",
-        role=ROLE,
-        prompt=prompt(),
-        tools=(),
-        terminals=(Terminal("submit_grounded_answer", SubmitGroundedAnswer, check.reject_once),),
-        limits=LIMITS,
-    )
+    terminal = Terminal("submit_grounded_answer", SubmitGroundedAnswer, check.reject_once)
+    spec = without_tools("batch answerer", ROLE, prompt(), terminal, max_nudges=1)
     values = {
         "question": asked.question,
         "question_type": asked.question_type.value,
@@ -87,8 +81,7 @@ def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, tas
         )
         or "(none)",
     }
-    full = Task(task.choices, values, task.attempt, task.sample)
-    reply = ask(spec, model, context, reading, full)
+    reply = ask(spec, model, context, reading, task, values)
     found = _submitted(reply)
     if found is None:
         return Answered(None, reply.failure, reply.calls)
@@ -100,15 +93,9 @@ def answer_many(
 ) -> AnsweredMany:
     """Answer several questions in one request, so that the document is shown once. Raises ModelError."""
     check = _AnswersCheck([_AnswerCheck(context, one) for one in asked])
-    spec = AgentSpec(
-        name="batch answerer of several questions",
-        role=ROLE,
-        prompt=many_prompt().before(prompt()),
-        tools=(),
-        terminals=(
-            Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once, items="answers"),
-        ),
-        limits=LIMITS,
+    terminal = Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once, items="answers")
+    spec = without_tools(
+        "batch answerer of several questions", ROLE, many_prompt().before(prompt()), terminal, max_nudges=1
     )
     values = {
         "question": block(
@@ -117,8 +104,8 @@ def answer_many(
         "question_type": "several, with the type of each in brackets",
         "rejected": "(none)",
     }
-    reply = ask(spec, model, context, reading, Task(task.choices, values, task.attempt, task.sample))
-    return AnsweredMany(check.candidates(), reply.calls, reply.was_cut)
+    reply = ask(spec, model, context, reading, task, values)
+    return AnsweredMany(check.candidates(), reply.calls, reply.run.was_cut)
 
 
 def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
@@ -112,9 +112,6 @@ def _kind(word: str) -> QuestionType | None:
     return QuestionType(str(name)) if name in _KINDS else None
 
 
-LIMITS = AgentLimits(max_turns=4, max_nudges=1)
-
-
 @dataclass(frozen=True)
 class Reply:
     """How the last run ended, which parts it showed, and the calls of all runs."""
@@ -136,12 +133,6 @@ class Reply:
         return [text.rpartition("\n")[0] if cut else text for text, cut in texts]
 
     @property
-    def was_cut(self) -> bool:
-        """Whether the reply was cut off at the output limit."""
-        end = self.run.end
-        return end.cut if isinstance(end, Finish) else end.reason is GiveUpReason.OUTPUT_LIMIT
-
-    @property
     def failure(self) -> str:
         end = self.run.end
         return str(end) if isinstance(end, GiveUp) else ""
@@ -149,26 +140,27 @@ class Reply:
 
 @dataclass(frozen=True)
 class Task:
-    """The prompt values and the choices of parts to show: the next choice is used when one is too long.
+    """The choices of parts to show: the next choice is used when one is too long.
 
     The calls are recorded with `attempt`.
     """
 
     choices: Iterable[tuple[int, ...]]
-    values: dict[str, str]
     attempt: int
     sample: int
 
 
-def ask(spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task) -> Reply:
-    """Run the agent. Raises ModelError, and ValueError when the task has no choice."""
+def ask(
+    spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task, values: dict[str, str]
+) -> Reply:
+    """Run the agent with these prompt values. Raises ModelError, and ValueError when the task has no choice."""
     shown: list[tuple[int, ...]] = []
+    shown_values = values | {"document_card": context.document_card()}
 
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
-        values = task.values | {"document_card": context.document_card()}
         opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
-        return run_agent(spec, model, {}, values, sample=task.sample, opening=opening)
+        return run_agent(spec, model, {}, shown_values, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
     calls = call_summaries(run, spec.role, model.spec, context.view.document.id, task.attempt)

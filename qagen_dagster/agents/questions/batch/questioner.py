@@ -14,11 +14,11 @@ from pathlib import Path
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import TypeRule
-from qagen_dagster.agents.spec import AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -202,14 +202,8 @@ def propose(
     round_: int,
 ) -> Questions:
     """Ask for so many questions of each type, in round `round_` from 1. Raises ModelError."""
-    spec = AgentSpec(
-        name="batch question generator",
-        role=ROLE,
-        prompt=prompt(),
-        tools=(),
-        terminals=(Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions"),),
-        limits=LIMITS,
-    )
+    terminal = Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions")
+    spec = without_tools("batch question generator", ROLE, prompt(), terminal, max_nudges=1)
     types = list(asked)
     values = context.task_values() | {
         "types": in_words(types),
@@ -220,7 +214,7 @@ def propose(
         "rejected": _rejected(told),
     }
     choices = [reading.choose(round_, budget) for budget in BUDGETS]
-    reply = ask(spec, model, context, reading, Task(choices, values, attempt=0, sample=round_))
+    reply = ask(spec, model, context, reading, Task(choices, attempt=0, sample=round_), values)
     return _questions(reply, asked)
 
 
@@ -228,14 +222,8 @@ def rewrite(
     context: QAContext, model: Model, reading: Reading, rejected: Rejection, told: Told, task: Task
 ) -> Rewritten:
     """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
-    spec = AgentSpec(
-        name="batch question corrector",
-        role=ROLE,
-        prompt=rewrite_prompt(),
-        tools=(),
-        terminals=(Terminal("submit_rewrite", SubmitRewrite),),
-        limits=LIMITS,
-    )
+    terminal = Terminal("submit_rewrite", SubmitRewrite)
+    spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
     values = context.task_values()
     values = {name: values[name] for name in ("scenario_name", "scenario_description")} | {
         "types": in_words([rejected.question_type]),
@@ -245,8 +233,7 @@ def rewrite(
         "tried": _rejected(Told(rejected=rejected.tried)),
         "known": _known(told),
     }
-    full = Task(task.choices, values, task.attempt, task.sample)
-    reply = ask(spec, model, context, reading, full)
+    reply = ask(spec, model, context, reading, task, values)
     if isinstance(reply.run.end, Finish):
         submitted = SubmitRewrite.model_validate(reply.run.end.result)
         return Rewritten(one_reply.untagged(submitted.question)[0], "", reply.calls)
@@ -272,7 +259,7 @@ def _questions(reply: Reply, asked: Mapping[QuestionType, int]) -> Questions:
         default = next(iter(asked)) if len(asked) == 1 else None
         drafts, impossible = one_reply.questions(reply.texts, default), ()
         failure = "" if drafts else reply.failure
-    return Questions(_of_use(drafts, asked), impossible, failure, reply.parts, reply.calls, reply.was_cut)
+    return Questions(_of_use(drafts, asked), impossible, failure, reply.parts, reply.calls, reply.run.was_cut)
 
 
 def _of_use(drafts: Sequence[DraftQuestion], asked: Mapping[QuestionType, int]) -> tuple[DraftQuestion, ...]:

@@ -390,7 +390,7 @@ def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
 
 def _sampled(state: BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:
     attempt = state.qa.attempts + 1
-    return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
+    return Task(choices, attempt=attempt, sample=attempt * _SAMPLES + tries)
 
 
 class RecordingJudge:

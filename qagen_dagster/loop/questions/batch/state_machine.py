@@ -13,6 +13,7 @@ from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
+from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state_machine
@@ -44,7 +45,7 @@ from qagen_dagster.loop.questions.batch.state import (
     fault_of,
     rank_of,
 )
-from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Fit, Wanted
+from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
@@ -174,9 +175,10 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return Done(
             end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator said so of every type that is missing"
         )
-    if state.rounds - state.forgiven_rounds >= ROUNDS:
+    most = limits.fit.smaller(state.fit).questions
+    if state.rounds - state.forgiven_rounds >= ROUNDS + (limits.target_count - 1) // most:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.rounds} rounds of questions")
-    return Ask(round=state.rounds + 1, wanted=open_types, most=limits.fit.smaller(state.fit).questions)
+    return Ask(round=state.rounds + 1, wanted=open_types, most=most)
 
 
 def transition(state: BatchState, event: BatchEvent) -> BatchState:
@@ -291,7 +293,8 @@ def _on_answer(current: Current, limits: BatchLimits) -> Step:
     fault = _fault_of_try(last, limits)
     if fault is None or _gave_up(last):
         return Settle(candidate=_candidate_of(last, None))
-    if len(current.tries) <= limits.options.answer_regenerations:
+    did_not_fit = ended_by(last.failure, GiveUpReason.OUTPUT_LIMIT)
+    if not did_not_fit and len(current.tries) <= limits.options.answer_regenerations:
         rejected = tuple(
             (one.candidate.answer, _fault_of_try(one, limits) or "") for one in current.tries if one.candidate
         )
@@ -345,7 +348,8 @@ def _best_version(current: Current) -> Version:
 def _asked(state: BatchState, event: Asked) -> BatchState:
     _expect(state.current is None and state.qa.current is None, event)
     questions = state.qa
-    if event.failure:
+    is_smaller = event.fit.questions < state.fit.questions  # the next request asks for fewer
+    if event.failure and not is_smaller:
         questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
     duplicates = tuple(
         Rejected(
@@ -374,7 +378,7 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
             ),
             "drafts": (*state.drafts, *event.drafts),
             "rounds": state.rounds + 1,
-            "forgiven_rounds": state.forgiven_rounds + (event.fit != Fit() and bool(event.drafts)),
+            "forgiven_rounds": state.forgiven_rounds + is_smaller,
             "fit": state.fit.smaller(event.fit),
             "not_possible": state.not_possible
             | {one.question_type: one.reason for one in event.not_possible},

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
+from qagen_dagster.mathematics.floats import fraction_of
 from qagen_dagster.models.embedded.draw import Draw
 
 
@@ -19,8 +20,8 @@ class Draft:
     reasoning: str
     insight: str
     expression: str
-    givens: Mapping[str, Fraction | int | str] = field(default_factory=dict[str, Fraction | int | str])
-    unit: str = ""
+    givens: Mapping[str, Fraction | int | str]
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class Family:
 
     schema: str
     difficulty: str
+    make: Callable[[Draw, int], Draft | None]
     summary: str
     carrier: str
     constraints: tuple[str, ...]
     asked: str
     rationale: str
     paths: tuple[str, ...]
-    contexts: int
-    make: Callable[[Draw, int], Draft | None]
+    contexts: int = 4
 
 
 def number(value: Fraction | int) -> str:
@@ -77,14 +78,44 @@ def root(square: Fraction | int) -> str:
     return over if front.denominator == 1 else f"\\frac{{{over}}}{{{front.denominator}}}"
 
 
-def plain(text: str) -> str:
-    """An option that is a number or an expression."""
-    return f"${text}$"
+def draft(
+    stem: str,
+    form: str,
+    wrong: str | Iterable[Fraction | int | None],
+    reasoning: str,
+    insight: str,
+    givens: Mapping[str, Fraction | int | str],
+    unit: str = "",
+    *,
+    key: str | Fraction | int = "",
+    show: Callable[[Fraction], str | None] = number,
+) -> Draft | None:
+    """A draft whose options are computed from forms over the givens; None if the key cannot be shown.
+
+    `wrong` has a form for each path, separated by semicolons; an empty one marks a path without an option. `key` is a form with the
+    value of `form`, if that has functions. A form may be the root of another one. KEY in the reasoning stands for the value.
+    """
+    names = {name: Fraction(value) for name, value in givens.items() if value != name}
+    forms = wrong.split(";") if isinstance(wrong, str) else wrong
+    right, *others = (_shown(one, names, show) for one in (key or form, *forms))
+    if right is None:
+        return None
+    symbol = unit.replace("ohm", "\\Omega").replace(" ", "\\,").replace("^-1", "^{-1}")
+    end = "\\%" if unit == "%" else f"\\,\\mathrm{{{symbol}}}" if unit else ""
+    options = tuple(None if one is None else f"${one}{end}$" for one in others)
+    told = reasoning.replace("KEY", _shown(key or form, names, number) or right)
+    return Draft(stem, f"${right}{end}$", options, told, insight, form, givens, unit)
 
 
-def united(text: str, unit: str) -> str:
-    """An option with a unit, such as `m\\,s^{-1}`."""
-    return f"${text}\\,\\mathrm{{{unit}}}$"
+def _shown(
+    form: str | Fraction | int | None, names: Mapping[str, Fraction], show: Callable[[Fraction], str | None]
+) -> str | None:
+    """The value of a form in LaTeX."""
+    text = "" if form is None else str(form).strip()
+    if "sqrt" in text:
+        sign, _, square = text.partition("sqrt")
+        return sign + root(fraction_of(square, names))
+    return show(fraction_of(text, names)) if text else None
 
 
 def times(factor: Fraction | int, symbol: str) -> str:

@@ -28,7 +28,6 @@ from qagen_dagster.models.embedded.exams.stems_of_mathematics import Solved, sol
 from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)
-SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
@@ -77,6 +76,19 @@ def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Draft
 
 def _computation(made: Draft) -> tuple[str, ...]:
     return (made.expression, *(f"{name}={value}" for name, value in sorted(made.givens.items())))
+
+
+@lru_cache(maxsize=128)
+def different_items(schema: str, difficulty: str) -> int:
+    """The most different items that a cell can give, counted up to _LOOKED_BACK. All are of one kind of question, in several settings."""
+    family, found, vain = family_of(schema, difficulty), set[tuple[str, ...]](), 0
+    draw = Draw(f"count/{schema}/{difficulty}")
+    while family is not None and len(found) < _LOOKED_BACK and vain < 10 * _LOOKED_BACK:
+        made = family.make(draw, draw.whole(0, family.contexts - 1))
+        known = len(found)
+        found |= set() if made is None else {_computation(made)}
+        vain = 0 if len(found) > known else vain + 1
+    return len(found)
 
 
 def _distinct(made: Draft, paths: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -11,7 +11,14 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
-from qagen_dagster.models.embedded.exams.stems_of_physics import PHYSICS, Method, Solved, best, method
+from qagen_dagster.models.embedded.exams.stems_of_physics import (
+    PHYSICS,
+    Method,
+    Solved,
+    best,
+    by_form,
+    method,
+)
 
 _Answer = Callable[..., Solved | None]  # gets the numbers of a stem
 
@@ -25,86 +32,18 @@ def solve(stem: str) -> Solved | None:
     return None
 
 
-def _solids(short: float, tall: float, mass: float) -> Solved:
-    density = mass / short**3
-    return Solved(density * tall**3, "mass over the cube of the height is the same for both solids")
+def _of_root(power: int, sign: int, scale: str = "1") -> _Answer:
+    """Returns a function that computes scale * (x^power + x^-power), where x + sign/x = a."""
+    x = f"((a+sqrt(a*a-4*({sign})))/2)"
+    return by_form(f"{scale}*({x}**{power}+{x}**(-{power}))", "solved for x and evaluated")
 
 
-def _law(first: float, second: float) -> Solved:
-    def result(squared: float, rooted: float) -> float:
-        return squared * squared / math.sqrt(rooted)
-
-    return Solved(
-        result(3 * first, 5 * second) / result(3, 5), "evaluated the law before and after for trial values"
+def _of_pair(form: str) -> _Answer:
+    """Returns a function that computes a form of the numbers x and y with the sum a and the product b."""
+    x, y = "((a+sqrt(a*a-4*b))/2)", "((a-sqrt(a*a-4*b))/2)"
+    return by_form(
+        form.replace("x", x).replace("y", y), "found both numbers as roots of a quadratic and evaluated"
     )
-
-
-def _percent(direction: float) -> Callable[[float], Solved]:
-    """Returns a function from the change of the surface of a body to that of its volume, both in per cent.
-
-    `direction` is 1 for growth and -1 for shrinking.
-    """
-
-    def answer(change: float) -> Solved:
-        side = math.sqrt(6 * (1 + direction * change / 100) / 6)
-        return Solved(abs(side**3 - 1) * 100, "took a unit cube, scaled its faces, and compared volumes")
-
-    return answer
-
-
-def _percent_back(direction: float) -> Callable[[float], Solved]:
-    """Returns a function from the change of the volume of a body to that of its surface, as in `_percent`."""
-
-    def answer(change: float) -> Solved:
-        side = math.cbrt(1 + direction * change / 100)
-        return Solved(abs(6 * side * side / 6 - 1) * 100, "took a unit cube, scaled it, and compared faces")
-
-    return answer
-
-
-def _of_root(power: int, sign: float) -> _Answer:
-    """Returns a function that computes scale * (x^power + x^-power), where x + sign/x = k."""
-
-    def answer(k: float, scale: float = 1.0) -> Solved:
-        x = (k + math.sqrt(k * k - 4 * sign)) / 2
-        return Solved(scale * (x**power + x**-power), f"solved for x={x:.6g} and evaluated")
-
-    return answer
-
-
-def _of_pair(expression: Callable[[complex, complex], complex]) -> Callable[[float, float], Solved]:
-    def answer(total: float, product: float) -> Solved:
-        step = complex(total * total - 4 * product) ** 0.5
-        a, b = (total + step) / 2, (total - step) / 2
-        return Solved(expression(a, b).real, "found both numbers as roots of a quadratic and evaluated")
-
-    return answer
-
-
-def _quadratic(value: float, at: float, x: float, y: float, wanted: float) -> Solved:
-    """f(wanted) of the quadratic f with the extreme value f(at) = value and with f(x) = y."""
-    rows = [[at * at, at, 1.0, value], [x * x, x, 1.0, y], [2 * at, 1.0, 0.0, 0.0]]
-    a, b, c = _three(rows)
-    return Solved(
-        a * wanted * wanted + b * wanted + c, "found the three coefficients from three linear equations"
-    )
-
-
-def _three(rows: list[list[float]]) -> list[float]:
-    """The solution of three linear equations, by Gaussian elimination with pivots.
-
-    Each of the three rows has three coefficients and the right side. `rows` is changed.
-    """
-    for place in range(3):
-        pivot = max(range(place, 3), key=lambda row: abs(rows[row][place]))
-        rows[place], rows[pivot] = rows[pivot], rows[place]
-        for row in range(3):
-            if row != place:
-                factor = rows[row][place] / rows[place][place]
-                rows[row] = [
-                    left - factor * right for left, right in zip(rows[row], rows[place], strict=True)
-                ]
-    return [rows[place][3] / rows[place][place] for place in range(3)]
 
 
 def _periodic(sign: float) -> _Answer:
@@ -129,28 +68,6 @@ def _periodic(sign: float) -> _Answer:
     return answer
 
 
-def _mirrored(k: float, total: float, m: float | str, wanted: float) -> Solved:
-    """f(wanted), where f(x) + k f(total - x) = m for all x.
-
-    `m` is a multiple of x in LaTeX, such as `x` or `3x`.
-    """
-    return _swap(k, 1.0 if m == "x" else float(str(m).removesuffix("x")), wanted, total - wanted)
-
-
-def _inverted(k: float, m: str, wanted: float) -> Solved:
-    """f(wanted), where f(x) + k f(1/x) = m for all x. `m` is as in `_mirrored`."""
-    return _swap(k, 1.0 if m == "x" else float(m.removesuffix("x")), wanted, 1 / wanted)
-
-
-def _swap(k: float, m: float, here: float, there: float) -> Solved:
-    """f(here), where f(here) + k f(there) = m * here and f(there) + k f(here) = m * there."""
-    determinant = 1 - k * k
-    return Solved(
-        (m * here * 1 - k * m * there) / determinant,
-        "wrote the equation at both arguments and used Cramer's rule",
-    )
-
-
 def _distance(word: str) -> _Answer:
     def answer(a: float, b: float, square: float, p: float, q: float) -> Solved:
         r = math.sqrt(square)
@@ -163,11 +80,6 @@ def _distance(word: str) -> _Answer:
         return Solved(value, "went round the circle and measured")
 
     return answer
-
-
-def _intercepts(p: float, q: float, slope: float) -> Solved:
-    across, up = p - q / slope, q - slope * p
-    return Solved(abs(across * up) / 2, f"the line meets the axes at {across:.6g} and {up:.6g}")
 
 
 def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
@@ -288,35 +200,37 @@ _WAVES: tuple[tuple[str, Callable[[float], float]], ...] = (
     (r"\sin\frac{x}{2}", lambda x: math.sin(x / 2)),
 )
 _EXTREMES = ("greatest", "least")
+_CUBE = "took a unit cube, scaled it, and compared faces and volumes"
+_CRAMER = "wrote the equation at both arguments and used Cramer's rule"
 _PAIR = "satisfy $a+b=#$ and $ab=#$. What is the value of "
 
 
 MATHEMATICS: tuple[Method, ...] = (
-    method("Their heights are $#$ cm and $#$ cm. The shorter ... has mass $#$", _solids),
-    method("is multiplied by $#$ and ... is multiplied by $#$. By what factor", _law),
-    method("urface area...increases by $#\\%$. By what percentage does", _percent(1)),
-    method("urface area...decreases by $#\\%$. By what percentage does", _percent(-1)),
-    method("olume...increases by $#\\%$. By what percentage does its surface area", _percent_back(1)),
-    method("olume...decreases by $#\\%$. By what percentage does its surface area", _percent_back(-1)),
+    method("Their heights are $#$ cm and $#$ cm. The shorter ... has mass $#$", by_form("c/a**3*b**3", "mass over the cube of the height is the same for both solids")),
+    method("is multiplied by $#$ and ... is multiplied by $#$. By what factor", by_form("(3*a)**2/sqrt(5*b)/(3**2/sqrt(5))", "evaluated the law before and after for trial values")),
+    method("urface area...increases by $#\\%$. By what percentage does", by_form("Abs(sqrt(1+a/100)**3-1)*100", _CUBE)),
+    method("urface area...decreases by $#\\%$. By what percentage does", by_form("Abs(sqrt(1-a/100)**3-1)*100", _CUBE)),
+    method("olume...increases by $#\\%$. By what percentage does its surface area", by_form("Abs((1+a/100)**(2/3)-1)*100", _CUBE)),
+    method("olume...decreases by $#\\%$. By what percentage does its surface area", by_form("Abs((1-a/100)**(2/3)-1)*100", _CUBE)),
     method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, 1)),
     method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, -1)),
-    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1)),
-    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, -1)),
+    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1, "b")),
+    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, -1, "b")),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $x^4+\frac{1}{x^4}$", _of_root(4, 1)),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $x^3+\frac{1}{x^3}$", _of_root(3, 1)),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^8+1}{x^4}$", _of_root(4, 1)),
     method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^6+1}{x^3}$", _of_root(3, 1)),
-    method(_PAIR + "$a^2+b^2$", _of_pair(lambda a, b: a**2 + b**2)),
-    method(_PAIR + "$a^3+b^3$", _of_pair(lambda a, b: a**3 + b**3)),
-    method(_PAIR + r"$\frac{1}{a}+\frac{1}{b}$", _of_pair(lambda a, b: 1 / a + 1 / b)),
-    method(_PAIR + r"$\frac{a}{b}+\frac{b}{a}$", _of_pair(lambda a, b: a / b + b / a)),
-    method("value $#$ at $x=#$, and $f(#)=#$. What is the value of $f(#)$", _quadratic),
+    method(_PAIR + "$a^2+b^2$", _of_pair("x**2+y**2")),
+    method(_PAIR + "$a^3+b^3$", _of_pair("x**3+y**3")),
+    method(_PAIR + r"$\frac{1}{a}+\frac{1}{b}$", _of_pair("1/x+1/y")),
+    method(_PAIR + r"$\frac{a}{b}+\frac{b}{a}$", _of_pair("x/y+y/x")),
+    method("value $#$ at $x=#$, and $f(#)=#$. What is the value of $f(#)$", by_form("a+(d-a)*((e-b)/(c-b))**2", "found the scale of the squared distance from the vertex")),
     method("It is odd,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(-1)),
     method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
-    method(r"satisfies $f(x)+#f\left(#-x\right)=@$ for all...What is the value of $f(#)$", _mirrored),
-    method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=@$ for all...What is the value of $f(#)$", _inverted),
+    method(r"satisfies $f(x)+#f\left(#-x\right)=§x$ for all...What is the value of $f(#)$", by_form("(c*d-a*c*(b-d))/(1-a*a)", _CRAMER)),
+    method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=§x$ for all...What is the value of $f(#)$", by_form("(b*c-a*b/c)/(1-a*a)", _CRAMER)),
     *(method(f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible", _distance(word)) for word in _EXTREMES),
-    method("line through the point $(#,#)$ with gradient $#$ meets", _intercepts),
+    method("line through the point $(#,#)$ with gradient $#$ meets", by_form("Abs((a-b/c)*(b-c*a))/2", "found where the line meets the axes")),
     method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...area of the quadrilateral", _tangents(area=True)),
     method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...sum of the lengths", _tangents(area=False)),
     *(method(f"What is the {word} value of $\\frac{{#}}{{#+§{shown}}}$", _wave_below(word, wave)) for word in _EXTREMES for shown, wave in _WAVES),

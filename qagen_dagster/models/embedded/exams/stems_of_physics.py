@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from qagen_dagster.mathematics.floats import float_of
+
 _NUMBER = r"(-?\\frac\{\d+\}\{\d+\}|-?\d+(?:\.\d+)?)"
 _FRACTION = re.compile(r"(-?)\\frac\{(\d+)\}\{(\d+)\}")
 
@@ -48,6 +50,15 @@ def method(pattern: str, answer: Callable[..., Solved | None]) -> Method:
     return Method(re.compile(escaped), answer)
 
 
+def by_form(form: str, how: str, symbol: str = "") -> Callable[..., Solved]:
+    """An answer computed by a form, in which the numbers of the stem are called a, b, c, ... in order."""
+
+    def answer(*numbers: float) -> Solved:
+        return Solved(float_of(form, dict(zip("abcde", numbers, strict=False))), how, symbol)
+
+    return answer
+
+
 def _value(group: str | None) -> float | str:
     if not group:
         return 0.0 if group is None else 1.0
@@ -83,56 +94,6 @@ def area(function: Callable[[float], float], low: float, high: float) -> float:
     total = function(low) + function(high)
     total += sum((4 if step % 2 else 2) * function(low + step * width) for step in range(1, steps))
     return total * width / 3
-
-
-_FREE_FALL = 10.0
-
-
-def _slide(height: float, gravity: float) -> Solved:
-    seconds = math.sqrt(2 * height / gravity)  # a free fall from the same height gives the same speed
-    return Solved(gravity * seconds, "let it fall freely through the same height")
-
-
-def _crash(m: float, v: float, n: float) -> Solved:
-    # In the centre-of-mass frame both come to rest, so their kinetic energy there is lost.
-    centre = m * v / (m + n)
-    return Solved(
-        m * (v - centre) ** 2 / 2 + n * centre**2 / 2, "added the energies in the frame of the centre of mass"
-    )
-
-
-def _rise(m: float, v: float, n: float) -> Solved:
-    together = m * v / (m + n)
-    seconds = together / _FREE_FALL
-    return Solved(
-        together * seconds - _FREE_FALL * seconds**2 / 2,
-        "shared the momentum, then let both rise as if thrown",
-    )
-
-
-def _engine(speed: float, power: float, other: float) -> Solved:
-    drag = power / speed
-    return Solved(drag * (other / speed) ** 2 * other, "found the force at both speeds")
-
-
-def _orbit(factor: float, period: float) -> Solved:
-    return Solved(
-        math.sqrt(period**2 * factor**3), "scaled the square of the period by the cube of the factor"
-    )
-
-
-def _wire(length: Callable[[float], float], thickness: Callable[[float], float]) -> Callable[..., Solved]:
-    def answer(resistance: float, k: float) -> Solved:
-        return Solved(
-            resistance * length(k) / thickness(k) ** 2, "scaled length and cross-section one by one"
-        )
-
-    return answer
-
-
-def _thinner(resistance: float, share: float) -> Solved:
-    section = share**2
-    return Solved(resistance / section / section, "scaled length and cross-section one by one")
 
 
 def _journey(speed: float, rise: float, level: float, fall: float) -> Solved:
@@ -184,35 +145,6 @@ def _ratio(series: float, parallel: float) -> Solved:
     return Solved(low, "tried ratios by halving an interval")
 
 
-def _hanging(a: float, b: float) -> Solved:
-    # Two equations for acceleration and tension, in units of m and g.
-    tension = 2 * a * b / (a + b)
-    return Solved((b - tension) / b, "took the heavier body alone with the tension of the string", "g")
-
-
-def _table(a: float, b: float) -> Solved:
-    tension = a * b / (a + b)
-    return Solved(tension / a, "took the body on the table alone with the tension of the string", "g")
-
-
-def _sensor(beside: float, fixed: float) -> Solved:
-    def current(variable: float) -> float:
-        return 1 / (fixed + 1 / (1 / beside + 1 / variable))
-
-    return Solved(current(1e-13) / current(1e13), "put in a tiny and a huge resistance")
-
-
-def _bounce(u: float, w: float) -> Solved:
-    light, heavy = 1e-13, 1.0
-    velocity = ((light - heavy) * u - 2 * heavy * w) / (light + heavy)
-    return Solved((velocity / u) ** 2, "used momentum and energy with a mass ratio of ten million millions")
-
-
-def _minimum(near: float, far: float, speed: float) -> Solved:
-    delay = abs(far - near) / speed
-    return Solved(0.5 / delay, "made the delay of one wave half a period")
-
-
 def _lowest(step: int) -> Callable[[float, float], Solved | None]:
     """The base of which both are neighbouring multiples: all of them for a step of 1, odd ones for 2."""
 
@@ -244,23 +176,6 @@ def _beam(weight: float, length: float, at: float, load: float) -> Solved:
     return Solved(turning / at, "cut the beam into small pieces and added their moments about the hinge")
 
 
-def _ladder(weight: float, foot: float, top: float) -> Solved:
-    # The lines of action of the three forces meet in a point: above the middle, at the height of the top.
-    return Solved(weight * (foot / 2) / top, "let the lines of the three forces meet in one point")
-
-
-def _ladder_friction(foot: float, top: float) -> Solved:
-    return Solved((foot / 2) / top, "let the lines of the three forces meet in one point")
-
-
-def _tip(height: float, width: float, friction: float) -> Solved:
-    low, high = 0.0, height
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (low, middle) if friction * middle > width / 2 else (middle, high)
-    return Solved(low, "compared the force that slides with the force that tips, height by height")
-
-
 _RING, _LINE = "is carried once round a large circle", "is moved along the straight line"
 
 
@@ -286,16 +201,20 @@ _SLIDES = (
     "passes a point of the wire $#$ m below",
 )
 
+_ONE_BY_ONE = "scaled length and cross-section one by one"
+_MET = "let the lines of the three forces meet in one point"
+_LIMIT = "put in a tiny and a huge resistance"
+
 PHYSICS: tuple[Method, ...] = (
-    *(method(f"{one}...$g=#$...What is its speed when", _slide) for one in _SLIDES),
-    *(method(f"{one}...How much kinetic energy is lost", _crash) for one in _CRASHES),
-    method("of mass $#$ g...at $#$ m s$^{-1}$...of mass $#$ g...How high", _rise),
-    method("constant speed of $#$ m s$^{-1}$, for which its engine delivers $#$ kW...constant speed of $#$ m", _engine),
-    method("orbit is $#$ times that of the inner one, whose period is $#$", _orbit),
-    method("A wire of resistance $#\\,\\Omega$ is drawn out...until its diameter is $#$ of", _thinner),
-    method("A wire of resistance $#\\,\\Omega$ is drawn out...until it is $#$ times as long", _wire(lambda k: k, lambda k: k**-0.5)),
-    method("A wire of resistance $#\\,\\Omega$ is replaced...that is $#$ times as long and", _wire(lambda k: k, lambda k: k)),
-    method("A wire of resistance $#\\,\\Omega$ is melted down...of $#$ times the diameter", _wire(lambda k: k**-2, lambda k: k)),
+    *(method(f"{one}...$g=#$...What is its speed when", by_form("b*sqrt(2*a/b)", "let it fall freely through the same height")) for one in _SLIDES),
+    *(method(f"{one}...How much kinetic energy is lost", by_form("(a*c/(a+c))*b**2/2", "added the energies in the frame of the centre of mass")) for one in _CRASHES),
+    method("of mass $#$ g...at $#$ m s$^{-1}$...of mass $#$ g...How high", by_form("(a*b/(a+c))**2/20", "shared the momentum, then let both rise as if thrown")),
+    method("constant speed of $#$ m s$^{-1}$, for which its engine delivers $#$ kW...constant speed of $#$ m", by_form("b/a*(c/a)**2*c", "found the force at both speeds")),
+    method("orbit is $#$ times that of the inner one, whose period is $#$", by_form("sqrt(b**2*a**3)", "scaled the square of the period by the cube of the factor")),
+    method("A wire of resistance $#\\,\\Omega$ is drawn out...until its diameter is $#$ of", by_form("a/b**2/b**2", _ONE_BY_ONE)),
+    method("A wire of resistance $#\\,\\Omega$ is drawn out...until it is $#$ times as long", by_form("a*b*b", _ONE_BY_ONE)),
+    method("A wire of resistance $#\\,\\Omega$ is replaced...that is $#$ times as long and", by_form("a*b/b**2", _ONE_BY_ONE)),
+    method("A wire of resistance $#\\,\\Omega$ is melted down...of $#$ times the diameter", by_form("a*b**-2/b**2", _ONE_BY_ONE)),
     method("zero to $#$ m s$^{-1}$ in $#$ s, is level for $#$ s, and falls straight to zero in $#$ s. How far apart", _journey),
     method("of mass $#$ kg is at rest...from zero to $#$ N over the first $#$ m and is level at $#$ N over the next $#$ m", _push),
     method("falls from $#$ m s$^{-2}$ at the start to zero after $#$ s. How far", _fading),
@@ -303,18 +222,18 @@ PHYSICS: tuple[Method, ...] = (
     method("A resistor of $#\\,\\Omega$ is in series with two resistors of $#\\,\\Omega$ and $#\\,\\Omega$...of $#$ V...in the $#\\,\\Omega$ resistor", _pair),
     method("Two heaters of $#\\,\\Omega$ and $#\\,\\Omega$...a resistance of $#\\,\\Omega$ in the leads...gives $#$ V...heater of $#\\,\\Omega$ deliver", _heaters),
     method("Together they take $#$ W when they are in series, and $#$ W when they are in parallel", _ratio),
-    method("Two bodies of masses $#m$ and $#m$ hang", _hanging),
-    method("A bucket of mass $#m$ and a counterweight of mass $#m$ hang", _hanging),
-    method("A body of mass $#m$ on a smooth table...hanging body of mass $#m$", _table),
-    method("A glider of mass $#m$ on a level air track...hanging weight of mass $#m$", _table),
-    method("A resistor of $#\\,\\Omega$ has ... in parallel with it. This pair is in series with a resistor of $#\\,\\Omega$", _sensor),
-    method("at $#$ m s$^{-1}$...at $#$ m s$^{-1}$...perfectly elastic...By what factor is the kinetic energy", _bounce),
-    method("s $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency", _minimum),
+    method("Two bodies of masses $#m$ and $#m$ hang", by_form("(b-2*a*b/(a+b))/b", "took the heavier body alone with the tension of the string", "g")),
+    method("A bucket of mass $#m$ and a counterweight of mass $#m$ hang", by_form("(b-2*a*b/(a+b))/b", "took the heavier body alone with the tension of the string", "g")),
+    method("A body of mass $#m$ on a smooth table...hanging body of mass $#m$", by_form("a*b/(a+b)/a", "took the body on the table alone with the tension of the string", "g")),
+    method("A glider of mass $#m$ on a level air track...hanging weight of mass $#m$", by_form("a*b/(a+b)/a", "took the body on the table alone with the tension of the string", "g")),
+    method("A resistor of $#\\,\\Omega$ has ... in parallel with it. This pair is in series with a resistor of $#\\,\\Omega$", by_form("(1/b)/(1/(a+b))", _LIMIT)),
+    method("at $#$ m s$^{-1}$...at $#$ m s$^{-1}$...perfectly elastic...By what factor is the kinetic energy", by_form("((a+2*b)/a)**2", "let the light body turn round in the frame of the heavy one")),
+    method("s $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency", by_form("0.5/(Abs(b-a)/c)", "made the delay of one wave half a period")),
     method("closed at...resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _lowest(2)),
     method("at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _lowest(1)),
     *_interference(),
     method("of weight $#$ N and length $#$ m...$#$ m from that end...of weight $#$ N is at its free end. What is the tension", _beam),
-    method("ladder of weight $#$ N...Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the force of friction", _ladder),
-    method("Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the least coefficient", _ladder_friction),
-    method("of height $#$ cm and width $#$ cm...coefficient of friction is $#$...slides before it tips", _tip),
+    method("ladder of weight $#$ N...Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the force of friction", by_form("a*(b/2)/c", _MET)),
+    method("Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the least coefficient", by_form("(a/2)/b", _MET)),
+    method("of height $#$ cm and width $#$ cm...coefficient of friction is $#$...slides before it tips", by_form("b/2/c", "compared the force that slides with the force that tips")),
 )  # fmt: skip

@@ -39,6 +39,10 @@ _LETTERS = "abcdefgh"
 
 def convert(item: str, target: Format) -> tuple[str, str]:
     """The item in the target format, and its answer. Raises UnableError with the reason."""
+    if target.is_keyed:
+        raise UnableError(
+            f"embedded:problem-converter makes no {target.value}: bind converter to a language model"
+        )
     answer, number = _answer(item)
     question = _question(item)
     solution = _solved(item, answer)

@@ -47,13 +47,20 @@ _DATED = re.compile(
     r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
 )
 _DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
+_GENERIC_TITLE = re.compile(
+    r"(?:cover|title|front) page|(?:application|technical|release|lecture|course)? ?notes?|data ?sheet|readme|index|"
+    r"introduction|abstract|summary|contents|table of contents|chapter \w+|appendix \w*|untitled.*|document ?\d*|draft|"
+    r"report|article|letter|paper|manuscript|supplementary \w+|overview|preface|foreword|welcome.*|home|main|page \d+|"
+    r"(?:\w+ )?(?:university|institute|department|college)(?: of [\w ]+)?|.*\.(?:pdf|docx?|txt|md|tex|html?)",
+    re.IGNORECASE,
+)
 LONG = 1_500  # lines; a longer document has many subjects
 LONGEST_TITLE = 120  # characters; a longer title is cut to the part before its subtitle, or to this length
 
 
 @dataclass(frozen=True)
 class Context:
-    """The document's names."""
+    """The document's names. `title` is empty if nothing in the text confirms what seems to be the title."""
 
     title: str = ""
     plain: frozenset[str] = frozenset()  # words that occur in lower case
@@ -67,10 +74,10 @@ class Context:
         return next((name for name in names if name.lower() not in self.title.lower()), "")
 
     def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
-        """The phrase in front of a question."""
+        """The phrase in front of a question that names the document; empty without a title."""
         inner = cased(self.inner(section))
         part = table or (f"the {quoted(inner)} section" if inner else "")
-        return f"According to {part}{' of ' if part else ''}{quoted(self.title)}, "
+        return f"According to {part}{' of ' if part else ''}{quoted(self.title)}, " if self.title else ""
 
 
 def cased(title: str) -> str:
@@ -93,27 +100,32 @@ def _file_title(file: str) -> str:
     return re.sub(r" V\.? ", " v. ", cased(words.upper())) if words else file
 
 
-def _head_title(title: str, head: Sequence[Line]) -> str:
-    """The title, and if it is in capitals, the lines in capitals below it, because the first line may be a letterhead."""
-    if not title.isupper():
-        return title
-    lines = [line.text.strip() for line in head if line.text.strip()][:4]
-    if not lines or lines[0] != title:
-        return title
-    below = [line for line in lines[1:] if len(line.split()) > 1]
-    more = next((at for at, line in enumerate(below) if not line.isupper()), len(below))
-    return ": ".join([title, *below[:more]])
+def _confirmed(title: str, lines: Sequence[Line]) -> bool:
+    """Whether the title is a heading in Markdown, or the text beside it has a third of its words, so that it is about what it says."""
+    if any(line.text.startswith("# ") and title in cased(line.text) for line in lines[:5]):
+        return True
+    wanted = {
+        word for word in re.findall(r"\w+", title.lower()) if len(word) > 3 or any(map(str.isdigit, word))
+    }
+    rest = (line.text.lower() for line in lines if line.text.strip(" #*").lower() not in title.lower())
+    said = frozenset(word for text in rest for word in re.findall(r"\w+", text))
+    near = sum(word in said or word.removesuffix("s") in said or f"{word}s" in said for word in wanted)
+    return bool(wanted) and 3 * near >= len(wanted)
 
 
-def read_context(about: Card, head: Sequence[Line]) -> Context:
-    """The names of a document, from its card and its first lines. Without a title, the name of its file serves as one."""
-    title = cased(_head_title(about.title, head)) or _file_title(about.file)
-    title = re.sub(r"\s+", " ", title).strip(" .#")
+def read_context(about: Card, lines: Sequence[Line]) -> Context:
+    """The names of a document, from its card and the lines that are known. The name of its file serves as a title if it has none.
+
+    A title that the text does not confirm, or that could stand on any document, is left out.
+    """
+    title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
+    if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines):
+        title = ""
     if len(title) > LONGEST_TITLE:
         short = title.split(": ")[0]
         title = short if 15 < len(short) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
     if _DATED.search(title) and not any(char.isdigit() for char in title):
-        day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
+        day = next((found.group() for line in lines[:8] if (found := _DAY.search(line.text))), "")
         title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
     return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
 
@@ -140,12 +152,13 @@ class Candidate:
     family: str
     question_type: str
     quality: float = 0.5
-    frame: str = ""  # the phrase that names the document, if it is known yet
+    frame: str = ""  # the phrase that names the document, where the question needs it
     visuals: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
-        return f"{self.frame}{self.asked[:1].lower()}{self.asked[1:]}"
+        first = self.asked[:1].lower() if self.frame else self.asked[:1].upper()
+        return f"{self.frame}{first}{self.asked[1:]}"
 
     @property
     def line(self) -> int:

@@ -7,25 +7,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from qagen_dagster.english.words import word_set
+from qagen_dagster.english.dates import MONTHS
+from qagen_dagster.english.words import stem, word_set
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context
 from qagen_dagster.models.embedded.text.passages import balanced
 
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one)|et al|(?:section|table|figure|box|step|item|line) \d+)\b|\b(?:above|below)(?! \d)",
+    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 _CUT = re.compile(
     r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$"
 )  # a formula follows
 _FORMULA = re.compile(
-    r" - |--|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
-)
-_OPINION = re.compile(
-    r"^(?:only|now|still|either|in fact)\b|^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,2}(?:important|useful|ideal|key|major|serious|central|essential|interesting|good|excellent|common|typical|unusual|positive|most|"
-    r"(?:problem|way|issue|challenge|step|part|example|cause|result|approach|requirement|concept|advantage|feature|factor|lesson|goal|reason)s?)\b"
+    r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _STOP = word_set(
     "a an the of in on at to for from by with and or but is are was were be been being do does did has have had what which who whom "
@@ -33,7 +30,7 @@ _STOP = word_set(
     "give given use used there"
 )
 STRUCTURED = frozenset({"key", "cell", "acronym"})  # families whose questions are not made from sentences
-MAX_QUESTION_WORDS = 34
+MAX_QUESTION_WORDS = 15  # of one made from a sentence
 MAX_ANSWER_WORDS = 30
 
 
@@ -46,9 +43,15 @@ def _content_words(text: str) -> list[str]:
     ]
 
 
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of the words that carry meaning."""
+    return frozenset(stem(word) for word in _content_words(text))
+
+
 def _pointing(candidate: Candidate, context: Context) -> bool:
-    """Whether the question has a word whose meaning depends on the text around the sentence."""
-    return candidate.family not in STRUCTURED and bool(_POINTING.search(candidate.asked))
+    """Whether the question or its answer has a word whose meaning depends on the text around the sentence."""
+    words = f"{candidate.asked} {candidate.answer}"
+    return candidate.family not in STRUCTURED and bool(_POINTING.search(words))
 
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
@@ -62,34 +65,44 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 def _bad_form(candidate: Candidate, context: Context) -> bool:
     """Whether the question or the answer is too long, or broken off."""
     asked, answer = candidate.asked, candidate.answer
-    if len(asked.split()) > MAX_QUESTION_WORDS or len(answer.split()) > MAX_ANSWER_WORDS:
+    made = candidate.family not in STRUCTURED
+    if (made and len(asked.split()) > MAX_QUESTION_WORDS) or len(answer.split()) > MAX_ANSWER_WORDS:
         return True
     if not (balanced(asked) and balanced(answer)):
         return True
-    broken = _CUT.search(asked) or _CUT.search(answer) or _FORMULA.search(asked) or _FORMULA.search(answer)
-    return candidate.family not in STRUCTURED and bool(broken)
+    stranded = candidate.family in ("complement", "who")  # "what is it based on?"
+    broken = (
+        (_CUT.search(asked) and not stranded)
+        or _CUT.search(answer)
+        or _FORMULA.search(asked)
+        or _FORMULA.search(answer)
+    )
+    return made and bool(broken)
+
+
+_NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
+
+
+def names_something(asked: str) -> bool:
+    """Whether the question has a name, a code or a term in quotes, besides the name of a month."""
+    return bool(_NAME.search(_MONTH.sub("", asked)))
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether the question could be asked of any document.
-
-    That is the case if it is short, asks "why" or is about a long document, and contains no name and no number.
-    """
-    short = len(set(_content_words(candidate.asked))) < 4 and candidate.family in ("when", "how_many")
-    deep = context.long and candidate.family not in {*STRUCTURED, "definition"}
-    deep |= candidate.family == "why"
-    return (short or deep) and not re.search(r"\d|.[A-Z]|[`_/]|\w\.\w|\s-\w", candidate.asked)
-
-
-def _opinion(candidate: Candidate, context: Context) -> bool:
-    """Whether a "definition" only judges how good, bad or important a thing is."""
-    subject = candidate.asked.split(" ", 2)[-1]
-    return candidate.family == "definition" and any(map(_OPINION.match, (subject, candidate.answer)))
+    """Whether the question could be asked of any document: nothing names what it is about, or only a title does and little else."""
+    words = len(set(_content_words(candidate.asked)))
+    if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
+        return words < 3 and candidate.family in ("object", "complement", "when", "where", "who", "subject")
+    return (
+        words < 4
+        or not candidate.frame
+        or context.long
+        or (candidate.family in ("why", "subject") and not any(map(str.isdigit, candidate.asked)))
+    )
 
 
-CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pointing, _answer_shown, _bad_form, _anywhere, _opinion,
-)  # fmt: skip
+CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (_pointing, _answer_shown, _bad_form, _anywhere)
 
 
 def refusal(candidate: Candidate, context: Context) -> str | None:

@@ -15,7 +15,12 @@ from itertools import zip_longest
 
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, name_words, plain_words
-from qagen_dagster.models.embedded.questions.candidate_checks import STRUCTURED, refusal
+from qagen_dagster.models.embedded.questions.candidate_checks import (
+    STRUCTURED,
+    content_stems,
+    names_something,
+    refusal,
+)
 from qagen_dagster.models.embedded.questions.prose import questions
 from qagen_dagster.models.embedded.questions.structure import acronyms, cell_questions, keyed
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment, tables
@@ -52,13 +57,23 @@ _BACK_MATTER = frozenset(
 
 
 @lru_cache(maxsize=CACHED_WINDOWS)
-def candidates(lines: tuple[Line, ...], context: Context) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines, the best ones first and of all families in turn."""
+def candidates(
+    lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
+) -> tuple[Candidate, ...]:
+    """Candidates of consecutive lines, those of the `wanted` families first, then of all families in turn, the best ones first."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(context, plain=plain_words(lines), names=name_words(lines))
-    found = (replace(draft, frame=draft.frame or context.frame()) for draft in proposals(blocks, context))
+    found = (_framed(draft, context) for draft in proposals(blocks, context))
     good = [candidate for candidate in found if refusal(candidate, context) is None]
-    return tuple(interleave(one_per_sentence(without_rivals(good))))
+    chosen = interleave(one_per_sentence(without_rivals(good), wanted))
+    return tuple(sorted(chosen, key=lambda item: item.family not in wanted))
+
+
+def _framed(draft: Candidate, context: Context) -> Candidate:
+    """The candidate, with the phrase that names the document if nothing else says what the question is about."""
+    if draft.frame or (draft.family not in ("key", "cell") and names_something(draft.asked)):
+        return draft
+    return replace(draft, frame=context.frame())
 
 
 def _is_left_out(block: Block) -> bool:
@@ -90,37 +105,49 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         if is_prose(sentence)
     ]
     docs = parse([sentence.text.rstrip(";") for sentence in found])
-    for sentence, doc in zip(found, docs, strict=True):
+    said = [content_stems(sentence.text) for sentence in found]
+    for place, (sentence, doc) in enumerate(zip(found, docs, strict=True)):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
-            if answer in sentence.passage.text:
+            wanted = content_stems(asked)
+            rival = any(wanted <= other for at, other in enumerate(said) if at != place)
+            if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
 
-def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
+def one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list[Candidate]:
     """The best question of each sentence, because two questions would reveal each other's answers. Questions about cells, labels
     and abbreviations all stay.
     """
     best: dict[tuple[int, str], Candidate] = {}
-    for candidate in found:
-        key = (candidate.line, candidate.quotes[0].text)
-        if candidate.family not in STRUCTURED and (key not in best or candidate.quality > best[key].quality):
-            best[key] = candidate
+    for candidate in sorted(found, key=lambda item: (item.family not in wanted, -item.quality)):
+        if candidate.family not in STRUCTURED:
+            best.setdefault((candidate.line, candidate.quotes[0].text), candidate)
     return [*(candidate for candidate in found if candidate.family in STRUCTURED), *best.values()]
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates of all families in turn, the best of each family first, so that the first few are varied."""
+    """The candidates of all families in turn, the best of each family first and from all over the lines.
+
+    At most a quarter asks for a date, and a quarter for the subject of a sentence: people ask for these less often, and the words
+    of such a question stand in the text one after the other.
+    """
     families: dict[str, list[Candidate]] = {}
-    for candidate in sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item))):
+    for candidate in sorted(found, key=_order):
         families.setdefault(candidate.family, []).append(candidate)
-    return [
-        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
-    ]
+    for family in ("when", "subject"):
+        if many := families.get(family):
+            families[family] = many[: max(1, (len(found) - len(many)) // 3)]
+    turns = zip_longest(*families.values())
+    return sorted((one for turn in turns for one in turn if one is not None), key=_needs_title)
 
 
-def _spread(candidate: Candidate) -> tuple[str, int]:
-    """A key that scatters table cells, so that the first few come from several rows and columns."""
-    if candidate.family != "cell":
-        return "", candidate.line
-    return hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest(), 0
+def _order(candidate: Candidate) -> tuple[float, str]:
+    """The best first; equally good ones in an order that scatters them over the lines."""
+    scattered = hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest()
+    return -round(candidate.quality, 1), scattered
+
+
+def _needs_title(candidate: Candidate) -> bool:
+    """Whether only the title says what a question about a sentence is about. Such questions come last: a title helps search."""
+    return bool(candidate.frame) and candidate.family not in STRUCTURED

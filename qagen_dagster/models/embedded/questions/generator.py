@@ -7,7 +7,7 @@ The embedded models cannot see pictures. In visual mode they ask about table cel
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from qagen_dagster.english.words import word_set
@@ -32,10 +32,11 @@ _DESCRIPTION = re.compile(
 )
 _KINDS = (
     (r"\bwhy\b|\bcauses?\b|\breasons?\b|\bexplanations?\b", "why"),
-    (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "definition acronym"),
+    (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "subject acronym"),
     (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell key"),
-    (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many how_long cell key"),
+    (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many cell key"),
     (r"\bdates?\b|\bwhen\b|\bdeadlines?\b|\bhours\b|\byears?\b|\bhistor", "when"),
+    (r"\bwhere\b|\bplaces?\b|\blocations?\b", "where"),
     (r"\bwho\b|\bpersons?\b|\bpeople\b|\boffices?\b|\bauthors?\b", "who"),
 )  # fmt: skip
 _FAMILIES = tuple((re.compile(pattern, re.IGNORECASE), word_set(families)) for pattern, families in _KINDS)
@@ -48,11 +49,6 @@ def wanted_families(system_prompt: str) -> frozenset[str]:
     return frozenset(
         family for pattern, families in _FAMILIES if pattern.search(purpose) for family in families
     )
-
-
-def by_purpose(found: Iterable[Candidate], wanted: frozenset[str]) -> list[Candidate]:
-    """Candidates of the wanted families, then the others, each group in its order."""
-    return sorted(found, key=lambda item: item.family not in wanted)
 
 
 _ROW = re.compile(r"^[ \t]*- (?P<label>[^|\n]+?)\s*\|(?P<fields>.*)$", re.MULTILINE)
@@ -104,7 +100,9 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
             labels.update(dict.fromkeys(numbers, visual.label))
         elif visual.caption:
             found += _of_caption(visual, near, context)
-    found += [replace(item, visuals=(labels[item.line],)) for item in cell_questions(named, context)]
+    found += [
+        replace(item, visuals=(labels[item.line],)) for item in cell_questions(named, context, visual=True)
+    ]
     return interleave(without_rivals(item for item in found if refusal(item, context) is None))
 
 
@@ -128,7 +126,7 @@ WINDOW_LINES = 240  # lines that are searched for candidates at a time
 HEAD_LINES = 40  # first lines of the document, which name it
 MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
-MAX_ACRONYMS = 4  # questions about abbreviations in one document
+MAX_ACRONYMS = 1  # questions about abbreviations in one document
 
 _OTHER_LANGUAGE = "The document is not in English, and the embedded rules ask about English only."
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
@@ -168,7 +166,9 @@ def _textual(conversation: Conversation) -> list[Action]:
             wanted.append(_read(gap[0], gap[-1]))
         elif full or not wanted:
             lines = tuple(known[number] for number in numbers)
-            fresh = _first_fresh(candidates(lines, context), conversation)
+            fresh = _first_fresh(
+                candidates(lines, context, wanted_families(conversation.system)), conversation
+            )
             if fresh is not None:
                 return [_submit(fresh)]
     return [_exhausted(_summary(known, total))] if full or not wanted else wanted[:READS_PER_TURN]
@@ -231,8 +231,7 @@ def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
 
 
 def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
-    head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
-    return read_context(card(conversation.prompt), head)
+    return read_context(card(conversation.prompt), [known[number] for number in sorted(known)])
 
 
 def _windows(total: int, resume: int) -> Iterator[range]:
@@ -248,11 +247,11 @@ def _windows(total: int, resume: int) -> Iterator[range]:
 
 
 def _first_fresh(found: Sequence[Candidate], conversation: Conversation) -> Candidate | None:
-    """The first candidate that was not asked or tried before; those that fit the scenario's purpose come first."""
+    """The first candidate that was not asked or tried before."""
     prompt = conversation.prompt
     tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
     enough_acronyms = prompt.count(" stand for?") >= MAX_ACRONYMS
-    for item in by_purpose(found, wanted_families(conversation.system)):
+    for item in found:
         known = item.question in prompt or item.question in tried
         if not known and not (enough_acronyms and item.family == "acronym"):
             return item

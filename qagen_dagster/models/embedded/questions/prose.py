@@ -1,20 +1,22 @@
-"""Questions from the main clause of a sentence: who, when, how many, how long, why, what is it.
+"""Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer.
 
-Each rule finds a gap in a clause, which is the answer. The functions above the rules word the question: inversion of the
-auxiliary, "do", the order of adjuncts. `candidate_checks.py` decides whether a question makes sense.
+The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and which adjuncts go
+because the question is long. A quarter of the words of people's questions is not in the text, so "In what year" takes the place of
+"When", and other verbs that of common ones. `candidate_checks.py` decides whether a question makes sense.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
 
 from spacy.tokens import Token
 
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.text.grammar import (
     Clause,
-    is_duration,
     is_named,
     is_plain_date,
     is_unit,
@@ -26,67 +28,109 @@ from qagen_dagster.models.embedded.text.grammar import (
 # question, answer, family, question type, quality
 Found = tuple[str, str, str, str, float]
 
+MOST_WORDS = 5  # content words of a question; adjuncts of a longer one go
+LONGEST_ANSWER = 8  # words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
 _SINGULAR = {"are": "is", "have": "has", "do": "does", "were": "was"}
+_LEMMAS = {
+    "instal": "install",
+    "enrol": "enroll",
+    "fulfil": "fulfill",
+    "distil": "distill",
+    "instil": "instill",
+}
+_FORMS = ("VB", "VBD", "VBN", "VBZ", "VBG")
+_CONDITIONS = word_set("if when whenever unless while where than as without except only")
+_TIMES = ("DATE", "TIME")
 
 
-def ask(clause: Clause, wh: str, gap: set[int]) -> str:
+def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
     """The question for a gap outside the subject; empty if the clause cannot be inverted."""
     verbs = _verb_group(clause)
-    if verbs is None or not _can_move(clause):
+    subject = clause.within(clause.subject)
+    if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):
         return ""
     operator, rest = verbs
-    subject = clause.within(clause.subject)
-    if not clause.span(clause.subject):
-        return ""
-    before, middle, after = _around(clause, subject, gap)
-    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle):
+    out = gap | _adjuncts(clause, gap, numeric=numeric)
+    skipped = out | {token.i for token in clause.auxiliaries} | {clause.root.i}
+    skipped |= {clause.negation.i} if clause.negation is not None else set()
+    free = [index for index in clause.kept if index not in skipped]
+    before = _trim(clause, [index for index in free if index < subject[0]])
+    middle = [
+        index for index in free if subject[-1] < index < clause.root.i and not clause.doc[index].is_punct
+    ]
+    after = _trim(clause, [index for index in free if index > clause.root.i])
+    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle) or not _can_move(
+        clause, before
+    ):
         return ""  # "Smith and Sons, having lost its mill, was sold"
-    inner = range(clause.root.i + 1, after[0] + 1) if after else range(0)
-    last = max((index for index in gap if not clause.doc[index].is_punct), default=0)
-    if any(clause.doc[index].text in {",", ";", ":"} for index in inner if index not in gap or index > last):
+    if any(clause.doc[index].text in {",", ";", ":"} for index in after):
         return ""
     name = _lower_first(clause.span(clause.subject), clause.doc[subject[0]])
-    pieces = [
-        wh,
-        operator,
-        name,
-        words(clause.doc, middle),
-        rest,
-        words(clause.doc, after),
-        _front(clause, before),
-    ]
-    return _close(pieces)
+    doc = clause.doc
+    return _close([wh, operator, name, words(doc, middle), rest, words(doc, after), _front(clause, before)])
 
 
-def ask_who(clause: Clause) -> str:
-    """The question for a subject that is a person; empty if the verb would have to agree with a plural."""
-    verbs = [*clause.auxiliaries, clause.root]
-    first = verbs[0]
-    if (first.tag_ == "VBP" and first.lower_ not in _SINGULAR) or not _can_move(clause):
+def ask_subject(clause: Clause, wh: str) -> str:
+    """The question for the subject; empty if the verb would have to agree with a plural."""
+    first = [*clause.auxiliaries, clause.root][0]
+    if first.tag_ == "VBP" and first.lower_ not in _SINGULAR:
         return ""
-    subject = set(clause.within(clause.subject))
-    before = [index for index in clause.kept if index < min(subject)]
-    after = [index for index in clause.kept if index > max(subject)]
-    if not after or clause.doc[after[0]].pos_ not in ("VERB", "AUX", "ADV", "PART"):
+    noun, subject = clause.subject, set(clause.within(clause.subject))
+    out = subject | _adjuncts(clause, subject)
+    before = _trim(clause, [index for index in clause.kept if index < min(subject) and index not in out])
+    after = _trim(clause, [index for index in clause.kept if index > max(subject) and index not in out])
+    verbs = {clause.root.i, *(token.i for token in clause.auxiliaries)}
+    if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
+        return ""  # "The Levant followed by Mesopotamia are ..."
+    if not _can_move(clause, before):
         return ""
-    text = words(clause.doc, _trim(clause, after)).rstrip(".")
-    noun = clause.subject
+    text = words(clause.doc, after).rstrip(".")
+    if other := _other_word(clause.root):
+        text = re.sub(rf"\b{re.escape(clause.root.text)}\b", other, text, count=1)
     plural = noun.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in noun.children)
     if plural and first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD"):
         text = text.replace(first.text, _SINGULAR[first.lower_], 1)
-    return _close(["Who", text, _front(clause, before)])
+    return _close([wh, text, _front(clause, before)])
+
+
+def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
+    """The adjuncts of the verb that go until the question has MOST_WORDS content words, those in front and the last ones first.
+
+    Conditions stay, and so does the time of a number, because it makes the answer unique.
+    """
+    doc, root, gone = clause.doc, clause.root, set[int]()
+    left = [index for index in clause.kept if index not in gap]
+    found = [
+        child
+        for child in root.children
+        if child.dep_ in ("prep", "advmod", "npadvmod", "advcl")
+        and child.left_edge.i != root.i + 1  # what follows the verb directly belongs to it
+        and not gap.intersection(token.i for token in child.subtree)
+        and not any(token.lower_ in _CONDITIONS or token.dep_ == "neg" for token in child.subtree)
+        and not (numeric and any(token.ent_type_ in _TIMES for token in child.subtree))
+    ]
+    for child in sorted(found, key=lambda one: (one.i > root.i, -one.i)):
+        if sum(_is_full(doc[index]) for index in left if index not in gone) <= MOST_WORDS:
+            break
+        gone.update(token.i for token in child.subtree)
+    return gone
+
+
+def _is_full(token: Token) -> bool:
+    """Whether the word carries meaning."""
+    return token.pos_ in ("NOUN", "PROPN", "VERB", "ADJ", "NUM", "ADV") and not token.is_stop
 
 
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
     """The fronted operator and the rest of the verb group."""
     root, auxiliaries = clause.root, clause.auxiliaries
-    negation = clause.negation
+    negation, other = clause.negation, _other_word(clause.root)
     if negation is not None and negation.lower_ in ("n't", "n\u2019t", "never"):
         return None
     no = "not" if negation is not None else ""
     if auxiliaries:
-        rest = [no, *(token.text for token in auxiliaries[1:]), root.text]
+        rest = [no, *(token.text for token in auxiliaries[1:]), other or root.text]
         first = auxiliaries[0].lower_
         return _OPERATORS.get(first, first), " ".join(filter(None, rest))
     if root.lemma_ == "be":
@@ -94,21 +138,26 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
     if do is None:
         return None
-    return do, " ".join(filter(None, [no, _LEMMAS.get(root.lemma_.lower(), root.lemma_.lower())]))
+    base = _LEMMAS.get(root.lemma_.lower(), root.lemma_.lower())
+    return do, " ".join(filter(None, [no, _other_words()["VB"].get(base, base)]))
 
 
-def _around(clause: Clause, subject: list[int], gap: set[int]) -> tuple[list[int], list[int], list[int]]:
-    """Kept tokens before the subject, between it and the verb (adverbs), and after the verb."""
-    skipped = {token.i for token in clause.auxiliaries} | {clause.root.i} | gap
-    if clause.negation is not None:
-        skipped.add(clause.negation.i)
-    free = [index for index in clause.kept if index not in skipped]
-    before = [index for index in free if index < subject[0]]
-    middle = [index for index in free if subject[-1] < index < clause.root.i]
-    after = [index for index in free if index > clause.root.i]
-    while after and clause.doc[after[-1]].is_punct and clause.doc[after[-1]].text not in ')"”':
-        after = after[:-1]
-    return before, [index for index in middle if clause.doc[index].pos_ != "PUNCT"], after
+@lru_cache(maxsize=1)
+def _other_words() -> dict[str, dict[str, str]]:
+    """Verbs that mean the same, by the tag of their form. A question in other words than the text is as hard as people's."""
+    text = resources.files("qagen_dagster.models.embedded.questions").joinpath("verbs.txt").read_text("utf-8")
+    found: dict[str, dict[str, str]] = {tag: {} for tag in _FORMS}
+    for line in text.splitlines():
+        own, other = (forms.split() for forms in line.split("="))
+        for tag, form, replacement in zip(_FORMS, own, other, strict=True):
+            found[tag][form] = replacement.replace("_", " ")
+    return found
+
+
+def _other_word(verb: Token) -> str:
+    """Another verb for the one of a clause, in its form; empty without one, or if a particle or preposition belongs to the verb."""
+    after = verb.doc[verb.i + 1].dep_ if verb.i + 1 < len(verb.doc) else ""
+    return "" if after in ("prt", "prep") else _other_words().get(verb.tag_, {}).get(verb.lower_, "")
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
@@ -122,22 +171,17 @@ def _trim(clause: Clause, indices: list[int]) -> list[int]:
 
 def _front(clause: Clause, before: list[int]) -> str:
     """The words before the subject, for the end of the question."""
-    if not before:
-        return ""
-    return _lower_first(words(clause.doc, _trim(clause, before)), clause.doc[before[0]])
+    return _lower_first(words(clause.doc, before), clause.doc[before[0]]) if before else ""
 
 
-def _can_move(clause: Clause) -> bool:
+def _can_move(clause: Clause, before: list[int]) -> bool:
     """Whether the words before the subject can stand at the end: a short phrase, or a condition."""
-    first = clause.within(clause.subject)[:1]
-    front = [clause.doc[index] for index in clause.kept if first and index < first[0]]
-    inner = front[:-1]
-    if front and front[0].lower_ in ("if", "when", "whenever"):
+    front = [clause.doc[index] for index in before]
+    if not front or front[0].lower_ in ("if", "when", "whenever"):
         return True
-    if front and all(token.pos_ in ("ADV", "PUNCT") for token in front):
-        return False
     verb = any(token.pos_ in ("VERB", "AUX") for token in front)
-    return len(front) <= 7 and not verb and not any(token.text == "," for token in inner)
+    adverbs = all(token.pos_ in ("ADV", "PUNCT") for token in front)
+    return len(front) <= 7 and not verb and not adverbs and not any(token.text == "," for token in front)
 
 
 def _lower_first(text: str, first: Token) -> str:
@@ -153,85 +197,122 @@ def _lower_first(text: str, first: Token) -> str:
     return text[:1].lower() + text[1:]
 
 
-# Rule lemmas of the small model that are not English verbs.
-_LEMMAS = {
-    "instal": "install",
-    "enrol": "enroll",
-    "fulfil": "fulfill",
-    "distil": "distill",
-    "instil": "instill",
-}
-
-
 def _close(pieces: list[str]) -> str:
     text = " ".join(piece for piece in pieces if piece).strip(" ,;:.")
     return f"{text[:1].upper()}{text[1:]}?" if text else ""
 
 
-def how_many(clause: Clause) -> Iterator[Found]:
-    """How many of a thing the subject has or does. A counted subject gives no question: "two studies found" seldom means all studies."""
-    doc, root = clause.doc, clause.root
-    for noun in root.children:
-        if (
-            noun.dep_ != "dobj"
-            or noun.tag_ not in ("NNS", "NNPS")
-            or is_unit(noun)
-            or clause.subject.dep_ == "nsubjpass"
-            or root.lemma_ in ("do", "take")
-            or any(child.dep_ == "conj" for child in noun.children)
-        ):
-            continue
-        number, phrase = number_of(noun), clause.within(noun)
-        if number is None or not phrase or phrase[0] != number.left_edge.i or number.right_edge.i != number.i:
-            continue
-        if is_unit(doc[number.i + 1]) or not number.whitespace_:  # "100 dpi fonts", "two-thirds"
-            continue
-        answer = solid(doc, [index for index in phrase if index <= number.i])
-        asked = f"How many {words(doc, [index for index in phrase if index > number.i])}"
-        again = any(  # two counts, as in "12 X under white lamps and 4 X under amber ones"
-            token.i != noun.i and token.lemma_ == noun.lemma_ and number_of(token) is not None
-            for token in doc
-        )
-        if not again and not re.search(r"[,;—\u2013]", asked):
-            yield ask(clause, asked, set(phrase)), answer, "how_many", "numeric", 0.8
-
-
-def how_long(clause: Clause) -> Iterator[Found]:
-    """A duration: for how long."""
-    for child in clause.root.children:
-        for noun in child.children if child.dep_ == "prep" and child.lower_ == "for" else ():
-            if noun.dep_ == "pobj" and is_duration(noun) and child.i > clause.root.i:
-                gap = [index for index in clause.within(noun) if index <= noun.i]
-                question = ask(clause, "For how long", {child.i, *gap})
-                yield question, solid(clause.doc, gap), "how_long", "numeric", 0.8
-
-
-_POINTING = word_set("this that these those")
-_PARTS = word_set("the all both every each any some")  # "the change" is known from the text before
-_CHOOSING = frozenset({"JJS", "RBS", "PDT", "PRP$"})
-# What may follow a definition: a clause or a phrase that only adds to it, not the rest of a list.
-_REST = re.compile(
-    r"(?: ?\(\S+\))?\W*(?:(?<=, )(?:which|who|whose|where|when|to|even|if|as|because|although|while|for|with|\w+ed|\w+ing)\b.*)?"
+# What "what" asks for says little with these verbs, or has many answers.
+_LIGHT = word_set(
+    "have do take get give include contain involve see say mean become make consider require need want say be"
 )
+_MANY = word_set(
+    "some several many few most other another such any various certain more one two three all both each every no whatever"
+)
+_CHOSEN = frozenset({"JJS", "RBS"})
 
 
-def who(clause: Clause) -> Iterator[Found]:
-    """The person who did it: the subject, or the agent of a passive clause."""
-    head = clause.subject
-    rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
-    full = sum(token.pos_ in ("NOUN", "PROPN", "NUM", "ADJ") for token in rest)
+def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
+    """How to ask for the thing that a noun phrase names, and the answer; empty if it is no answer to "what"."""
+    phrase = [index for index in clause.within(noun) if not _clausal(clause.doc[index], noun)]
+    answer = solid(clause.doc, phrase)
+    inner = [clause.doc[index] for index in phrase]
     if (
-        full >= 2
-        and clause.negation is None
-        and clause.root.lemma_ not in ("be", "have", "say")
-        and is_named(head)
+        noun.pos_ not in ("NOUN", "PROPN")
+        or not 1 <= len(answer.split()) <= LONGEST_ANSWER
+        or any(token.lower_ in _MANY or token.pos_ == "PRON" for token in inner)
+        or (inner[0].lower_ in ("the", "an", "a") and len(inner) == 2 and noun.pos_ == "NOUN")
     ):
-        yield ask_who(clause), clause.span(head), "who", "factual", 0.8
+        return "", ""
+    if noun.pos_ == "NOUN" and sum(map(_is_full, inner)) < 2:
+        return "", ""  # "the Secretary", "values"
+    acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is a "who", too
+    if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
+        return "Who", answer
+    kinds = [child for child in noun.children if child.dep_ == "compound" and child.i < noun.i]
+    if noun.pos_ == "PROPN" and kinds and kinds[0].pos_ == "NOUN" and kinds[0].text.islower():
+        return f"Which {kinds[0].text}", answer
+    if (
+        noun.pos_ == "NOUN"
+        and kinds
+        and noun.text.isalpha()
+        and kinds[-1].text.islower()
+        and inner[0].lower_ != "the"
+        and phrase[-1] == noun.i
+    ):
+        return f"What kind of {noun.text}", answer
+    return "What", answer
+
+
+def _clausal(token: Token, noun: Token) -> bool:
+    """Whether the token is in a relative clause or participle after the noun."""
+    return any(
+        one.dep_ in ("relcl", "acl", "appos") and one.head.i == noun.i for one in (token, *token.ancestors)
+    )
+
+
+def subject(clause: Clause) -> Iterator[Found]:
+    """Who does it, and what is the only one of its kind: "Warsaw is the capital of Poland" gives "What is the capital of Poland?".
+
+    A question for any other subject is the rest of its sentence, so it copies the text and is too easy to find.
+    """
+    root, noun = clause.root, clause.subject
+    rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
+    wh, answer = _thing(clause, noun)
+    attribute = next((child for child in root.children if child.dep_ == "attr"), None)
+    only = attribute is not None and any(
+        child.lower_ == "the" or child.tag_ in _CHOSEN for child in attribute.children
+    )
+    only &= root.lemma_ == "be" and noun.pos_ == "PROPN"
+    does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
+    if (only or does) and wh and clause.negation is None and sum(map(_is_full, rest)) >= 3:
+        asked = "Which person" if does and is_named(noun) else wh
+        yield ask_subject(clause, asked), answer, "who" if wh == "Who" else "subject", "factual", 0.65
+
+
+# Prepositions that may stand at the end of a question, directly after the verb.
+_STRANDED = word_set("for on from of with after")
+_OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
+
+
+def agent_or_complement(clause: Clause) -> Iterator[Found]:
+    """The noun after the preposition that belongs to the verb: "What is it based on?", "Who was it built by?"."""
+    for child in _parts(clause, "agent", "prep"):
+        if child.dep_ == "prep" and (child.i != clause.root.i + 1 or child.lower_ not in _STRANDED):
+            continue
+        for noun in child.children:
+            wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
+            if wh in ("Who", "What") and noun.ent_type_ not in _TIMES and number_of(noun) is None:
+                gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
+                yield ask(clause, wh, gap), answer, "who" if wh == "Who" else "complement", "factual", 0.8
+
+
+def thing(clause: Clause) -> Iterator[Found]:
+    """The object of the verb."""
+    for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
+        wh, answer = _thing(clause, noun)
+        if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
+            yield ask(clause, wh, set(clause.within(noun))), answer, "object", "factual", 0.8
+
+
+def _parts(clause: Clause, *kinds: str) -> list[Token]:
+    """The parts of these kinds after the verb of a clause that denies nothing and has no further clause."""
+    children = list(clause.root.children)
+    if clause.negation is not None or any(
+        one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept
+    ):
+        return []
+    return [one for one in children if one.dep_ in kinds and one.i > clause.root.i and one.i in clause.kept]
+
+
+def where(clause: Clause) -> Iterator[Found]:
+    """The place of an event."""
     for child in clause.root.children:
-        for noun in child.children if child.dep_ == "agent" else ():
-            if noun.dep_ == "pobj" and is_named(noun):
-                gap = {child.i, *clause.within(noun)}
-                yield ask(clause, "By whom", gap), clause.span(noun), "who", "factual", 0.7
+        for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "at", "near") else ():
+            answer = clause.span(noun)
+            if noun.ent_type_ in ("GPE", "LOC", "FAC") and answer and len(answer.split()) <= LONGEST_ANSWER:
+                asked = ask(clause, "In what place", set(clause.within(child)))
+                yield asked, answer, "where", "factual", 0.85
 
 
 def when(clause: Clause) -> Iterator[Found]:
@@ -240,56 +321,54 @@ def when(clause: Clause) -> Iterator[Found]:
         for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "on", "at") else ():
             answer, gap = clause.span(noun), set(clause.within(child))
             if noun.dep_ == "pobj" and answer and is_plain_date(answer):
-                yield ask(clause, "When", gap), answer, "when", "temporal", 0.85
+                wh = "In what year" if answer.isdigit() else "When"
+                yield ask(clause, wh, gap), answer, "when", "temporal", 0.7
+
+
+def how_many(clause: Clause) -> Iterator[Found]:
+    """How many of a thing the subject has or does. A counted subject gives no question: "two studies found" seldom means all studies."""
+    doc, root = clause.doc, clause.root
+    for noun in root.children:
+        if (
+            noun.dep_ != "dobj"
+            or is_unit(noun)
+            or root.lemma_ in ("do", "take")
+            or clause.subject.dep_ == "nsubjpass"
+        ):
+            continue
+        number, phrase = number_of(noun), clause.within(noun)
+        if (
+            number is None
+            or noun.tag_ not in ("NNS", "NNPS")
+            or any(child.dep_ == "conj" for child in noun.children)
+        ):
+            continue
+        if not phrase or phrase[0] != number.left_edge.i or number.right_edge.i != number.i:
+            continue
+        if is_unit(doc[number.i + 1]) or not number.whitespace_:  # "100 dpi fonts", "two-thirds"
+            continue
+        asked = f"How many {words(doc, [index for index in phrase if index > number.i])}"
+        again = any(  # two counts, as in "12 X under white lamps and 4 X under amber ones"
+            token.i != noun.i and token.lemma_ == noun.lemma_ and number_of(token) is not None
+            for token in doc
+        )
+        if not again and not re.search(r"[,;—\u2013]", asked):
+            answer = solid(doc, [index for index in phrase if index <= number.i])
+            yield ask(clause, asked, set(phrase), numeric=True), answer, "how_many", "numeric", 0.85
 
 
 def why(clause: Clause) -> Iterator[Found]:
     """The stated reason."""
-    doc, root = clause.doc, clause.root
-    for child in root.children if clause.negation is None else ():
-        if child.dep_ != "advcl" or child.i < root.i:
-            continue
-        if not any(token.dep_ == "mark" and token.lower_ == "because" for token in child.children):
+    for child in clause.root.children if clause.negation is None else ():
+        if child.dep_ != "advcl" or child.i < clause.root.i or child.left_edge.lower_ != "because":
             continue
         indices = [token.i for token in child.subtree]
-        answer = solid(doc, indices)
-        after = any(index > indices[-1] and not doc[index].is_punct for index in clause.kept)
-        if answer.startswith("because") and not after:
-            yield ask(clause, "Why", set(indices)), answer, "why", "causal", 0.9
+        if not any(index > indices[-1] and not clause.doc[index].is_punct for index in clause.kept):
+            yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-def definition(clause: Clause) -> Iterator[Found]:
-    """The definition of a thing: "A sunshade is the white hood that ..." gives "what is a sunshade"."""
-    doc, root, noun = clause.doc, clause.root, clause.subject
-    subject = clause.within(noun)
-    attribute = next((child for child in root.children if child.dep_ == "attr" and child.i > root.i), None)
-    if root.lower_ not in ("is", "are") or clause.auxiliaries or clause.negation is not None:
-        return
-    if attribute is None or attribute.pos_ != "NOUN" or not _is_term(clause, subject):
-        return
-    answer = solid(doc, [index for index in clause.kept if root.i < index <= attribute.right_edge.i])
-    rest = doc.text[doc.text.find(answer, doc[root.i].idx) + len(answer) :]
-    described = any(child.dep_ in ("relcl", "prep", "acl") for child in attribute.children)
-    kind = attribute.tag_ == "NNS" or any(child.dep_ in ("det", "poss") for child in attribute.children)
-    if described and kind and len(answer.split()) >= 4 and _REST.fullmatch(rest):
-        gap = set(range(root.i + 1, len(doc)))
-        yield ask(clause, "Who" if is_named(noun) else "What", gap), answer, "definition", "definition", 0.9
-
-
-def _is_term(clause: Clause, subject: list[int]) -> bool:
-    """Whether the subject may be defined: no clause, no list, no one thing of several, no label such as "term 1"."""
-    noun, phrase = clause.subject, [clause.doc[index] for index in subject]
-    if not phrase or clause.kept[0] < subject[0] or noun.pos_ not in ("NOUN", "PROPN"):
-        return False
-    first, last = phrase[0], phrase[-1].text
-    listed = any(child.dep_ == "conj" for child in noun.children)
-    verb = any(token.pos_ == "VERB" and token.dep_ not in ("amod", "compound") for token in phrase)
-    chosen = any(token.tag_ in _CHOOSING or token.ent_type_ == "ORDINAL" for token in phrase)
-    chosen |= first.pos_ in ("ADV", "NUM") or (noun.pos_ == "NOUN" and first.lower_ in _PARTS)
-    return not (listed or verb or chosen) and len(last) > 1 and not last[0].isdigit()
-
-
-RULES = (who, when, how_many, how_long, why, definition)
+RULES = (subject, thing, agent_or_complement, where, when, how_many, why)
+_POINTING = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:

@@ -68,14 +68,20 @@ _EMPTY = frozenset(
 )
 
 
-def cell_questions(tables: Sequence[Table], context: Context) -> Iterator[Candidate]:
-    """Questions for every table whose rows have names, and which a name or its section tells from the others."""
+def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = False) -> Iterator[Candidate]:
+    """Questions for every table whose rows have names.
+
+    The question names the table in visual mode, and if another one has the same columns; its label or its section must tell it.
+    """
     places = [_place(table, context) for table in tables]
     for table, place in zip(tables, places, strict=True):
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
-        if not named or not (table.label or table.ruled) or places.count(place) > 1:
+        others = [other for other in tables if other is not table]
+        heads = set(table.header.cells[1:])
+        alone = not visual and not any(heads & set(other.header.cells) for other in others)
+        if not named or (places.count(place) > 1 and not alone):
             continue
-        yield from _by_row(table, place, context)
+        yield from _by_row(table, context.frame() if alone else place, context)
 
 
 def _place(table: Table, context: Context) -> str:
@@ -125,30 +131,19 @@ def _askable(row: Row, cell: str) -> bool:
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|may)\b")
-_GENERIC = re.compile(
-    r"^(?:(?:special |legendary |bonus |technical |general |main |key )?(?:abilities|actions|reactions|traits|specifications?|"
-    r"data|details|properties|overview|summary|statistics|settings|features|facts|information|description|header|parameters))$",
-    re.IGNORECASE,
-)
 
 
 def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """Questions for the values of labels that stand under a heading such as "Specifications", or under none."""
+    """Questions for the values of labels, such as "Supply voltage: 5 V", that the lines give once."""
     entries = [(block, *_entry(block)) for block in blocks]
     times = Counter(key for _, key, _ in entries)
     for block, key, value in entries:
-        if not key or times[key] > 2:  # one of many equal entries
+        if not key or times[key] > 1 or not 1 <= len(value.split()) <= 14 or len(key.split()) > 5:
             continue
-        if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(key.split()) > 5:
+        if value.endswith((":", "?")) or (_VERB.search(value) and len(value.split()) > 4):
             continue
-        if _VERB.search(value) and len(value.split()) > 4:
-            continue
-        inner = [name for name in block.section if name.lower() not in context.title.lower()]
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        bold = _BOLD_KEY.match(block.lines[0].text)
-        if not (bold or inner) or not all(map(_GENERIC.match, inner)) or not name or plural or context.long:
-            continue
-        if " " in name or context.inner(block.section):
+        if name and not plural and not context.long:
             quotes, frame = (block.passage.quote(),), context.frame(block.section)
             yield Candidate(f"what is the {name}?", value, quotes, "key", type_of(value), 0.65, frame)
 

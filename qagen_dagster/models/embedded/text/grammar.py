@@ -223,7 +223,6 @@ _UNITS = word_set(
     "mb gb kb tb byte bytes bit bits baud dpi pixels pixel newton newtons pascal bar hpa joule joules calorie calories "
     "dollar dollars euro euros pound pounds cents thirds quarters % °c °f mg µm nm ms g l"
 )
-_DURATION = word_set("second minute hour day week month year decade century moment night")
 _PLAIN_DATE = re.compile(
     rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
     rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{'|'.join(MONTHS)})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
@@ -257,13 +256,6 @@ def is_plain_date(text: str) -> bool:
 
 def is_unit(token: Token) -> bool:
     return token.lower_ in _UNITS
-
-
-def is_duration(token: Token) -> bool:
-    """Whether the phrase is a counted length of time ("72 hours")."""
-    return token.lemma_.lower() in _DURATION and any(
-        child.dep_ == "nummod" and child.i < token.i for child in token.children
-    )
 
 
 def number_of(token: Token) -> Token | None:

@@ -28,7 +28,7 @@ NOWHERE = call(
 def answered(*turns: Turn, rejected: tuple[tuple[str, str], ...] = ()) -> tuple[Answered, FakeModel]:
     context, model = context_of(), FakeModel(turns)
     asked = Asked("How often is the probe calibrated?", QuestionType.FACTUAL, rejected)
-    task = Task([()], {}, attempt=3, sample=3000)
+    task = Task([()], attempt=3, sample=3000)
     return answer(context, model, Reading(context.view), asked, task), model
 
 
@@ -99,7 +99,7 @@ def together(*turns: Turn) -> tuple[AnsweredMany, FakeModel]:
         Asked("How often is it calibrated?", QuestionType.FACTUAL),
         Asked("Who built it?", QuestionType.CAUSAL),
     ]
-    task = Task([()], {}, attempt=3, sample=3000)
+    task = Task([()], attempt=3, sample=3000)
     return answer_many(context, model, Reading(context.view), asked, task), model
 
 

@@ -137,7 +137,7 @@ def test_a_rejected_question_is_replaced_or_kept(turns: list[Turn], expected: st
     context, model = context_of(), FakeModel(turns)
     rejected = Rejection("Who sold it?", QuestionType.CAUSAL, "the document does not say who")
     found = rewrite(
-        context, model, Reading(context.view), rejected, Told(), Task([()], {}, attempt=1, sample=1000)
+        context, model, Reading(context.view), rejected, Told(), Task([()], attempt=1, sample=1000)
     )
     assert found.question == expected
     assert "Who sold it?\n\nWhy it was rejected:\nthe document does not say who" in told(model.requests[0])

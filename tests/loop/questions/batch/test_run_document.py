@@ -25,7 +25,15 @@ from qagen_dagster.loop.questions.duplicates.similarity import DuplicateMatch, f
 from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.models.messages import Request
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    AssistantPart,
+    Request,
+    Response,
+    Stop,
+    Text,
+    ToolCall,
+)
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
@@ -33,7 +41,7 @@ from qagen_dagster.store import Store
 from tests.support.batches.play import FALSE, BatchPlay, Fate, Round, question
 from tests.support.batches.run import COMBINATION, KEY, fresh, limits_of, run
 from tests.support.documents import context_of
-from tests.support.models import FakeModel, Turn, told
+from tests.support.models import FakeModel, Turn, answer, told
 
 HOP, WHY = QuestionType.MULTI_HOP, QuestionType.CAUSAL
 PIECE: list[Round] = [
@@ -418,6 +426,35 @@ def test_replies_in_which_nothing_fits_say_what_to_raise() -> None:
     with pytest.raises(MalformedResponseError, match="raise `max_output_tokens` of the generator"):
         run(play, limits=limits_of(CAUSAL))
     assert play.asked("generator") <= 6
+
+
+@pytest.mark.parametrize("said", ["call", "words", "nothing"])
+@pytest.mark.parametrize("role", ["generator", "answerer", "validator"])
+def test_what_did_not_fit_is_not_asked_for_again_in_the_same_size(role: str, said: str) -> None:
+    def long(request: Request) -> Response:
+        name = next(tool.name for tool in request.tools if tool.name.startswith("submit"))
+        parts: dict[str, tuple[AssistantPart, ...]] = {
+            "call": (ToolCall(id="a", name=name, fault="cut off"),),
+            "words": (Text(text="The pump"),),
+            "nothing": (),
+        }
+        return answer(AssistantMessage(content=parts[said]), Stop.LENGTH)
+
+    play, model = BatchPlay([[("causal", Fate.GOOD)] * 8] * 40, server=True), FakeModel(long, role, "openai")
+    models = replace(play.models, **{role: model})
+    work = DocumentWork(COMBINATION, context_of(), limits_of(CAUSAL), fingerprint="f" * 16)
+    with pytest.raises(MalformedResponseError, match=f"raise `max_output_tokens` of the {role}"):
+        run_document(work, models, DocumentJournal(fresh(), KEY, "w"))
+    assert len(model.requests) <= 6
+
+
+@pytest.mark.parametrize("room", [1, 2, 3])
+def test_small_replies_give_the_whole_mix_in_more_rounds(room: int) -> None:
+    play = BatchPlay([[("causal", Fate.GOOD)] * room] * 12)
+    generator = play.models.generator
+    assert isinstance(generator, FakeModel)
+    generator._spec = generator.spec.model_copy(update={"max_output_tokens": 80 * room})
+    assert run(play, limits=limits_of(CAUSAL)).stats.accepted_count == 8
 
 
 def test_no_more_is_asked_for_than_a_model_may_write() -> None:

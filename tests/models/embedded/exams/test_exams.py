@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams.code_checks import examine
-from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
+from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.family import Family
-from qagen_dagster.models.embedded.exams.roles import FAMILIES, SCHEMAS, question_of
+from qagen_dagster.models.embedded.exams.roles import FAMILIES, different_items, question_of
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
@@ -75,7 +75,9 @@ def near(left: float, right: float) -> bool:
 
 
 def test_every_schema_has_every_difficulty() -> None:
-    assert list(SCHEMAS) == [f"{line}{number}" for line in "MP" for number in range(1, 8)]
+    assert list(dict.fromkeys(schema for schema, _ in PARTS)) == [
+        f"{line}{number}" for line in "MP" for number in range(1, 8)
+    ]
     assert len(PARTS) == len(set(PARTS)) == 42
 
 
@@ -133,12 +135,12 @@ def test_many_items_of_a_family_differ_and_their_keys_are_right(schema: str, dif
 
 
 def test_no_item_repeats_another() -> None:
-    packages = [package_of(schema, difficulty, slot) for schema, difficulty in PARTS for slot in (1, 2, 3, 4)]
-    assert [
-        (one.question.stem, other.question.stem)
-        for one, other in combinations(packages, 2)
-        if same_question(one, other)
-    ] == []
+    items = [
+        item(id=f"{schema}-{difficulty}-{slot}", question_package=package_of(schema, difficulty, slot))
+        for schema, difficulty in PARTS
+        for slot in (1, 2, 3, 4)
+    ]
+    assert find_duplicates(items) == {}
 
 
 def test_the_seed_decides_and_a_retry_takes_other_numbers() -> None:
@@ -216,3 +218,17 @@ def test_style_is_counted_not_felt() -> None:
     bad = StyleReport.model_validate(ask("style-judge", "submit_style", long))
     assert bad.verdict.value == "FAIL"
     assert min(bad.scores.values) < 7
+
+
+@pytest.mark.parametrize(
+    ("schema", "difficulty", "few"), [("M1", "hard", True), ("M3", "medium", True), ("M4", "easy", False)]
+)
+def test_a_cell_says_how_many_different_items_it_can_give(schema: str, difficulty: str, few: bool) -> None:
+    most = different_items(schema, difficulty)
+    made = {
+        (package.check.expression, *sorted(package.check.givens.items()))
+        for slot in range(1, 61)
+        if (package := package_of(schema, difficulty, slot)).check is not None
+    }
+    assert len(made) <= most <= 100
+    assert (most < 60) is few

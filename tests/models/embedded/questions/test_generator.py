@@ -11,7 +11,7 @@ from tests.models.embedded.driver import Paper, all_questions, generate
 MANUAL = """# The Harbour Pump: Operator's Manual
 
 The Harbour Pump is a pump that lifts sea water into the basin at Selby Quay. Martha Kellogg designed the
-pump in March 1987. The pump has a flow rate of 45 litres per second, and it holds twelve filters. An engineer
+Harbour Pump in March 1987. The pump has a flow rate of 45 litres per second, and it holds twelve filters. An engineer
 must replace the filters because salt blocks them. The pressure relief valve (PRV) opens at 9 bar.
 
 ## Specifications
@@ -42,19 +42,80 @@ def questions() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("when did Martha Kellogg design the pump?", "March 1987"),
+        ("what did Martha Kellogg design in March 1987?", "the Harbour Pump"),
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
     ],
 )
 def test_each_family_words_its_question(questions: dict[str, str], question: str, answer: str) -> None:
-    found = {asked: said for asked, said in questions.items() if asked.endswith(question)}
+    found = {asked: said for asked, said in questions.items() if asked.lower().endswith(question.lower())}
     assert set(found.values()) == {answer}, sorted(questions)
 
 
-def test_every_question_names_the_document(questions: dict[str, str]) -> None:
-    assert all("Harbour Pump" in question for question in questions)
+def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing_else_does(
+    questions: dict[str, str],
+) -> None:
+    for question in questions:
+        named = any(name in question for name in ("Martha Kellogg", "Harbour Pump", "PRV"))
+        assert named, question
+        assert question.startswith("According to") == ("Harbour Pump" in question), question
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "answer"),
+    [
+        ("The Selby Company was founded by Martha Kellogg in 1903.", "Who was the Selby Company established by?", "Martha Kellogg"),
+        ("Warsaw is the largest town of Poland.", "What is the largest town of Poland?", "Warsaw"),
+        ("In 1911, Martha Kellogg bought the old salt mill from the heirs of a rich salt merchant.", "What did Martha Kellogg purchase?", "the old salt mill"),
+        ("The Orford Treaty was signed in London.", "In what place was the Orford Treaty signed?", "London"),
+        ("The Orford Treaty was signed in 1911.", "In what year was the Orford Treaty signed?", "1911"),
+        ("The Orford Treaty was signed on 3 May 1911.", "When was the Orford Treaty signed?", "3 May 1911"),
+        ("Martha Kellogg repaired twelve walls at Selby.", "How many walls did Martha Kellogg fix at Selby?", "twelve"),
+        ("The Orford Treaty was based on the principle of equal shares.", "What was the Orford Treaty based on?", "the principle of equal shares"),
+        ("The Selby Company was moved to its present site near London in 1950 and sold.", "", ""),
+    ],
+)  # fmt: skip
+def test_questions_are_short_and_of_the_kinds_that_people_ask(
+    sentence: str, question: str, answer: str
+) -> None:
+    found = all_questions(Paper(f"# Notes of the Mill\n\n{sentence}\n"))
+    assert question in found or not question, list(found)
+    assert not question or found[question]["answer"] == answer
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Application Note",
+        "Cover Page",
+        "Release Notes",
+        "Zither Wobble",
+        "report_final.docx",
+        "DATA SHEET",
+        "1",
+    ],
+)
+def test_a_title_that_the_text_does_not_confirm_names_nothing(title: str) -> None:
+    text = "Salt water was pumped over the old sluice gate in March 1987.\nMartha Kellogg designed the pump in May 1987.\n"
+    found = all_questions(Paper(text, title=f"title: {title}", name="scan0001.txt"))
+    assert found
+    assert all(
+        "Martha Kellogg" in question or "May 1987" in item["answer"] for question, item in found.items()
+    )
+    assert not [question for question in found if question.startswith("According to")]
+
+
+def test_at_most_a_quarter_asks_for_a_date_and_one_for_an_abbreviation() -> None:
+    names = ("Ida Holm", "Martha Kellogg", "Daniel Forsyth", "Anneke Visser", "Ruth Selby", "John Orford")
+    works = ("mill", "quay", "wall", "tower", "sluice", "bridge")
+    text = "\n\n".join(
+        f"{name} repaired the {work} of Selby in {1900 + place}. Selby sold the old {work} to London in {1920 + place}. The {name.split()[1]} Survey Unit ({name.split()[1][0]}SU) closed."
+        for place, (name, work) in enumerate(zip(names, works, strict=True))
+    )
+    found = list(all_questions(Paper(f"# Works\n\n{text}\n")))
+    assert sum(question.startswith(("When", "In what year")) for question in found) <= len(found) / 3, found
+    assert sum("stand for" in question for question in found) == 1, found
 
 
 def test_evidence_is_verbatim_and_holds_the_answer() -> None:
@@ -108,6 +169,7 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
     assert {found["answer"] for found in all_questions(Paper(text)).values()} <= {
         "May 1911",
         "Martha Kellogg",
+        "the wall of the quay",
     }
 
 
@@ -149,16 +211,12 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "Martha Kellogg painted the wall of Selby yesterday.",
         "Martha Kellogg says the strike is not about the wages of the masons.",
         "When a wall falls, the miller of Selby stops the mill.",
-        "The Mill Company, having lost many walls, was sold in May 1999.",
         "The north side of Selby gets two thirds of the stones.",
         "The lower walls are warm because their stones are dark.",
         "The tables above list nine walls of Selby.",
         "Section 6 of the report shows four examples of the walls.",
         "The wall of Selby is old because it is long, see the map of the abbey.",
-        "Two mills of Selby reported losses in Orford Parish.",
-        "Five walls of Selby were averaged over 100 repetitions.",
         "The second wall is a pile of stones that holds soil.",
-        "The Foreign Minister, Alexander Downer, has opened the wall of Selby in public.",
     ],
 )
 def test_sentences_that_say_too_little_are_not_asked_about(sentence: str) -> None:
@@ -305,10 +363,15 @@ east wall | 31 | 5.1
 """
 
 
-def test_words_are_set_as_the_document_sets_them() -> None:
+def test_a_table_is_named_only_where_another_one_has_the_same_columns() -> None:
     found = list(all_questions(Paper(REPORT)))
-    assert any(question.endswith("what is Eelgrass?") for question in found), found
-    assert any('According to Table 4 of "Walls of the Upland: a Report"' in question for question in found), (
-        found
-    )
-    assert any('the table in the "Costs" section of' in question for question in found), found
+    assert any(
+        'According to "Walls of the Upland: a Report", what is the price in EUR' in one for one in found
+    ), found
+    assert any(
+        'According to "Walls of the Upland: a Report", what is the length in m' in one for one in found
+    ), found
+    twice = REPORT.replace("Price (EUR)", "Length (m)")
+    found = list(all_questions(Paper(twice)))
+    assert any('According to Table 4 of "Walls of the Upland: a Report"' in one for one in found), found
+    assert any('the table in the "Costs" section of' in one for one in found), found

@@ -34,7 +34,7 @@ def test_no_title_silences_a_document(title: str) -> None:
     prompt = f"Document\ntitle: {title}\n\nQuestion:\n{found['question']}"
     own = run("reader", prompt, Paper(BODY), "submit_answer")[1]
     assert own["answerable"], found
-    assert own["answer"] == found["answer"]
+    assert found["answer"].removeprefix("the ") in own["answer"]
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,13 @@ def test_the_frame_of_a_question_is_split_off(frame: str) -> None:
     assert split_frame(asked) == ("", asked)
 
 
-def test_a_document_without_a_title_is_named_by_its_file() -> None:
+def test_a_document_without_a_title_is_named_by_its_file_if_the_text_confirms_it() -> None:
+    text = "Mill v. Brandon, the report of 2023.\n\nThe lower wooden gate has nine heavy bolts.\n"
     for name, shown in (
         ("195251-mill-v-brandon.txt", 'According to "Mill v. Brandon", '),
-        ("mill_report/README.md", 'According to "Mill Report", '),
+        ("brandon_report/README.md", 'According to "Brandon Report", '),
         ("report-2023.txt", 'According to "Report 2023", '),
+        ("scan-0001.txt", None),
     ):
-        found = generate(Paper(BODY, title="begins: The tide pump", name=name))[1]
-        assert found["question"].startswith(shown)
+        found = generate(Paper(text, title="begins: the report", name=name))
+        assert found[1]["question"].startswith(shown) if shown else found[0] == "report_exhausted", found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, plain, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft
 
 _SOLIDS = (
     ("Two solid bronze statues", "statue", "kg", (15, 20, 25)),
@@ -22,21 +22,15 @@ def _similar(draw: Draw, context: int) -> Draft | None:
     these, one, unit, sizes = _SOLIDS[context]
     small, large = draw.choice(((2, 3), (3, 4), (3, 5), (2, 5), (4, 5)))
     size, mass = draw.choice(sizes), draw.whole(1, 4) * small**3
-    short, tall = small * size, large * size
-    ratio = Fraction(large, small)
-    return Draft(
-        stem=f"{these} are mathematically similar and made of the same material. Their heights are ${short}$ cm and ${tall}$ cm. "
+    return draft(
+        f"{these} are mathematically similar and made of the same material. Their heights are ${small * size}$ cm and ${large * size}$ cm. "
         f"The shorter {one} has mass ${mass}$ {unit}. What is the mass of the taller {one}?",
-        key=united(number(mass * ratio**3), unit),
-        wrong=tuple(
-            united(number(value), unit)
-            for value in (mass * ratio, mass * ratio**2, mass + tall - short, mass * (3 * ratio - 2))
-        ),
+        form="m*(b/a)**3",
+        wrong="m*b/a; m*(b/a)**2; m+b-a; m*(3*b/a-2)",
         reasoning=f"Lengths are in the ratio {small}:{large}, so masses are in the ratio {small**3}:{large**3}, and "
-        f"${mass}\\times\\frac{{{large**3}}}{{{small**3}}}={number(mass * ratio**3)}$.",
+        f"${mass}\\times\\frac{{{large**3}}}{{{small**3}}}=KEY$.",
         insight="Mass goes with volume, and volume with the cube of any length.",
-        expression="m*(b/a)**3",
-        givens={"m": mass, "a": short, "b": tall},
+        givens={"m": mass, "a": small * size, "b": large * size},
         unit=unit,
     )
 
@@ -49,28 +43,19 @@ _LAWS = (
 )
 
 
-def _law(draw: Draw, context: int) -> Draft:
+def _law(draw: Draw, context: int) -> Draft | None:
     subject, result, squared, rooted = _LAWS[context]
     first, base = draw.whole(2, 9), draw.whole(2, 7)
-    second = base * base
-    return Draft(
-        stem=f"{subject} is directly proportional to the square of ${squared}$ and inversely proportional to the square root of "
-        f"${rooted}$. ${squared}$ is multiplied by ${first}$ and ${rooted}$ is multiplied by ${second}$. "
+    return draft(
+        f"{subject} is directly proportional to the square of ${squared}$ and inversely proportional to the square root of "
+        f"${rooted}$. ${squared}$ is multiplied by ${first}$ and ${rooted}$ is multiplied by ${base**2}$. "
         f"By what factor is ${result}$ multiplied?",
-        key=plain(number(Fraction(first**2, base))),
-        wrong=tuple(
-            plain(number(value))
-            for value in (
-                Fraction(first**2, second),
-                Fraction(first, base),
-                Fraction(first**2 * base),
-                Fraction(first**2, second**2),
-            )
-        ),
-        reasoning=f"The factor is $\\frac{{{first}^2}}{{\\sqrt{{{second}}}}}={number(Fraction(first**2, base))}$.",
+        form="a**2/sqrt(b)",
+        key=f"a**2/{base}",
+        wrong=f"a**2/b; a/{base}; a**2*{base}; a**2/b**2",
+        reasoning=f"The factor is $\\frac{{{first}^2}}{{\\sqrt{{{base**2}}}}}=KEY$.",
         insight="Only the factors matter: each goes into the law with its own power.",
-        expression="a**2/sqrt(b)",
-        givens={"a": first, "b": second},
+        givens={"a": first, "b": base**2},
     )
 
 
@@ -88,34 +73,37 @@ _BODIES = (  # the first four ask for the volume, the others for the area
 )
 
 
-def _area_and_volume(draw: Draw, context: int) -> Draft:
+def _area_and_volume(draw: Draw, context: int) -> Draft | None:
     start, end, scales = _BODIES[context]
     given, asked = (2, 3) if context < 4 else (3, 2)
     tenths = draw.choice(scales)
-    length = Fraction(tenths, 10)
+    length, word = Fraction(tenths, 10), "increase" if tenths > 10 else "decrease"
     change, by_length = abs(length**given - 1) * 100, abs(length - 1) * 100
-    word = "increase" if tenths > 10 else "decrease"
-    wrong = (change * Fraction(asked, given), change, asked * by_length, by_length)
-    wrong = (*wrong, abs(length**4 - 1) * 100, length**asked * 100)
+    key = abs(length**asked - 1) * 100
+    wrong = (
+        change * Fraction(asked, given),
+        change,
+        asked * by_length,
+        by_length,
+        abs(length**4 - 1) * 100,
+        length**asked * 100,
+    )
     names = {2: "areas", 3: "volumes"}
-    return Draft(
-        stem=f"{start} {word}s by ${decimal(change)}\\%$. By what percentage does {end} {word}?",
-        key=_percent(abs(length**asked - 1) * 100),
-        wrong=tuple(_percent(value) if _shown(value, tenths > 10) else None for value in wrong),
+    return draft(
+        f"{start} {word}s by ${decimal(change)}\\%$. By what percentage does {end} {word}?",
+        form=f"Abs((1+s*p/100)**Rational({asked},{given})-1)*100",
+        key=key,
+        wrong=wrong,
+        show=lambda one: decimal(one) if one == key or _is_plausible(one, tenths > 10) else None,
         reasoning=f"{names[given].capitalize()} are multiplied by ${decimal(length**given)}$, so lengths by ${decimal(length)}$ and "
         f"{names[asked]} by ${decimal(length)}^{asked}={decimal(length**asked)}$.",
         insight="Go to the length first, and from there to what is asked for.",
-        expression=f"Abs((1+s*p/100)**Rational({asked},{given})-1)*100",
         givens={"p": decimal(change), "s": "1" if tenths > 10 else "-1"},
         unit="%",
     )
 
 
-def _percent(value: Fraction) -> str:
-    return plain(decimal(value) + "\\%")
-
-
-def _shown(value: Fraction, growing: bool) -> bool:
+def _is_plausible(value: Fraction, growing: bool) -> bool:
     """Whether a percentage can be an option: it is a short decimal, and nothing shrinks by 100 % or more."""
     digits = str(value.numerator * 100 // value.denominator).strip("0")
     return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
@@ -123,12 +111,10 @@ def _shown(value: Fraction, growing: bool) -> bool:
 
 FAMILIES = (
     Family(
-        "M1", "easy",
+        "M1", "easy", _similar, carrier="similar solids", asked="the mass of the larger solid",
         summary="Two similar solids of one material are compared. A ratio of lengths is given and a ratio of masses is wanted, so the "
         "power with which mass follows length has to be recognised.",
-        carrier="similar solids",
         constraints=("the solids are similar", "the material is the same"),
-        asked="the mass of the larger solid",
         rationale="One step once the power is seen, with a ratio of small whole numbers.",
         paths=(
             "Takes mass to be proportional to height.",
@@ -136,15 +122,12 @@ FAMILIES = (
             "Adds the difference of the heights instead of scaling by their ratio.",
             "Replaces the cube of the ratio by three times the relative increase.",
         ),
-        contexts=4, make=_similar,
     ),
     Family(
-        "M1", "medium",
+        "M1", "medium", _law, carrier="a law of joint proportionality", asked="the factor by which the first quantity is multiplied",
         summary="A quantity follows two others by different powers, one of them inversely. Both are scaled, and the factor of the first "
         "has to be put together from the factors alone.",
-        carrier="a law of joint proportionality",
         constraints=("one quantity enters by its square", "the other one enters inversely by its square root"),
-        asked="the factor by which the first quantity is multiplied",
         rationale="No values are given, so it has to be seen that the constant of proportionality never matters.",
         paths=(
             "Divides by the factor of the second quantity without taking its square root.",
@@ -152,15 +135,12 @@ FAMILIES = (
             "Multiplies by the square root although the proportionality is inverse.",
             "Squares the factor of the second quantity instead of taking its root.",
         ),
-        contexts=4, make=_law,
     ),
     Family(
-        "M1", "hard",
+        "M1", "hard", _area_and_volume, contexts=8, carrier="a body that keeps its shape", asked="the percentage by which the volume changes, or the area",
         summary="A relative change of the area of a body that keeps its shape is given and that of its volume is wanted, or the other way "
         "about. The way leads through the length, which is never mentioned.",
-        carrier="a body that keeps its shape",
         constraints=("the shape does not change", "the change is given as a percentage"),
-        asked="the percentage by which the volume changes, or the area",
         rationale="The hidden length has to be brought in, and percentages must be turned into factors before powers are taken.",
         paths=(
             "Multiplies the percentage by the ratio of the dimensions, as if powers acted on percentages.",
@@ -170,6 +150,5 @@ FAMILIES = (
             "Goes one dimension too far and ends at the fourth power of the length.",
             "Gives the new size in place of the change.",
         ),
-        contexts=8, make=_area_and_volume,
     ),
 )  # fmt: skip

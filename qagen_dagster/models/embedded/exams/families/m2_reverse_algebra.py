@@ -5,92 +5,79 @@ A function that takes `context` makes one draft of an item. `context` is the num
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft
 
 
-def _reciprocal(draw: Draw, context: int) -> Draft:
+def _reciprocal(draw: Draw, context: int) -> Draft | None:
     k = draw.whole(3, 13)
     sign, shift = (("+", -2), ("-", 2), ("+", -2), ("-", 2))[context]
     scale = (1, 1, 3, 2)[context]
     front = "" if scale == 1 else str(scale)
     squares = f"{front}x^2+\\frac{{{scale}}}{{x^2}}"
-    value = scale * (k * k + shift)
-    values = (scale * k * k, scale * (k * k - shift), scale * 2 * k, scale * (k * k + shift // 2))
-    return Draft(
-        stem=f"The non-zero real number $x$ satisfies $x{sign}\\frac{{1}}{{x}}={k}$. What is the value of ${squares}$?",
-        key=plain(str(value)),
-        wrong=tuple(plain(str(one)) for one in values),
+    return draft(
+        f"The non-zero real number $x$ satisfies $x{sign}\\frac{{1}}{{x}}={k}$. What is the value of ${squares}$?",
+        form="c*(k**2+s)",
+        wrong="c*k**2; c*(k**2-s); c*2*k; c*(k**2+s/2)",
         reasoning=f"Squaring gives $x^2+\\frac{{1}}{{x^2}}{'+' if shift < 0 else '-'}2={k * k}$, "
-        f"so the value is ${front or ''}{'(' if scale > 1 else ''}{k * k}{'-' if shift < 0 else '+'}2{')' if scale > 1 else ''}={value}$.",
+        f"so the value is ${front}{'(' if scale > 1 else ''}{k * k}{'-' if shift < 0 else '+'}2{')' if scale > 1 else ''}=KEY$.",
         insight="The square of the given expression holds the wanted one and a constant.",
-        expression="c*(k**2+s)",
         givens={"k": k, "c": scale, "s": shift},
     )
+
+
+_SYMMETRIC = (  # what is asked, its form, its expression in the sum and the product, and the forms of the mistakes
+    ("a^2+b^2", "s**2-2*p", "(a+b)^2-2ab", "s**2; s**2+2*p; s**2-p; s**2-4*p"),
+    ("\\frac{1}{a}+\\frac{1}{b}", "s/p", "\\frac{a+b}{ab}", "1/s; p/s; 1/p; 2/s"),
+    ("a^3+b^3", "s**3-3*p*s", "(a+b)^3-3ab(a+b)", "s**3; s**3+3*p*s; s**3-3*p; s*(s**2-2*p)"),
+    ("\\frac{a}{b}+\\frac{b}{a}", "(s**2-2*p)/p", "\\frac{(a+b)^2-2ab}{ab}", "s**2/p; (s**2+2*p)/p; (s**2-p)/p; (s**2-4*p)/p"),
+)  # fmt: skip
 
 
 def _sum_product(draw: Draw, context: int) -> Draft | None:
     s, p = draw.whole(4, 12), draw.whole(2, 15)
     if s * s <= 4 * p:
         return None
-    asked, value, expression, steps, wrong = (
-        ("a^2+b^2", Fraction(s * s - 2 * p), "s**2-2*p", "(a+b)^2-2ab", (s * s, s * s + 2 * p, s * s - p, s * s - 4 * p)),
-        (
-            "\\frac{1}{a}+\\frac{1}{b}", Fraction(s, p), "s/p", "\\frac{a+b}{ab}",
-            (Fraction(1, s), Fraction(p, s), Fraction(1, p), Fraction(2, s)),
-        ),
-        (
-            "a^3+b^3", Fraction(s**3 - 3 * p * s), "s**3-3*p*s", "(a+b)^3-3ab(a+b)",
-            (s**3, s**3 + 3 * p * s, s**3 - 3 * p, s * (s * s - 2 * p)),
-        ),
-        (
-            "\\frac{a}{b}+\\frac{b}{a}", Fraction(s * s - 2 * p, p), "(s**2-2*p)/p", "\\frac{(a+b)^2-2ab}{ab}",
-            (Fraction(s * s, p), Fraction(s * s + 2 * p, p), Fraction(s * s - p, p), Fraction(s * s - 4 * p, p)),
-        ),
-    )[context]  # fmt: skip
-    return Draft(
-        stem=f"The real numbers $a$ and $b$ satisfy $a+b={s}$ and $ab={p}$. What is the value of ${asked}$?",
-        key=plain(number(value)),
-        wrong=tuple(plain(number(one)) for one in wrong),
-        reasoning=f"${asked}={steps}={number(value)}$.",
+    asked, form, steps, wrong = _SYMMETRIC[context]
+    return draft(
+        f"The real numbers $a$ and $b$ satisfy $a+b={s}$ and $ab={p}$. What is the value of ${asked}$?",
+        form=form,
+        wrong=wrong,
+        reasoning=f"${asked}={steps}=KEY$.",
         insight="The expression is symmetric, so the sum and the product are enough; neither number is needed.",
-        expression=expression,
         givens={"s": s, "p": p},
     )
 
 
-def _quartic(draw: Draw, context: int) -> Draft:
+_CUBES, _FOURTHS = "k**3; k**3-3; k**3+3*k; k**3-2", "k**4; (k**2-2)**2; (k**2-2)**2+2; k**4-2"
+_POWERS = (
+    ("x^4+\\frac{1}{x^4}", "(k**2-2)**2-2", _FOURTHS),
+    ("x^3+\\frac{1}{x^3}", "k**3-3*k", _CUBES),
+    ("\\frac{x^8+1}{x^4}", "(k**2-2)**2-2", _FOURTHS),
+    ("\\frac{x^6+1}{x^3}", "k*(k**2-3)", _CUBES),
+)
+
+
+def _quartic(draw: Draw, context: int) -> Draft | None:
     # Contexts 0 and 2 have the same expression. Their items differ because k is odd in 0 and even in 2.
     k = draw.whole(3, 20) if context % 2 else draw.choice((3, 5, 7, 9) if context == 0 else (4, 6, 8, 10))
-    square = k * k - 2
-    asked, value, expression, wrong = (
-        ("x^4+\\frac{1}{x^4}", square**2 - 2, "(k**2-2)**2-2", (k**4, square**2, square**2 + 2, k**4 - 2)),
-        ("x^3+\\frac{1}{x^3}", k**3 - 3 * k, "k**3-3*k", (k**3, k**3 - 3, k**3 + 3 * k, k**3 - 2)),
-        ("\\frac{x^8+1}{x^4}", square**2 - 2, "(k**2-2)**2-2", (k**4, square**2, square**2 + 2, k**4 - 2)),
-        ("\\frac{x^6+1}{x^3}", k**3 - 3 * k, "k*(k**2-3)", (k**3, k**3 - 3, k**3 + 3 * k, k**3 - 2)),
-    )[context]
-    return Draft(
-        stem=f"The real number $x$ satisfies $x^2-{k}x+1=0$. What is the value of ${asked}$?",
-        key=plain(str(value)),
-        wrong=tuple(plain(str(one)) for one in wrong),
-        reasoning=f"Dividing by $x$ gives $x+\\frac{{1}}{{x}}={k}$; taking the power of both sides and removing the cross terms gives "
-        f"${asked}={value}$.",
+    asked, form, wrong = _POWERS[context]
+    return draft(
+        f"The real number $x$ satisfies $x^2-{k}x+1=0$. What is the value of ${asked}$?",
+        form=form,
+        wrong=wrong,
+        reasoning=f"Dividing by $x$ gives $x+\\frac{{1}}{{x}}={k}$; taking the power of both sides and removing the cross terms gives ${asked}=KEY$.",
         insight="Dividing the equation by x turns it into a statement on the sum of x and its reciprocal.",
-        expression=expression,
         givens={"k": k},
     )
 
 
 FAMILIES = (
     Family(
-        "M2", "easy",
+        "M2", "easy", _reciprocal, carrier="a sum of a number and its reciprocal", asked="the sum of the squares of the number and its reciprocal, or a multiple of it",
         summary="A number plus or minus its reciprocal is known; the sum of the squares of the two is wanted. Squaring the known "
         "expression gives it without the number itself.",
-        carrier="a sum of a number and its reciprocal",
         constraints=("the number is not zero", "the sum or difference with its reciprocal is given"),
-        asked="the sum of the squares of the number and its reciprocal, or a multiple of it",
         rationale="One squaring; what the cross term becomes is the only thing to see.",
         paths=(
             "Squares term by term and loses the cross term.",
@@ -98,15 +85,12 @@ FAMILIES = (
             "Doubles the given value instead of squaring it.",
             "Takes the cross term to be the product of the two numbers once, not twice.",
         ),
-        contexts=4, make=_reciprocal,
     ),
     Family(
-        "M2", "medium",
+        "M2", "medium", _sum_product, carrier="a symmetric expression in two unknowns", asked="the value of another symmetric expression",
         summary="Sum and product of two numbers are known. A symmetric expression in the two is wanted, and it can be written in the sum "
         "and the product, so that neither number has to be found.",
-        carrier="a symmetric expression in two unknowns",
         constraints=("the sum is given", "the product is given"),
-        asked="the value of another symmetric expression",
         rationale="The expression has to be rewritten before anything is substituted.",
         paths=(
             "Treats the power or reciprocal of a sum as the sum of the powers or reciprocals.",
@@ -114,15 +98,12 @@ FAMILIES = (
             "Uses only a part of what the sum and the product have to give.",
             "Puts another symmetric expression in place of the one that is needed.",
         ),
-        contexts=4, make=_sum_product,
     ),
     Family(
-        "M2", "hard",
+        "M2", "hard", _quartic, carrier="a quadratic equation with reciprocal roots", asked="the sum of a high power of the root and its reciprocal",
         summary="A quadratic equation whose constant term is one hides the sum of a number and its reciprocal. A high power of the number plus its "
         "reciprocal is wanted, which follows by taking powers of that sum.",
-        carrier="a quadratic equation with reciprocal roots",
         constraints=("the number satisfies the quadratic equation", "the roots are reciprocals of each other"),
-        asked="the sum of a high power of the root and its reciprocal",
         rationale="Solving the equation leads into surds; the equation has to be divided by the unknown first.",
         paths=(
             "Takes the power of the sum and loses all cross terms.",
@@ -130,6 +111,5 @@ FAMILIES = (
             "Adds the cross terms instead of taking them away.",
             "Treats the high power as if it were the square.",
         ),
-        contexts=4, make=_quartic,
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
 
 
 def _vertex(draw: Draw, context: int) -> Draft | None:
@@ -13,45 +13,34 @@ def _vertex(draw: Draw, context: int) -> Draft | None:
     near, far = draw.whole(1, 3), draw.whole(2, 6)
     if near == far or v == 0:
         return None
-    least = context % 2 == 0
-    sign = 1 if least else -1
+    sign, extreme = (1, "least") if context % 2 == 0 else (-1, "greatest")
     at, to = (h + near, h - far) if context < 2 else (h - near, h + far)
-    q, value = v + sign * scale * near**2, v + sign * scale * far**2
-    linear = v + Fraction((q - v) * far, near)
-    return Draft(
-        stem=f"The quadratic function $f$ has its {'least' if least else 'greatest'} value ${v}$ at $x={h}$, and $f({at})={q}$. "
+    q, rise = v + sign * scale * near**2, "(q-v)*((t-h)/(p-h))**2"
+    return draft(
+        f"The quadratic function $f$ has its {extreme} value ${v}$ at $x={h}$, and $f({at})={q}$. "
         f"What is the value of $f({to})$?",
-        key=plain(str(value)),
-        wrong=tuple(
-            plain(number(one)) for one in (linear, value - v, v - sign * scale * far**2, v + sign * far**2)
-        ),
-        reasoning=f"$f(x)=a(x-{h})^2{v:+d}$ with $a={sign * scale}$ from $f({at})={q}$, so $f({to})={value}$.",
+        form=f"v+{rise}",
+        wrong=f"v+(q-v)*{far}/{near}; {rise}; v-{rise}; v+{sign * far**2}",
+        reasoning=f"$f(x)=a(x-{h})^2{v:+d}$ with $a={sign * scale}$ from $f({at})={q}$, so $f({to})=KEY$.",
         insight="The vertex form leaves one number to be found.",
-        expression="v+(q-v)*((t-h)/(p-h))**2",
         givens={"v": v, "q": q, "t": to, "h": h, "p": at},
     )
 
 
-def _odd_periodic(draw: Draw, context: int) -> Draft:
+def _odd_periodic(draw: Draw, context: int) -> Draft | None:
     period, value, factor = draw.whole(5, 9), draw.whole(3, 8), draw.whole(2, 4)
     inside = draw.whole(1, (period - 1) // 2)
     turns, back = draw.whole(2, 4), draw.whole(1, 3)
-    even = context % 2 == 1
     first, second = turns * period - inside, inside - back * period if context < 2 else inside + back * period
-    left = value if even else -value
-    kind, meaning = ("even", "f(-x)=f(x)") if even else ("odd", "f(-x)=-f(x)")
-    return Draft(
-        stem=f"The function $f$ is defined for all real $x$. It is {kind}, so that ${meaning}$, and $f(x+{period})=f(x)$ for all $x$. "
+    sign, kind, meaning = ((-1, "odd", "f(-x)=-f(x)"), (1, "even", "f(-x)=f(x)"))[context % 2]
+    return draft(
+        f"The function $f$ is defined for all real $x$. It is {kind}, so that ${meaning}$, and $f(x+{period})=f(x)$ for all $x$. "
         f"Given that $f({inside})={value}$, what is the value of $f({first})+{factor}f({second})$?",
-        key=plain(str(left + factor * value)),
-        wrong=tuple(
-            plain(str(one))
-            for one in (-left + factor * value, left - factor * value, -left - factor * value, left)
-        ),
-        reasoning=f"$f({first})=f(-{inside})={left}$ and $f({second})=f({inside})={value}$, so the sum is ${left + factor * value}$.",
+        form="e*v+c*v",
+        wrong="c*v-e*v; e*v-c*v; -e*v-c*v; e*v",
+        reasoning=f"$f({first})=f(-{inside})={sign * value}$ and $f({second})=f({inside})={value}$, so the sum is $KEY$.",
         insight="Whole periods may be dropped; only then does the symmetry come in.",
-        expression="e*v+c*v",
-        givens={"v": value, "c": factor, "e": "1" if even else "-1"},
+        givens={"v": value, "c": factor, "e": sign},
     )
 
 
@@ -62,36 +51,25 @@ def _functional(draw: Draw, context: int) -> Draft | None:
     if mirrored and 2 * t == c:
         return None
     other = Fraction(c - t) if mirrored else Fraction(1, t)
-    shown = f"{c}-x" if mirrored else "\\frac{1}{x}"
-    domain = "all real $x$" if mirrored else "all $x\\neq 0$"
+    shown, domain = (f"{c}-x", "all real $x$") if mirrored else ("\\frac{1}{x}", "all $x\\neq 0$")
     right = f"{m}x" if m > 1 else "x"
-    value = (m * t - k * m * other) / (1 - k * k)
-    wrong = (
-        Fraction(m * t, 1 + k),
-        (m * t + k * m * other) / (1 + k * k),
-        m * t - k * m * other,
-        (m * t - k * m * other) / (1 + k * k),
-    )
-    return Draft(
-        stem=f"The function $f$ satisfies $f(x)+{k}f\\left({shown}\\right)={right}$ for {domain}. What is the value of $f({t})$?",
-        key=plain(number(value)),
-        wrong=tuple(plain(number(Fraction(one))) for one in wrong),
+    return draft(
+        f"The function $f$ satisfies $f(x)+{k}f\\left({shown}\\right)={right}$ for {domain}. What is the value of $f({t})$?",
+        form="(m*t-k*m*u)/(1-k**2)",
+        wrong="m*t/(1+k); (m*t+k*m*u)/(1+k**2); m*t-k*m*u; (m*t-k*m*u)/(1+k**2)",
         reasoning=f"With $x={t}$ and $x={number(other)}$ there are two equations for $f({t})$ and $f\\left({number(other)}\\right)$; "
-        f"eliminating the latter gives $f({t})={number(value)}$.",
+        f"eliminating the latter gives $f({t})=KEY$.",
         insight="Putting in the partner of the argument gives a second equation in the same two unknowns.",
-        expression="(m*t-k*m*u)/(1-k**2)",
         givens={"m": m, "t": t, "k": k, "u": other},
     )
 
 
 FAMILIES = (
     Family(
-        "M3", "easy",
+        "M3", "easy", _vertex, carrier="a quadratic function with a known turning point", asked="the value of the function at another place",
         summary="A quadratic is known by its turning point and one more point. Written about its turning point it has one unknown left, and any "
         "other value follows.",
-        carrier="a quadratic function with a known turning point",
         constraints=("the turning point is given", "one further point is given"),
-        asked="the value of the function at another place",
         rationale="One equation for one unknown once the right form is chosen.",
         paths=(
             "Lets the function grow linearly with the distance from the turning point.",
@@ -99,15 +77,12 @@ FAMILIES = (
             "Opens the parabola to the wrong side.",
             "Takes the leading coefficient to be one in size.",
         ),
-        contexts=4, make=_vertex,
     ),
     Family(
-        "M3", "medium",
+        "M3", "medium", _odd_periodic, carrier="a periodic function with a symmetry", asked="a combination of two values far away",
         summary="A function is known only by a symmetry, a period and one value. Two far-away values are combined; each is led back to the "
         "known one by dropping periods and then using the symmetry.",
-        carrier="a periodic function with a symmetry",
         constraints=("the function repeats", "the function is odd or even", "one value is given"),
-        asked="a combination of two values far away",
         rationale="Two properties have to be used in the right order and no formula can be written down.",
         paths=(
             "Gets the effect of the symmetry on the first value wrong.",
@@ -115,15 +90,12 @@ FAMILIES = (
             "Gets the sign of both values wrong.",
             "Takes the second value to vanish because it lies a whole number of periods away.",
         ),
-        contexts=4, make=_odd_periodic,
     ),
     Family(
-        "M3", "hard",
+        "M3", "hard", _functional, carrier="a functional equation with a partner argument", asked="the value of the function at one place",
         summary="A function satisfies an equation that links its values at an argument and at its partner. Exchanging the two gives a second "
         "equation, and the pair can be solved for one value.",
-        carrier="a functional equation with a partner argument",
         constraints=("the equation holds for every argument", "the partner of the partner is the argument itself"),
-        asked="the value of the function at one place",
         rationale="The second equation is not given; that it is free for the taking is the insight.",
         paths=(
             "Takes the function to have the same value at the argument and its partner.",
@@ -131,6 +103,5 @@ FAMILIES = (
             "Eliminates correctly but forgets to divide by the coefficient that remains.",
             "Divides by the sum of the squares instead of their difference.",
         ),
-        contexts=4, make=_functional,
     ),
 )  # fmt: skip

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, root
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (4, 3, 5), (12, 5, 13), (8, 6, 10))
 
@@ -14,80 +12,59 @@ def _fraction(draw: Draw, context: int) -> Draft | None:
     top, base, swing = draw.choice((12, 18, 20, 24, 30, 36)), draw.whole(4, 9), draw.whole(1, 6)
     if swing >= base:
         return None
-    greatest = context % 2 == 0
+    word, sign = ("greatest", 1) if context % 2 == 0 else ("least", -1)
     wave = ("\\sin 3x", "\\cos 2x", "\\cos x", "\\sin\\frac{x}{2}")[context]
-    front = "" if swing == 1 else str(swing)
-    low, high = Fraction(top, base + swing), Fraction(top, base - swing)
-    value, other = (high, low) if greatest else (low, high)
-    return Draft(
-        stem=f"What is the {'greatest' if greatest else 'least'} value of $\\frac{{{top}}}{{{base}+{front}{wave}}}$ as $x$ takes all real values?",
-        key=plain(number(value)),
-        wrong=(
-            plain(number(other)),
-            plain(number(Fraction(top, base))),
-            plain(number(Fraction(top, base) + (swing if greatest else -swing))),
-            plain(number(Fraction(top, swing))),
-        ),
-        reasoning=f"The denominator lies between ${base - swing}$ and ${base + swing}$, so the value is ${number(value)}$.",
+    return draft(
+        f"What is the {word} value of $\\frac{{{top}}}{{{base}+{_front(swing)}{wave}}}$ as $x$ takes all real values?",
+        form="a/(b-s*c)",
+        wrong="a/(b+s*c); a/b; a/b+s*c; a/c",
+        reasoning=f"The denominator lies between ${base - swing}$ and ${base + swing}$, so the value is $KEY$.",
         insight="A fraction with a fixed positive top is largest where its bottom is smallest.",
-        expression="a/(b-s*c)",
-        givens={"a": top, "b": base, "c": swing, "s": "1" if greatest else "-1"},
+        givens={"a": top, "b": base, "c": swing, "s": sign},
     )
 
 
 _WAVES = (
-    ("The depth of water in a harbour, in metres, is $d={c}+{a}\\sin\\theta+{b}\\cos\\theta$", "greatest", "depth", "What is the greatest depth, in metres"),
-    ("The temperature in a greenhouse, in degrees Celsius, is $T={c}+{a}\\cos\\theta-{b}\\sin\\theta$", "least", "temperature", "What is the lowest temperature, in degrees Celsius"),
-    ("A function is given by $f(\\theta)={c}+{a}\\sin\\theta-{b}\\cos\\theta$", "greatest", "value", "What is the greatest value of $f(\\theta)$"),
-    ("A function is given by $g(\\theta)={c}-{a}\\cos\\theta-{b}\\sin\\theta$", "least", "value", "What is the least value of $g(\\theta)$"),
+    ("The depth of water in a harbour, in metres, is $d={c}+{a}\\sin\\theta+{b}\\cos\\theta$", 1, "What is the greatest depth, in metres"),
+    ("The temperature in a greenhouse, in degrees Celsius, is $T={c}+{a}\\cos\\theta-{b}\\sin\\theta$", -1, "What is the lowest temperature, in degrees Celsius"),
+    ("A function is given by $f(\\theta)={c}+{a}\\sin\\theta-{b}\\cos\\theta$", 1, "What is the greatest value of $f(\\theta)$"),
+    ("A function is given by $g(\\theta)={c}-{a}\\cos\\theta-{b}\\sin\\theta$", -1, "What is the least value of $g(\\theta)$"),
 )  # fmt: skip
 
 
-def _sum_of_waves(draw: Draw, context: int) -> Draft:
+def _sum_of_waves(draw: Draw, context: int) -> Draft | None:
     fives = [one for one in _TRIPLES if one[2] == 5]  # plausible for depths and temperatures
     a, b, size = draw.choice(fives if context < 2 else _TRIPLES)
     c = draw.whole(20, 40)
-    setting, extreme, _, asked = _WAVES[context]
-    sign = 1 if extreme == "greatest" else -1
-    value = c + sign * size
-    return Draft(
-        stem=f"{setting.format(a=a, b=b, c=c)}, where $\\theta$ takes all real values. {asked}?",
-        key=plain(str(value)),
-        wrong=tuple(
-            plain(str(one))
-            for one in (c + sign * (a + b), c + sign * max(a, b), c - sign * size, c + sign * abs(a - b))
-        ),
-        reasoning=f"The two waves combine to one of amplitude $\\sqrt{{{a}^2+{b}^2}}={size}$, so the value is ${value}$.",
+    setting, sign, asked = _WAVES[context]
+    return draft(
+        f"{setting.format(a=a, b=b, c=c)}, where $\\theta$ takes all real values. {asked}?",
+        form="c+s*sqrt(a**2+b**2)",
+        key=f"c+s*{size}",
+        wrong=f"c+s*(a+b); c+s*{max(a, b)}; c-s*{size}; c+s*{abs(a - b)}",
+        reasoning=f"The two waves combine to one of amplitude $\\sqrt{{{a}^2+{b}^2}}={size}$, so the value is $KEY$.",
         insight="Sine and cosine are never extreme together; the amplitudes add like perpendicular sides.",
-        expression="c+s*sqrt(a**2+b**2)",
         givens={"a": a, "b": b, "c": c, "s": sign},
     )
 
 
 def _quadratic(draw: Draw, context: int) -> Draft | None:
     a, b = draw.whole(1, 14), draw.whole(1, 7)
-    greatest = context < 2
     first, second = ("\\sin x", "\\cos^2 x") if context % 2 == 0 else ("\\cos x", "\\sin^2 x")
-    inside = a < 2 * b
+    peak, edge = ("b+a**2/(4*b)", "a") if a < 2 * b else ("a", "b+a**2/(4*b)")
     if a == 2 * b:
         return None
-    peak = Fraction(b) + Fraction(a * a, 4 * b)
-    value = (peak if inside else Fraction(a)) if greatest else Fraction(-a)
-    both = root(Fraction(a * a + b * b))
-    wrong = (
-        (number(a + b), number(a if inside else peak), number(b), both)
-        if greatest
-        else (number(-a - b), number(-peak), "0", f"-{both}")
-    )
-    shown = f"{_front(a)}{first}+{_front(b)}{second}"
-    return Draft(
-        stem=f"What is the {'greatest' if greatest else 'least'} value of ${shown}$ as $x$ takes all real values?",
-        key=plain(number(value)),
-        wrong=tuple(plain(one) for one in wrong),
-        reasoning=f"With $t={first}$ the expression is ${b}+{a}t-{b}t^2$ for $-1\\leq t\\leq 1$, and its {'greatest' if greatest else 'least'} value "
-        f"there is ${number(value)}$.",
+    word, form, key, wrong = (
+        ("greatest", "a*Min(1,a/(2*b))+b*(1-Min(1,a/(2*b))**2)", peak, f"a+b; {edge}; b; sqrt(a**2+b**2)"),
+        ("least", "a*(-1)+b*(1-(-1)**2)", "-a", "-a-b; -b-a**2/(4*b); 0; -sqrt(a**2+b**2)"),
+    )[context >= 2]
+    return draft(
+        f"What is the {word} value of ${_front(a)}{first}+{_front(b)}{second}$ as $x$ takes all real values?",
+        form=form,
+        key=key,
+        wrong=wrong,
+        reasoning=f"With $t={first}$ the expression is ${b}+{a}t-{b}t^2$ for $-1\\leq t\\leq 1$, and its {word} value there is $KEY$.",
         insight="One square identity makes it a quadratic on a bounded interval.",
-        expression="a*Min(1,a/(2*b))+b*(1-Min(1,a/(2*b))**2)" if greatest else "a*(-1)+b*(1-(-1)**2)",
         givens={"a": a, "b": b},
     )
 
@@ -98,12 +75,10 @@ def _front(value: int) -> str:
 
 FAMILIES = (
     Family(
-        "M5", "easy",
+        "M5", "easy", _fraction, carrier="a fraction with a sine or cosine below", asked="the greatest or least value of the fraction",
         summary="A wave stands in the denominator of a fraction. Its bounds give the bounds of the denominator, and these, exchanged, the "
         "bounds of the fraction.",
-        carrier="a fraction with a sine or cosine below",
         constraints=("a sine or cosine lies between minus one and one", "the denominator stays positive"),
-        asked="the greatest or least value of the fraction",
         rationale="Only the direction in which the denominator acts has to be seen.",
         paths=(
             "Takes the denominator at the wrong end, so that the other extreme comes out.",
@@ -111,15 +86,12 @@ FAMILIES = (
             "Moves the swing of the wave from the denominator to the whole fraction.",
             "Lets the constant part of the denominator vanish.",
         ),
-        contexts=4, make=_fraction,
     ),
     Family(
-        "M5", "medium",
+        "M5", "medium", _sum_of_waves, carrier="a sum of a sine and a cosine of one angle", asked="the greatest or least value of the sum",
         summary="A constant, a sine and a cosine of the same angle are added. The two waves are one wave, whose amplitude is found like the "
         "longest side of a right-angled triangle.",
-        carrier="a sum of a sine and a cosine of one angle",
         constraints=("both waves have the same angle", "the angle takes all values"),
-        asked="the greatest or least value of the sum",
         rationale="That both waves cannot be extreme together has to be seen and then made good.",
         paths=(
             "Adds the amplitudes, as if both waves were extreme together.",
@@ -127,15 +99,12 @@ FAMILIES = (
             "Takes the other extreme.",
             "Lets the waves work against each other completely.",
         ),
-        contexts=4, make=_sum_of_waves,
     ),
     Family(
-        "M5", "hard",
+        "M5", "hard", _quadratic, carrier="a quadratic in a sine or cosine", asked="the greatest or least value of the expression",
         summary="A wave and the square of its partner are added. The identity of the squares leaves a quadratic in one wave, which is bounded; "
         "whether its turning point lies within the bounds decides.",
-        carrier="a quadratic in a sine or cosine",
         constraints=("the squares of sine and cosine add to one", "the variable of the quadratic is bounded"),
-        asked="the greatest or least value of the expression",
         rationale="The turning point may lie outside of the interval, and then the end of it decides.",
         paths=(
             "Adds the extremes of the two terms, which are not reached together.",
@@ -143,6 +112,5 @@ FAMILIES = (
             "Takes the extreme of one term alone.",
             "Combines the terms like a sine and a cosine, as if neither were squared.",
         ),
-        contexts=4, make=_quadratic,
     ),
 )  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, gcd
+from math import comb, lcm
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft
 
 _GROUPS = (
     ("chess clubs", "players", "Every player plays exactly one game against every player of each other club, and none within the club", "games are played"),
@@ -16,51 +16,42 @@ _GROUPS = (
 )  # fmt: skip
 
 
-def _groups(draw: Draw, context: int) -> Draft:
+def _groups(draw: Draw, context: int) -> Draft | None:
     groups, size = draw.whole(3, 9), draw.whole(2, 8)
     of, things, rule, asked = _GROUPS[context]
-    total = groups * size
-    value = comb(total, 2) - groups * comb(size, 2)
     start = "There are" if context != 1 else "At a party there are"
-    return Draft(
-        stem=f"{start} ${groups}$ {of} with ${size}$ {things} each. {rule}. How many {asked} altogether?",
-        key=plain(str(value)),
-        wrong=tuple(
-            plain(str(one))
-            for one in (comb(total, 2), 2 * value, comb(groups, 2) * size, comb(total, 2) - groups)
-        ),
-        reasoning=f"There are ${comb(groups, 2)}$ pairs of {of}, and each gives ${size}\\times{size}$, together ${value}$.",
+    return draft(
+        f"{start} ${groups}$ {of} with ${size}$ {things} each. {rule}. How many {asked} altogether?",
+        form="binomial(g,2)*n**2",
+        key="g*(g-1)/2*n**2",
+        wrong="g*n*(g*n-1)/2; g*(g-1)*n**2; g*(g-1)/2*n; g*n*(g*n-1)/2-g",
+        reasoning=f"There are ${comb(groups, 2)}$ pairs of {of}, and each gives ${size}\\times{size}$, together $KEY$.",
         insight="Count pairs of groups first; each pair of groups gives the same number.",
-        expression="binomial(g,2)*n**2",
         givens={"g": groups, "n": size},
     )
 
 
-def _telescope(draw: Draw, context: int) -> Draft:
+def _telescope(draw: Draw, context: int) -> Draft | None:
     top, start = draw.choice((1, 2, 3, 6, 12)), draw.whole(1, 4)
     end = start + draw.whole(5, 20)
     step = 1 if context < 2 else 2
-    shown = f"\\sum_{{r={start}}}^{{{end}}}\\frac{{{top}}}{{r(r+{step})}}"
-    parts = [Fraction(1, start + place) for place in range(step)]
-    ends = [Fraction(1, end + place + 1) for place in range(step)]
-    value = Fraction(top, step) * (sum(parts) - sum(ends))
-    short = Fraction(top, step) * (sum(parts) - sum(Fraction(1, end + place) for place in range(step)))
+    scale = Fraction(top, step)
+    head = sum(Fraction(1, start + place) for place in range(step))
+    tail = sum(Fraction(1, end + place + 1) for place in range(step))
+    short = scale * (head - sum(Fraction(1, end + place) for place in range(step)))
     wrong = (
-        short,
-        Fraction(top, step) * (parts[0] - Fraction(1, end + step))
-        if step == 2
-        else Fraction(top) * (1 - ends[0]),
-        Fraction(top, step) * sum(parts),
-        Fraction(top) * (sum(parts) - sum(ends)) if step == 2 else Fraction(top) * (parts[0] + ends[0]),
+        (short, top * (1 - tail), scale * head, top * (head + tail))
+        if step == 1
+        else (short, scale * (Fraction(1, start) - Fraction(1, end + 2)), scale * head, top * (head - tail))
     )
-    return Draft(
-        stem=f"What is the value of ${shown}$?",
-        key=plain(number(value)),
-        wrong=tuple(plain(number(one)) for one in wrong),
+    return draft(
+        f"What is the value of $\\sum_{{r={start}}}^{{{end}}}\\frac{{{top}}}{{r(r+{step})}}$?",
+        form="Sum(c/(r*(r+d)),(r,a,b))",
+        key=scale * (head - tail),
+        wrong=wrong,
         reasoning=f"$\\frac{{1}}{{r(r+{step})}}={'' if step == 1 else chr(92) + 'frac{1}{2}'}\\left(\\frac{{1}}{{r}}-\\frac{{1}}{{r+{step}}}\\right)$, so all but "
-        f"the first and last terms cancel and ${number(value)}$ remains.",
+        "the first and last terms cancel and $KEY$ remains.",
         insight="Each term is a difference, and neighbours cancel.",
-        expression="Sum(c/(r*(r+d)),(r,a,b))",
         givens={"c": top, "a": start, "b": end, "d": step},
     )
 
@@ -75,38 +66,29 @@ _TOGGLES = (
 
 def _toggles(draw: Draw, context: int) -> Draft | None:
     p, q = draw.choice(((6, 8), (6, 10), (6, 14), (8, 10), (9, 12), (9, 15), (12, 15), (12, 16)))
-    both = p * q // gcd(p, q)
+    both = lcm(p, q)
     n = both * draw.whole(3, 8)
     if n > 600:
         return None
     setting, one, asked, does = _TOGGLES[context]
-    value = n // p + n // q - 2 * (n // both)
-    wrong = (
-        n // p + n // q - n // both,
-        n // p + n // q,
-        n // p,
-        n // both,
-    )
-    return Draft(
-        stem=f"{setting.format(n=n)}. One person {does} every {one} whose number is a multiple of ${p}$; then a second person {does} "
+    return draft(
+        f"{setting.format(n=n)}. One person {does} every {one} whose number is a multiple of ${p}$; then a second person {does} "
         f"every {one} whose number is a multiple of ${q}$. How many {asked}?",
-        key=plain(str(value)),
-        wrong=tuple(plain(str(one)) for one in wrong),
+        form="n/p+n/q-2*n/lcm(p,q)",
+        key=f"n/p+n/q-2*n/{both}",
+        wrong=f"n/p+n/q-n/{both}; n/p+n/q; n/p; n/{both}",
         reasoning=f"There are ${n // p}$ multiples of ${p}$ and ${n // q}$ of ${q}$; the ${n // both}$ multiples of ${both}$ are counted in both and "
-        f"are changed back, so ${n // p}+{n // q}-2\\times{n // both}={value}$.",
+        f"are changed back, so ${n // p}+{n // q}-2\\times{n // both}=KEY$.",
         insight="What is changed twice is as it was, and being a multiple of both means being one of the least common multiple.",
-        expression="n/p+n/q-2*n/lcm(p,q)",
         givens={"n": n, "p": p, "q": q},
     )
 
 
 FAMILIES = (
     Family(
-        "M6", "easy",
+        "M6", "easy", _groups, carrier="groups of equal size and pairs across them", asked="the number of pairs",
         summary="Pairs are formed only between members of different groups of equal size. Counting pairs of groups first makes it a product.",
-        carrier="groups of equal size and pairs across them",
         constraints=("no pair lies within a group", "each pair counts once"),
-        asked="the number of pairs",
         rationale="One product once the pairs of groups are counted first.",
         paths=(
             "Counts all pairs, those within a group too.",
@@ -114,14 +96,11 @@ FAMILIES = (
             "Lets each member meet only one member of every other group.",
             "Takes away one pair for each group instead of all pairs within it.",
         ),
-        contexts=4, make=_groups,
     ),
     Family(
-        "M6", "medium",
+        "M6", "medium", _telescope, carrier="a sum of fractions whose denominators are products", asked="the value of the sum",
         summary="A long sum of fractions is wanted. Each term is a difference of two fractions of the same kind, so that nearly everything cancels.",
-        carrier="a sum of fractions whose denominators are products",
         constraints=("each term splits into a difference", "first and last terms survive"),
-        asked="the value of the sum",
         rationale="The split must be found, and what remains at both ends must be kept apart.",
         paths=(
             "Lets the sum end one term too early.",
@@ -129,15 +108,12 @@ FAMILIES = (
             "Forgets what remains at the end of the sum.",
             "Gets the factor or sign of the split wrong.",
         ),
-        contexts=4, make=_telescope,
     ),
     Family(
-        "M6", "hard",
+        "M6", "hard", _toggles, carrier="numbered objects that are changed and changed back", asked="the number of objects that are changed in the end",
         summary="Objects are changed at the multiples of one number and again at those of another; what belongs to both is back where it was. The two "
         "numbers share a factor, so the overlap is governed by the least common multiple.",
-        carrier="numbered objects that are changed and changed back",
         constraints=("objects changed twice are as they were", "the two numbers share a factor"),
-        asked="the number of objects that are changed in the end",
         rationale="Two things must be seen together: the overlap is taken away twice, and it is not that of the product.",
         paths=(
             "Takes the overlap away once, as if either change were enough.",
@@ -145,6 +121,5 @@ FAMILIES = (
             "Leaves out what the second person changes.",
             "Counts the overlap itself.",
         ),
-        contexts=4, make=_toggles,
     ),
 )  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
 
 _FENCES = (
     ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall", 25),
@@ -18,37 +19,23 @@ _FENCES = (
 def _fence(draw: Draw, context: int) -> Draft | None:
     setting, what, material, free, most = _FENCES[context]
     parts, length = draw.choice((1, 1, 2, 3)), 12 * draw.whole(1, most)
-    divided = (
-        f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
-        if parts > 1
-        else ""
-    )
+    divided = f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
     out = parts + 1  # pieces perpendicular to the free side
-    value = Fraction(length**2, 4 * out)
-    if not _clean(value):
-        return None
-    wrong = (
-        Fraction(length, out + 2) ** 2,
-        Fraction(length, out + 1) ** 2,
-        Fraction(length**2, 4),
-        Fraction(length**2, 8) if parts > 1 else None,
-        value * 2 - Fraction(length, 2 * out) ** 2,
-    )
-    return Draft(
-        stem=f"{setting.format(l=length)}.{divided} What is the greatest possible area of the {what}?",
-        key=united(number(value), "m^2"),
-        wrong=tuple(united(number(one), "m^2") if one and _clean(one) else None for one in wrong),
-        reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is ${number(value)}$.",
+    return draft(
+        f"{setting.format(l=length)}.{divided if parts > 1 else ''} What is the greatest possible area of the {what}?",
+        form="L**2/(4*n)",
+        wrong=f"(L/(n+2))**2; (L/(n+1))**2; L**2/4; {'L**2/8' if parts > 1 else ''}; L**2/(2*n)-(L/(2*n))**2",
+        show=_clean,
+        reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is $KEY$.",
         insight="The long side is free, so half of the length goes into what stands out from it.",
-        expression="L**2/(4*n)",
         givens={"L": length, "n": out},
         unit="m^2",
     )
 
 
-def _clean(value: Fraction) -> bool:
-    """Whether it is a whole number that needs no calculator."""
-    return value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4
+def _clean(value: Fraction) -> str | None:
+    """A whole number that needs no calculator; None for others."""
+    return number(value) if value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4 else None
 
 
 _CORNERS = (
@@ -65,20 +52,15 @@ _CLEAN = tuple(
 )
 
 
-def _corner(draw: Draw, context: int) -> Draft:
+def _corner(draw: Draw, context: int) -> Draft | None:
     a, b = draw.choice(_CLEAN)
-    value = Fraction(a * b, 4)
-    square = Fraction(a * b, a + b) ** 2
-    return Draft(
-        stem=f"{_CORNERS[context].format(a=a, b=b)}. What is the greatest possible area of the {('rectangle', 'pond on the plan', 'rectangle', 'base of the box')[context]}?",
-        key=united(number(value), "cm^2"),
-        wrong=tuple(
-            united(number(one), "cm^2")
-            for one in (Fraction(a * b, 2), square, Fraction(a * a, 4), Fraction(2 * a * b, 9))
-        ),
-        reasoning=f"The free corner lies on the longest side, so $\\frac{{x}}{{{a}}}+\\frac{{y}}{{{b}}}=1$; $xy$ is greatest for equal terms, where it is ${number(value)}$.",
+    asked = ("rectangle", "pond on the plan", "rectangle", "base of the box")[context]
+    return draft(
+        f"{_CORNERS[context].format(a=a, b=b)}. What is the greatest possible area of the {asked}?",
+        form="(a/2)*(b/2)",
+        wrong="a*b/2; (a*b/(a+b))**2; a**2/4; 2*a*b/9",
+        reasoning=f"The free corner lies on the longest side, so $\\frac{{x}}{{{a}}}+\\frac{{y}}{{{b}}}=1$; $xy$ is greatest for equal terms, where it is $KEY$.",
         insight="The free corner at the middle of the longest side is best, and takes half the triangle.",
-        expression="(a/2)*(b/2)",
         givens={"a": a, "b": b},
         unit="cm^2",
     )
@@ -95,35 +77,25 @@ _COSTS = (
 def _cost(draw: Draw, context: int) -> Draft | None:
     a, b = draw.two(2, 20)
     side = draw.whole(3, 10)
-    area = side * side
     setting, what = _COSTS[context]
-    value = root(16 * a * b * area)
-    if "sqrt" in value:
+    if isqrt(a * b) ** 2 != a * b:
         return None
-    wrong = (
-        number(2 * (a + b) * side),
-        root(4 * a * b * area),
-        number((a + b) * side),
-        number(4 * a * b * side),
-    )
-    return Draft(
-        stem=f"{setting.format(s=area)} costs £${a}$ per metre, on the other pair £${b}$ per metre. What is the least possible cost of {what}, in pounds?",
-        key=f"${value}$",
-        wrong=tuple(f"${one}$" for one in wrong),
-        reasoning=f"For sides $x$ and $y$ with $xy={area}$ the cost $2\\times{a}x+2\\times{b}y$ is least where both terms are equal, and is ${value}$.",
+    return draft(
+        f"{setting.format(s=side**2)} costs £${a}$ per metre, on the other pair £${b}$ per metre. What is the least possible cost of {what}, in pounds?",
+        form="2*sqrt(2*a*2*b*s)",
+        key="sqrt(16*a*b*s)",
+        wrong=f"2*(a+b)*{side}; sqrt(4*a*b*s); (a+b)*{side}; 4*a*b*{side}",
+        reasoning=f"For sides $x$ and $y$ with $xy={side**2}$ the cost $2\\times{a}x+2\\times{b}y$ is least where both terms are equal, and is $KEY$.",
         insight="With a fixed product the sum of the two costs is least where they are equal, not where the sides are.",
-        expression="2*sqrt(2*a*2*b*s)",
-        givens={"a": a, "b": b, "s": area},
+        givens={"a": a, "b": b, "s": side**2},
     )
 
 
 FAMILIES = (
     Family(
-        "M7", "easy",
+        "M7", "easy", _fence, carrier="a rectangle with one free side", asked="the greatest area",
         summary="A rectangle is bounded by a fixed length on three sides only, and perhaps divided by some of it. The constraint turns its area into a quadratic, whose greatest value is wanted.",
-        carrier="a rectangle with one free side",
         constraints=("the length of three sides together is fixed", "the fourth side costs nothing"),
-        asked="the greatest area",
         rationale="One quadratic in one variable, once the free side is built into the constraint.",
         paths=(
             "Makes a square of all four sides, as if the free side had to be paid for.",
@@ -132,15 +104,12 @@ FAMILIES = (
             "Leaves out what divides the rectangle.",
             "Takes only one of the pieces that stand out off the length when the depth is known.",
         ),
-        contexts=4, make=_fence,
     ),
     Family(
-        "M7", "medium",
+        "M7", "medium", _corner, carrier="a rectangle in a right-angled triangle", asked="the greatest area of the rectangle",
         summary="A rectangle sits in the right angle of a triangle, and its free corner is bound to the longest side. The bound ties the two sides together, and "
         "their product is wanted at its greatest.",
-        carrier="a rectangle in a right-angled triangle",
         constraints=("one corner lies at the right angle", "the opposite corner lies on the longest side"),
-        asked="the greatest area of the rectangle",
         rationale="The constraint is not stated; it has to be read from the figure.",
         paths=(
             "Gives the area of the whole triangle.",
@@ -148,15 +117,12 @@ FAMILIES = (
             "Takes half of the shorter side for both sides of the rectangle.",
             "Lets the free corner divide the longest side in the ratio of one to two.",
         ),
-        contexts=4, make=_corner,
     ),
     Family(
-        "M7", "hard",
+        "M7", "hard", _cost, carrier="a rectangle with two prices for its sides", asked="the least cost",
         summary="The area of a rectangle is fixed and its two pairs of sides have different prices. The cost is least where both pairs cost the same, which is "
         "not where the sides are equal.",
-        carrier="a rectangle with two prices for its sides",
         constraints=("the area is fixed", "the two pairs of sides cost different amounts per length"),
-        asked="the least cost",
         rationale="The symmetric shape is tempting and wrong; the symmetric quantity is the cost.",
         paths=(
             "Makes the rectangle a square.",
@@ -164,6 +130,5 @@ FAMILIES = (
             "Makes the rectangle a square and counts one side of each pair.",
             "Multiplies the two prices without taking the root of their product.",
         ),
-        contexts=4, make=_cost,
     ),
 )  # fmt: skip

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, root, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft, number
 
-SPEED = "m\\,s^{-1}"
 _SLIDES = (
     ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide", range(4, 13)),
     ("The bob of a simple pendulum is released from rest with the string taut, ${h}$ m above its lowest point", "passes its lowest point", range(2, 8)),
@@ -16,22 +15,18 @@ _SLIDES = (
 )  # fmt: skip
 
 
-def _slide(draw: Draw, context: int) -> Draft:
+def _slide(draw: Draw, context: int) -> Draft | None:
     setting, moment, speeds = _SLIDES[context]
     speed, gravity = draw.choice(speeds), draw.choice((10, 10, 4, 5, 8))
-    height = Fraction(speed**2, 2 * gravity)
+    height = decimal(Fraction(speed**2, 2 * gravity))
     where = setting if gravity == 10 else f"On another planet, {setting[0].lower()}{setting[1:]}"
-    return Draft(
-        stem=f"{where.format(h=decimal(height))}. Air resistance is negligible and $g={gravity}$ m s$^{{-2}}$. What is its speed when it {moment}?",
-        key=united(str(speed), SPEED),
-        wrong=tuple(
-            united(text, SPEED)
-            for text in (root(gravity * height), str(speed**2), root(4 * gravity * height), root(2 * height))
-        ),
-        reasoning=f"$\\frac{{1}}{{2}}v^2=gh$, so $v=\\sqrt{{2\\times {gravity}\\times {decimal(height)}}}={speed}$.",
+    return draft(
+        f"{where.format(h=height)}. Air resistance is negligible and $g={gravity}$ m s$^{{-2}}$. What is its speed when it {moment}?",
+        form="sqrt(2*g*h)",
+        wrong="sqrt(g*h); 2*g*h; sqrt(4*g*h); sqrt(2*h)",
+        reasoning=f"$\\frac{{1}}{{2}}v^2=gh$, so $v=\\sqrt{{2\\times {gravity}\\times {height}}}=KEY$.",
         insight="Only the height matters, because no force but gravity does work.",
-        expression="sqrt(2*g*h)",
-        givens={"g": gravity, "h": decimal(height)},
+        givens={"g": gravity, "h": height},
         unit="m s^-1",
     )
 
@@ -48,17 +43,15 @@ def _crash(draw: Draw, context: int) -> Draft | None:
     m, n, v = draw.whole(1, 6), draw.whole(1, 8), 2 * draw.whole(1, 6)
     start, left = Fraction(m * v * v, 2), Fraction(m, m + n)
     end = start * left
-    lost = start - end
-    if lost.denominator != 1 or end.denominator != 1 or (start * left**2).denominator > 5 or m == n:
+    if (start - end).denominator != 1 or end.denominator != 1 or (start * left**2).denominator > 5 or m == n:
         return None
     setting, event = _CRASHES[context]
-    return Draft(
-        stem=f"{setting.format(m=m, n=n, v=v)}. How much kinetic energy is lost in {event}?",
-        key=united(number(lost), "J"),
-        wrong=tuple(united(number(start * one), "J") for one in (left, 1 - left**2, left**2, Fraction(1))),
+    return draft(
+        f"{setting.format(m=m, n=n, v=v)}. How much kinetic energy is lost in {event}?",
+        form="m*v**2/2-(m*v)**2/(2*(m+n))",
+        wrong="m*v**2/2*m/(m+n); m*v**2/2*(1-(m/(m+n))**2); m*v**2/2*(m/(m+n))**2; m*v**2/2",
         reasoning=f"The common speed is $\\frac{{{m}\\times{v}}}{{{m + n}}}$, so ${number(end)}$ J of ${number(start)}$ J are left.",
         insight="Momentum is conserved in the collision and energy is not, so the speed afterwards comes first.",
-        expression="m*v**2/2-(m*v)**2/(2*(m+n))",
         givens={"m": m, "n": n, "v": v},
         unit="J",
     )
@@ -77,33 +70,23 @@ def _rise(draw: Draw, context: int) -> Draft | None:
     m = draw.choice((20, 25, 40, 50))
     n, v = m * (share - 1), after * share
     setting, asked = _STOPS[context]
-    height = Fraction(after**2, 20)
-    wrong = (
-        Fraction(v * v, 20),
-        Fraction(v * v, 20 * share),
-        Fraction(after**2, 10),
-        Fraction(v * v, 20 * (share - 1) ** 2),
-    )
-    return Draft(
-        stem=f"{setting.format(m=m, n=n, v=v)}. Take $g=10$ m s$^{{-2}}$. {asked}",
-        key=united(number(height), "m"),
-        wrong=tuple(united(number(one), "m") for one in wrong),
-        reasoning=f"Momentum gives a common speed of ${after}$ m s$^{{-1}}$; from then on energy gives $h=\\frac{{{after}^2}}{{20}}={number(height)}$.",
+    return draft(
+        f"{setting.format(m=m, n=n, v=v)}. Take $g=10$ m s$^{{-2}}$. {asked}",
+        form="(m*v/(m+n))**2/(2*g)",
+        wrong="v**2/(2*g); v**2/(2*g)*m/(m+n); (m*v/(m+n))**2/g; (m*v/n)**2/(2*g)",
+        reasoning=f"Momentum gives a common speed of ${after}$ m s$^{{-1}}$; from then on energy gives $h=\\frac{{{after}^2}}{{20}}=KEY$.",
         insight="Two stages with two laws: momentum through the impact, energy only after it.",
-        expression="(m*v/(m+n))**2/(2*g)",
-        givens={"m": m, "n": n, "v": v, "g": "10"},
+        givens={"m": m, "n": n, "v": v, "g": 10},
         unit="m",
     )
 
 
 FAMILIES = (
     Family(
-        "P1", "easy",
+        "P1", "easy", _slide, carrier="a body on a smooth path", asked="the speed at a lower point",
         summary="A body moves without friction along a path whose shape is not given. Forces change all the way, yet the speed at the end follows from the "
         "height alone.",
-        carrier="a body on a smooth path",
         constraints=("no work is done but by gravity", "the body starts from rest"),
-        asked="the speed at a lower point",
         rationale="One line once energy is chosen in place of forces.",
         paths=(
             "Leaves out the factor of one half in the kinetic energy.",
@@ -111,14 +94,11 @@ FAMILIES = (
             "Puts the factor of one half on the wrong side.",
             "Leaves the acceleration of free fall out of the energy.",
         ),
-        contexts=4, make=_slide,
     ),
     Family(
-        "P1", "medium",
+        "P1", "medium", _crash, carrier="a collision in which two bodies join", asked="the kinetic energy that is lost",
         summary="Two bodies join in a collision. Momentum gives the speed afterwards, and only then the loss of kinetic energy can be found.",
-        carrier="a collision in which two bodies join",
         constraints=("momentum is conserved", "the bodies move on together"),
-        asked="the kinetic energy that is lost",
         rationale="Two laws are at hand and only one holds; the order in which they are used matters.",
         paths=(
             "Gives the kinetic energy that is left.",
@@ -126,14 +106,11 @@ FAMILIES = (
             "Gives the first body its share of the energy by the speed alone, and calls that the loss.",
             "Takes all kinetic energy to be lost because the bodies stick.",
         ),
-        contexts=4, make=_crash,
     ),
     Family(
-        "P1", "hard",
+        "P1", "hard", _rise, carrier="an impact followed by a rise", asked="the height reached",
         summary="A fast body sticks to a slow one, and both rise together. Momentum governs the impact and energy the rise; either law alone gives a wrong height.",
-        carrier="an impact followed by a rise",
         constraints=("momentum is conserved in the impact", "mechanical energy is conserved after it"),
-        asked="the height reached",
         rationale="The process has to be cut in two at the right moment, with another law for each part.",
         paths=(
             "Lets the speed of the first body carry both up, as if it were not shared.",
@@ -141,6 +118,5 @@ FAMILIES = (
             "Leaves out the factor of one half in the kinetic energy.",
             "Divides the momentum by the mass of the second body alone.",
         ),
-        contexts=4, make=_rise,
     ),
 )  # fmt: skip

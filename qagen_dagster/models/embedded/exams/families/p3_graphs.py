@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
 
 _JOURNEYS = (  # with plausible speeds
     ("a tram between two stops", "the two stops", (8, 10, 12, 14)),
@@ -20,21 +20,13 @@ def _trapezium(draw: Draw, context: int) -> Draft | None:
     speed, rise, level, fall = draw.choice(speeds), draw.whole(4, 15), draw.whole(8, 30), draw.whole(3, 12)
     if rise == fall or speed > 2 * min(rise, fall):
         return None
-    value = speed * level + Fraction(speed * (rise + fall), 2)
-    wrong = (
-        speed * (rise + level + fall),
-        speed * level,
-        Fraction(speed * (rise + level + fall), 2),
-        speed * level + speed * rise // 2,
-    )
-    return Draft(
-        stem=f"The speed of {setting} is shown on a graph against time. The line rises straight from zero to ${speed}$ m s$^{{-1}}$ in ${rise}$ s, is level for ${level}$ s, and falls straight to zero in "
+    return draft(
+        f"The speed of {setting} is shown on a graph against time. The line rises straight from zero to ${speed}$ m s$^{{-1}}$ in ${rise}$ s, is level for ${level}$ s, and falls straight to zero in "
         f"${fall}$ s. How far apart are {between}?",
-        key=united(number(value), "m"),
-        wrong=tuple(united(number(one), "m") for one in wrong),
-        reasoning=f"The area under the graph is $\\frac{{1}}{{2}}\\times{speed}\\times{rise}+{speed}\\times{level}+\\frac{{1}}{{2}}\\times{speed}\\times{fall}={number(value)}$.",
+        form="v*a/2+v*b+v*c/2",
+        wrong="v*(a+b+c); v*b; v*(a+b+c)/2; v*b+v*a/2",
+        reasoning=f"The area under the graph is $\\frac{{1}}{{2}}\\times{speed}\\times{rise}+{speed}\\times{level}+\\frac{{1}}{{2}}\\times{speed}\\times{fall}=KEY$.",
         insight="Distance is the area under the line, and the sloping parts count half.",
-        expression="v*a/2+v*b+v*c/2",
         givens={"v": speed, "a": rise, "b": level, "c": fall},
         unit="m",
     )
@@ -51,25 +43,18 @@ _PUSHES = (
 def _work(draw: Draw, context: int) -> Draft | None:
     mass, speed = draw.choice((2, 4, 6, 8)), draw.whole(2, 6)
     force, first = 2 * draw.whole(2, 9), draw.whole(1, 6)
-    second = Fraction(Fraction(mass * speed**2, 2) - Fraction(force * first, 2), force)
+    work = Fraction(mass * speed**2, 2)
+    second = (work - Fraction(force * first, 2)) / force
     if second.denominator != 1 or second <= 0:
         return None
     setting, body = _PUSHES[context]
-    work = Fraction(force * first, 2) + force * second
-    wrong = (
-        2 * Fraction(force * (first + second), mass),
-        2 * Fraction(force * second, mass),
-        work / mass,
-        Fraction(force * (first + second), mass),
-    )
-    return Draft(
-        stem=f"{setting.format(m=mass)}. A graph of the force against the distance moved rises straight from zero to ${force}$ N over the first ${first}$ m and is "
+    return draft(
+        f"{setting.format(m=mass)}. A graph of the force against the distance moved rises straight from zero to ${force}$ N over the first ${first}$ m and is "
         f"level at ${force}$ N over the next ${number(second)}$ m. What is the speed of the {body} then?",
-        key=united(str(speed), "m\\,s^{-1}"),
-        wrong=tuple(united(root(one), "m\\,s^{-1}") for one in wrong),
-        reasoning=f"The area under the graph is ${number(work)}$ J, which is $\\frac{{1}}{{2}}\\times{mass}v^2$, so $v={speed}$.",
+        form="sqrt(2*(F*a/2+F*b)/m)",
+        wrong="sqrt(2*F*(a+b)/m); sqrt(2*F*b/m); sqrt((F*a/2+F*b)/m); sqrt(F*(a+b)/m)",
+        reasoning=f"The area under the graph is ${number(work)}$ J, which is $\\frac{{1}}{{2}}\\times{mass}v^2$, so $v=KEY$.",
         insight="The area under force against distance is work, whatever the force does in between.",
-        expression="sqrt(2*(F*a/2+F*b)/m)",
         givens={"F": force, "a": first, "b": second, "m": mass},
         unit="m s^-1",
     )
@@ -83,18 +68,17 @@ _STARTS = (  # with plausible accelerations and times
 )
 
 
-def _falling_acceleration(draw: Draw, context: int) -> Draft:
+def _falling_acceleration(draw: Draw, context: int) -> Draft | None:
     setting, who, accelerations, times = _STARTS[context]
     a, t = draw.choice(accelerations), draw.choice(times)
-    base = Fraction(a * t * t)
-    return Draft(
-        stem=f"{setting}. A graph of the acceleration against time is a straight line that falls from ${a}$ m s$^{{-2}}$ at the start to zero after ${t}$ s. How far does "
+    return draft(
+        f"{setting}. A graph of the acceleration against time is a straight line that falls from ${a}$ m s$^{{-2}}$ at the start to zero after ${t}$ s. How far does "
         f"{who} travel in these ${t}$ s?",
-        key=united(number(base / 3), "m"),
-        wrong=tuple(united(number(one), "m") for one in (base / 2, base / 4, base / 6, base)),
-        reasoning=f"The velocity is ${a}t-\\frac{{{a}t^2}}{{2\\times{t}}}$; its integral over ${t}$ s is $\\frac{{1}}{{3}}\\times{a}\\times{t}^2={number(base / 3)}$.",
+        form="integrate(a*x-a*x**2/(2*T),(x,0,T))",
+        key="a*T**2/3",
+        wrong="a*T**2/2; a*T**2/4; a*T**2/6; a*T**2",
+        reasoning=f"The velocity is ${a}t-\\frac{{{a}t^2}}{{2\\times{t}}}$; its integral over ${t}$ s is $\\frac{{1}}{{3}}\\times{a}\\times{t}^2=KEY$.",
         insight="The velocity curves, so neither the final nor the mean acceleration can be used as if it were constant.",
-        expression="integrate(a*x-a*x**2/(2*T),(x,0,T))",
         givens={"a": a, "T": t},
         unit="m",
     )
@@ -102,11 +86,9 @@ def _falling_acceleration(draw: Draw, context: int) -> Draft:
 
 FAMILIES = (
     Family(
-        "P3", "easy",
+        "P3", "easy", _trapezium, carrier="a graph of speed against time", asked="the distance covered",
         summary="A graph of speed against time has straight pieces. The distance is the area below it.",
-        carrier="a graph of speed against time",
         constraints=("the motion starts and ends at rest", "the pieces of the graph are straight"),
-        asked="the distance covered",
         rationale="One area of a simple shape.",
         paths=(
             "Lets the highest speed last for the whole time.",
@@ -114,14 +96,11 @@ FAMILIES = (
             "Takes half of the highest speed for the mean over the whole time.",
             "Leaves out the part in which the speed falls.",
         ),
-        contexts=4, make=_trapezium,
     ),
     Family(
-        "P3", "medium",
+        "P3", "medium", _work, carrier="a graph of force against distance", asked="the speed at the end",
         summary="A force changes along the way, and a graph shows it against distance. The area is the work done, and it becomes kinetic energy.",
-        carrier="a graph of force against distance",
         constraints=("the body starts from rest", "nothing else does work"),
-        asked="the speed at the end",
         rationale="The area must be given its meaning, work and not momentum, before it is used.",
         paths=(
             "Lets the greatest force act all the way.",
@@ -129,14 +108,11 @@ FAMILIES = (
             "Leaves out the factor of one half in the kinetic energy.",
             "Lets the greatest force act all the way and leaves out the factor of one half in the energy.",
         ),
-        contexts=4, make=_work,
     ),
     Family(
-        "P3", "hard",
+        "P3", "hard", _falling_acceleration, carrier="a graph of acceleration against time", asked="the distance covered until the acceleration vanishes",
         summary="The acceleration falls to zero in a straight line. The velocity is the area below it and grows along a curve; the distance is the area below that.",
-        carrier="a graph of acceleration against time",
         constraints=("the body starts from rest", "the acceleration falls steadily to zero"),
-        asked="the distance covered until the acceleration vanishes",
         rationale="The graph has to be read twice in succession, and the second area is not that of a triangle.",
         paths=(
             "Uses the greatest acceleration as if it were constant.",
@@ -144,6 +120,5 @@ FAMILIES = (
             "Takes the velocity to lag behind, as if the acceleration had grown from zero.",
             "Multiplies acceleration by the square of the time without any factor.",
         ),
-        contexts=4, make=_falling_acceleration,
     ),
 )  # fmt: skip

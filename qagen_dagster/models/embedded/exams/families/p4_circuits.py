@@ -5,29 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
 
 
-def _supply(draw: Draw, context: int) -> Draft:
+def _supply(draw: Draw, context: int) -> Draft | None:
     count, ohms = draw.whole(2, 4), draw.choice((2, 4, 6, 8, 12))
     volts = ohms * (count + 1) * draw.whole(1, 3)
     word = {2: "Two", 3: "Three", 4: "Four"}[count]
     what = ("resistors", "heating elements", "lamps of constant resistance", "identical coils")[context]
-    current = Fraction(volts * count, ohms * (count + 1))
-    wrong = (
-        Fraction(volts, ohms * (count + 1)),
-        Fraction(volts * (count + 1), ohms),
-        Fraction(volts, ohms),
-        Fraction(volts, ohms * (count + 1)) / count,
-    )
-    return Draft(
-        stem=f"{word} {what}, each of resistance ${ohms}\\,\\Omega$, are connected in parallel with each other. This combination is in series with one further resistance of "
+    return draft(
+        f"{word} {what}, each of resistance ${ohms}\\,\\Omega$, are connected in parallel with each other. This combination is in series with one further resistance of "
         f"${ohms}\\,\\Omega$ and an ideal battery of ${volts}$ V. What is the current in the battery?",
-        key=united(number(current), "A"),
-        wrong=tuple(united(number(one), "A") for one in wrong),
-        reasoning=f"The combination has $\\frac{{{ohms}}}{{{count}}}\\,\\Omega$, the circuit ${number(Fraction(ohms * (count + 1), count))}\\,\\Omega$, and the current is ${number(current)}$ A.",
+        form="V/(R+R/n)",
+        wrong="V/(R*(n+1)); V*(n+1)/R; V/R; V/(R*(n+1))/n",
+        reasoning=f"The combination has $\\frac{{{ohms}}}{{{count}}}\\,\\Omega$, the circuit ${number(Fraction(ohms * (count + 1), count))}\\,\\Omega$, and the current is $KEY$ A.",
         insight="Equal resistances in parallel share the current, so they count as one divided by their number.",
-        expression="V/(R+R/n)",
         givens={"V": volts, "R": ohms, "n": count},
         unit="A",
     )
@@ -37,71 +29,57 @@ _PAIRS = (
     "A resistor of ${a}\\,\\Omega$ is in series with two resistors of ${b}\\,\\Omega$ and ${c}\\,\\Omega$ that are parallel to each other. An ideal battery of ${v}$ V drives the circuit. What power is dissipated in the ${b}\\,\\Omega$ resistor?",
     "Two heaters of ${b}\\,\\Omega$ and ${c}\\,\\Omega$ are connected in parallel, and a resistance of ${a}\\,\\Omega$ in the leads is in series with both. The ideal supply gives ${v}$ V. What power does the heater of ${b}\\,\\Omega$ deliver?",
 )
+_UNEQUAL = ((3, 6), (6, 3), (4, 12), (12, 4), (6, 12), (12, 6), (10, 15), (15, 10), (20, 30), (30, 20))
 
 
 def _pair_power(draw: Draw, context: int) -> Draft | None:
-    b, c = draw.choice(
-        ((3, 6), (6, 3), (4, 12), (12, 4), (6, 12), (12, 6), (10, 15), (15, 10), (20, 30), (30, 20))
-    )
+    b, c = draw.choice(_UNEQUAL)
     pair = Fraction(b * c, b + c)
     a = draw.whole(1, 12)
     current = draw.whole(1, 6)
     volts = (a + pair) * current
     if volts.denominator != 1 or a in (b, c):
         return None
-    across = current * pair
-    value = across**2 / b
-    wrong = (
-        volts**2 / b,
-        Fraction(current**2 * b),
-        Fraction(current**2 * b, 4),
-        (current * Fraction(b, b + c)) ** 2 * b,
-    )
-    return Draft(
-        stem=_PAIRS[context % 2].format(a=a, b=b, c=c, v=volts),
-        key=united(number(value), "W"),
-        wrong=tuple(united(number(one), "W") for one in wrong),
-        reasoning=f"The pair has ${number(pair)}\\,\\Omega$, so the current is ${current}$ A, the pair has ${number(across)}$ V, and the power is ${number(value)}$ W.",
+    return draft(
+        _PAIRS[context % 2].format(a=a, b=b, c=c, v=volts),
+        form="(V*(b*c/(b+c))/(a+b*c/(b+c)))**2/b",
+        wrong=f"V**2/b; {current}**2*b; {current}**2*b/4; ({current}*b/(b+c))**2*b",
+        reasoning=f"The pair has ${number(pair)}\\,\\Omega$, so the current is ${current}$ A, the pair has ${number(current * pair)}$ V, and the power is $KEY$ W.",
         insight="What the pair has in common is its voltage.",
-        expression="(V*(b*c/(b+c))/(a+b*c/(b+c)))**2/b",
         givens={"V": volts, "a": a, "b": b, "c": c},
         unit="W",
     )
 
 
 _TWO = (
-    ("Two resistors are connected to an ideal battery", "resistance"),
-    ("Two heating wires are connected to an ideal supply", "resistance"),
-    ("Two lamps of constant resistance are connected to an ideal battery", "resistance"),
-    ("Two electric heaters of constant resistance are connected to the mains", "resistance"),
+    "Two resistors are connected to an ideal battery",
+    "Two heating wires are connected to an ideal supply",
+    "Two lamps of constant resistance are connected to an ideal battery",
+    "Two electric heaters of constant resistance are connected to the mains",
 )
 
 
-def _both_ways(draw: Draw, context: int) -> Draft:
+def _both_ways(draw: Draw, context: int) -> Draft | None:
     top, bottom = draw.choice(((2, 1), (3, 1), (4, 1), (5, 1), (3, 2), (5, 2), (4, 3), (5, 3)))
     unit = 2 + context + 4 * draw.whole(0, 1)  # the settings share one computation
     series, parallel = unit * top * bottom, unit * (top + bottom) ** 2
-    ratio, powers = Fraction(top, bottom), Fraction(parallel, series)
-    setting, _ = _TWO[context]
-    return Draft(
-        stem=f"{setting}. Together they take ${series}$ W when they are in series, and ${parallel}$ W when they are in parallel. What is the ratio of the larger "
+    return draft(
+        f"{_TWO[context]}. Together they take ${series}$ W when they are in series, and ${parallel}$ W when they are in parallel. What is the ratio of the larger "
         "resistance to the smaller one?",
-        key=plain(number(ratio)),
-        wrong=tuple(plain(number(one)) for one in (powers, powers - 1, powers - 2, powers / 2, powers / 4)),
-        reasoning=f"With $x$ for the ratio, $\\frac{{(x+1)^2}}{{x}}={number(powers)}$, whose root above one is ${number(ratio)}$.",
+        form="solve((x+1)**2*s-p*x,x)[-1]",
+        key=f"{top}/{bottom}",
+        wrong="p/s; p/s-1; p/s-2; p/s/2; p/s/4",
+        reasoning=f"With $x$ for the ratio, $\\frac{{(x+1)^2}}{{x}}={number(Fraction(parallel, series))}$, whose root above one is $KEY$.",
         insight="The ratio of the two powers is the ratio of two resistances, and that depends on the ratio x alone.",
-        expression="solve((x+1)**2*s-p*x,x)[-1]",
         givens={"p": parallel, "s": series},
     )
 
 
 FAMILIES = (
     Family(
-        "P4", "easy",
+        "P4", "easy", _supply, carrier="a circuit of equal resistances", asked="the current in the battery",
         summary="Equal resistances in parallel are in series with one more of the same size. The whole is reduced step by step.",
-        carrier="a circuit of equal resistances",
         constraints=("the battery is ideal", "all resistances are equal"),
-        asked="the current in the battery",
         rationale="Two reductions with small numbers.",
         paths=(
             "Puts all resistances in series.",
@@ -109,14 +87,11 @@ FAMILIES = (
             "Lets the combination have no resistance.",
             "Puts all in series and shares the current among the branches.",
         ),
-        contexts=4, make=_supply,
     ),
     Family(
-        "P4", "medium",
+        "P4", "medium", _pair_power, carrier="a series resistor and a parallel pair", asked="the power in one resistor of the pair",
         summary="One of two parallel resistors is asked about, while a third one in series takes its share of the voltage first.",
-        carrier="a series resistor and a parallel pair",
         constraints=("the pair has one voltage", "the current divides in the pair"),
-        asked="the power in one resistor of the pair",
         rationale="The voltage of the pair has to be found before the power; the whole one is tempting.",
         paths=(
             "Lets the whole voltage be across the pair.",
@@ -124,14 +99,11 @@ FAMILIES = (
             "Divides the current into equal halves.",
             "Divides the current in the ratio of the resistances instead of its inverse.",
         ),
-        contexts=4, make=_pair_power,
     ),
     Family(
-        "P4", "hard",
+        "P4", "hard", _both_ways, carrier="two resistors connected both ways", asked="the ratio of the resistances",
         summary="Two resistors take one power in series and another in parallel from the same supply. The ratio of the powers depends on the ratio of the resistances alone.",
-        carrier="two resistors connected both ways",
         constraints=("the supply is the same", "both powers are known"),
-        asked="the ratio of the resistances",
         rationale="Voltage and resistances are unknown and cannot be found; the ratio can, from a quadratic.",
         paths=(
             "Takes the ratio of the powers for the ratio of the resistances.",
@@ -140,6 +112,5 @@ FAMILIES = (
             "Halves the ratio of the powers because there are two resistors.",
             "Compares with equal resistors and takes the excess factor for the ratio.",
         ),
-        contexts=4, make=_both_ways,
     ),
 )  # fmt: skip

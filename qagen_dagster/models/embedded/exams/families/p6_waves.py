@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, plain, united
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft
 
 _SPEAKERS = (
     ("Two loudspeakers emit the same note in phase. A microphone is ${a}$ m from one and ${b}$ m from the other", 340, "the sound at the microphone"),
@@ -19,54 +19,40 @@ def _lowest(draw: Draw, context: int) -> Draft | None:
     setting, speed, what = _SPEAKERS[context]
     gap = Fraction(draw.choice((2, 4, 10, 8, 5, 3, 6)), 4)
     near = Fraction(draw.whole(4, 16), 2)
-    value = Fraction(speed) / (2 * gap)
-    if value.denominator > 2:
+    if (Fraction(speed) / (2 * gap)).denominator > 2:
         return None
-    wrong = (2 * value, value / 2, speed / near / 2, speed / (2 * near + gap) / 2, speed / (near + gap) / 2)
-    return Draft(
-        stem=f"{setting.format(a=decimal(near), b=decimal(near + gap))}. The waves travel at ${speed}$ m s$^{{-1}}$. What is the lowest frequency for which {what} is "
-        "a minimum?",
-        key=united(decimal(value), "Hz"),
-        wrong=tuple(united(decimal(one), "Hz") if (one * 20).denominator == 1 else None for one in wrong),
-        reasoning=f"The path difference of ${decimal(gap)}$ m must be half a wavelength, so the wavelength is ${decimal(2 * gap)}$ m and the frequency ${number(value)}$ Hz.",
+    a, b = decimal(near), decimal(near + gap)
+    return draft(
+        f"{setting.format(a=a, b=b)}. The waves travel at ${speed}$ m s$^{{-1}}$. What is the lowest frequency for which {what} is a minimum?",
+        form="c/(2*(b-a))",
+        wrong="c/(b-a); c/(4*(b-a)); c/a/2; c/(a+b)/2; c/b/2",
+        show=lambda one: decimal(one) if (one * 20).denominator == 1 else None,
+        reasoning=f"The path difference of ${decimal(gap)}$ m must be half a wavelength, so the wavelength is ${decimal(2 * gap)}$ m and the frequency $KEY$ Hz.",
         insight="Only the difference of the paths matters, and the first minimum needs half a wavelength of it.",
-        expression="c/(2*(b-a))",
-        givens={"c": speed, "a": decimal(near), "b": decimal(near + gap)},
+        givens={"c": speed, "a": a, "b": b},
         unit="Hz",
     )
 
 
 _PIPES = (
-    ("A pipe that is closed at one end and open at the other", True),
-    ("A string that is fixed at both ends", False),
-    ("A tall vase that acts as a pipe closed at its lower end", True),
-    ("A pipe that is open at both ends", False),
+    "A pipe that is closed at one end and open at the other",
+    "A string that is fixed at both ends",
+    "A tall vase that acts as a pipe closed at its lower end",
+    "A pipe that is open at both ends",
 )
 
 
-def _resonances(draw: Draw, context: int) -> Draft:
-    name, closed = _PIPES[context]
+def _resonances(draw: Draw, context: int) -> Draft | None:
     base = draw.choice((20, 30, 40, 50, 60, 70, 80, 90))
-    order = draw.whole(2, 5)
-    first, second = (
-        (base * (2 * order - 1), base * (2 * order + 1)) if closed else (base * order, base * (order + 1))
-    )
-    gap = second - first
-    wrong = (
-        gap if closed else Fraction(gap, 2),
-        first,
-        Fraction(first, 3 if closed else 2),
-        Fraction(first + second, 2),
-        2 * gap,
-    )
-    return Draft(
-        stem=f"{name} resonates at ${first}$ Hz and at ${second}$ Hz, and at no frequency between the two. What is its lowest resonant frequency?",
-        key=united(str(base), "Hz"),
-        wrong=tuple(united(number(one), "Hz") for one in wrong),
-        reasoning=f"Neighbouring resonances differ by {'twice ' if closed else ''}the lowest one; the difference is ${gap}$ Hz, so it is ${base}$ Hz.",
+    order, step = draw.whole(2, 5), 1 + (context % 2 == 0)  # of a closed pipe, only odd multiples
+    number = order if step == 1 else 2 * order - 1
+    return draft(
+        f"{_PIPES[context]} resonates at ${base * number}$ Hz and at ${base * (number + step)}$ Hz, and at no frequency between the two. What is its lowest resonant frequency?",
+        form="q-p" if step == 1 else "(q-p)/2",
+        wrong=f"{'(q-p)/2' if step == 1 else 'q-p'}; p; p/{step + 1}; (p+q)/2; 2*(q-p)",
+        reasoning=f"Neighbouring resonances differ by {'' if step == 1 else 'twice '}the lowest one; the difference is ${base * step}$ Hz, so it is $KEY$ Hz.",
         insight="The spacing of the resonances tells the lowest one; which multiples occur depends on the ends.",
-        expression="(q-p)/2" if closed else "q-p",
-        givens={"p": first, "q": second},
+        givens={"p": base * number, "q": base * (number + step)},
         unit="Hz",
     )
 
@@ -85,37 +71,33 @@ def _count(draw: Draw, context: int) -> Draft | None:
     ratio = Fraction(draw.whole(5, 22), 4)
     if ratio.denominator == 1 or (2 * ratio).denominator == 1:
         return None
-    apart = wave * ratio
+    apart = decimal(wave * ratio)
     whole, half = int(ratio), int(ratio + Fraction(1, 2))
     across, other = (2 * half, 2 * whole + 1) if anti else (2 * whole + 1, 2 * half)
-    value = 2 * across if ring else across
-    wrong = (
-        2 * other if ring else other,
-        across if ring else 2 * across,
-        half if anti else whole,
-        2 * across + 4 if ring else across + 2,
-    )
-    twice = f", and each half of the circle passes all of them: together ${value}$" if ring else ""
-    return Draft(
-        stem=f"{setting.format(d=decimal(apart), w=wave)}. {asked}?",
-        key=plain(str(value)),
-        wrong=tuple(plain(str(one)) for one in wrong),
+    turns = 2 if ring else 1
+    twice = ", and each half of the circle passes all of them: together $KEY$" if ring else ""
+    form = "2*floor(d/w+1/2)" if anti else "2*floor(d/w)+1"
+    return draft(
+        f"{setting.format(d=apart, w=wave)}. {asked}?",
+        form=form if not ring else "4*floor(d/w+1/2)" if anti else f"2*({form})",
+        key=turns * across,
+        wrong=(
+            turns * other,
+            across if ring else 2 * across,
+            half if anti else whole,
+            turns * across + 2 * turns,
+        ),
         reasoning=f"The path difference runs from $-{decimal(ratio)}$ to ${decimal(ratio)}$ wavelengths, which holds ${across}$ maxima{twice}.",
         insight="Count the whole or half numbers of wavelengths that the path difference can reach, on both sides of zero.",
-        expression=(("2*(2*floor(d/w)+1)", "2*floor(d/w)+1"), ("4*floor(d/w+1/2)", "2*floor(d/w+1/2)"))[anti][
-            0 if ring else 1
-        ],
-        givens={"d": decimal(apart), "w": wave},
+        givens={"d": apart, "w": wave},
     )
 
 
 FAMILIES = (
     Family(
-        "P6", "easy",
+        "P6", "easy", _lowest, carrier="two sources of one wave", asked="the lowest frequency that gives a minimum",
         summary="Two sources in phase are at different distances from a point. The lowest frequency with a minimum there makes the path difference half a wavelength.",
-        carrier="two sources of one wave",
         constraints=("the sources are in phase", "the distances differ"),
-        asked="the lowest frequency that gives a minimum",
         rationale="One condition on the difference of the paths.",
         paths=(
             "Makes the path difference a whole wavelength.",
@@ -124,14 +106,11 @@ FAMILIES = (
             "Uses the sum of the two distances in place of their difference.",
             "Uses the distance to the other source in place of the difference.",
         ),
-        contexts=4, make=_lowest,
     ),
     Family(
-        "P6", "medium",
+        "P6", "medium", _resonances, carrier="a pipe or string with known ends", asked="the lowest resonant frequency",
         summary="Two neighbouring resonances are known. Their difference tells the lowest one, in a way that depends on the ends of the pipe or string.",
-        carrier="a pipe or string with known ends",
         constraints=("the two resonances are neighbours", "the ends decide which multiples occur"),
-        asked="the lowest resonant frequency",
         rationale="Neither length nor speed is given; the spacing has to be interpreted.",
         paths=(
             "Uses the multiples that belong to other ends.",
@@ -140,14 +119,11 @@ FAMILIES = (
             "Takes the mean of the two.",
             "Doubles the difference instead of using it as it is or in half.",
         ),
-        contexts=4, make=_resonances,
     ),
     Family(
-        "P6", "hard",
+        "P6", "hard", _count, carrier="two sources and a moving detector", asked="the number of maxima passed",
         summary="A detector passes through all path differences that two sources allow. Maxima are counted by the whole or half numbers of wavelengths that occur.",
-        carrier="two sources and a moving detector",
         constraints=("the path difference is bounded by the distance of the sources", "the phase of the sources decides which numbers count"),
-        asked="the number of maxima passed",
         rationale="Bounds, phase and the number of times each direction is met all matter at once.",
         paths=(
             "Counts minima in place of maxima.",
@@ -155,6 +131,5 @@ FAMILIES = (
             "Counts on one side of the middle only.",
             "Counts maxima beyond the greatest path difference.",
         ),
-        contexts=4, make=_count,
     ),
 )  # fmt: skip

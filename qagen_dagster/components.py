@@ -1,0 +1,272 @@
+"""The asset graph as a Dagster component. This project's own code location is one; other projects add theirs in a defs.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import dagster as dg
+from pydantic import Field
+
+from qagen_dagster.configuration.corpora import TEMPLATE, load_corpora
+from qagen_dagster.configuration.exams import Exams, load_exams
+from qagen_dagster.configuration.problems import ProblemSets, load_problem_sets
+from qagen_dagster.configuration.profiles import load_profile
+from qagen_dagster.defs.automation import (
+    build_condition_sensor,
+    build_continuer,
+    build_nightly_refresh,
+    build_observer,
+    build_refresher,
+    inputs_changed,
+)
+from qagen_dagster.defs.catalog import build_catalog
+from qagen_dagster.defs.documents.assets import build_document_assets
+from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
+from qagen_dagster.defs.exams.assets import build_exam_assets
+from qagen_dagster.defs.executor import build_executor, build_outputs
+from qagen_dagster.defs.grading.assets import build_grounding_report
+from qagen_dagster.defs.in_process import Progress, progress_logger
+from qagen_dagster.defs.index.assets import build_document_index
+from qagen_dagster.defs.layout import Layout, path_of
+from qagen_dagster.defs.observed_assets import build_observed, build_reload_check
+from qagen_dagster.defs.outdated import build_up_to_date_checks, up_to_date_keys
+from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
+from qagen_dagster.defs.presentation import JOBS, members, presented
+from qagen_dagster.defs.problems.assets import build_problem_assets
+from qagen_dagster.defs.questions.assets import build_question_assets
+from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
+from qagen_dagster.defs.questions.exports import build_exports
+from qagen_dagster.defs.questions.reviews import build_review_decisions
+from qagen_dagster.defs.refresh_job import build_refresh_job
+from qagen_dagster.defs.resources import WorkspaceResource, build_work
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.settings import Settings, load_settings
+
+_SCAFFOLD = """\
+type: {type}
+
+attributes:
+  corpora: corpora  # a folder with a folder for each corpus; paths are relative to the project
+  store: assets/{name}
+  profile: embedded  # the models; embedded ones need no key
+  key_prefix: {name}
+  include: []  # of grading, evaluation, exams, problems
+  # schedule: "0 2 * * *"
+  # max_usd: 5  # of one launch by a sensor or the schedule; without it, paid models are not asked
+  # max_usd_per_day: 20
+"""
+
+
+class QuestionSetsScaffolder(dg.Scaffolder[Any]):
+    """Writes defs.yaml, and a corpus to begin with if the project has no corpora."""
+
+    def scaffold(self, request: dg.ScaffoldRequest[Any]) -> None:
+        if request.scaffold_format != "yaml":
+            raise ConfigError("QuestionSets is scaffolded as YAML")
+        name = request.target_path.name
+        (request.target_path / "defs.yaml").write_text(_SCAFFOLD.format(type=request.type_name, name=name))
+        folder = (request.project_root or Path()) / "corpora"
+        if not folder.exists():
+            (folder / "example" / "documents").mkdir(parents=True)
+            (folder / "example" / "corpus.yaml").write_text(TEMPLATE.format(name="example"))
+
+
+@dg.scaffold_with(QuestionSetsScaffolder)
+class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
+    """Question sets from folders of documents: parsed, generated, validated and published, with their checks and automation.
+
+    Paths are relative to the project. Profiles and limits that are not given are as the `QAGEN_*` variables say.
+    """
+
+    corpora: str = Field("corpora", description="The folder of corpora. Each has a corpus.yaml.")
+    store: str | None = Field(
+        None,
+        description="Where results are kept: a folder, or a URL such as s3://bucket/sets. Default: assets/ and the prefix.",
+    )
+    profile: str | None = Field(None, description="The profile that says which models are used.")
+    profiles: str | None = Field(None, description="A folder of profiles of your own.")
+    key_prefix: str = Field(
+        "qagen", description="What asset keys and names of jobs and sensors begin with. Empty: nothing."
+    )
+    include: list[Literal["grading", "evaluation", "exams", "problems"]] = Field(
+        [], description="What is made besides question sets."
+    )
+    schedule: str | None = Field(
+        None,
+        description="A cron expression: then, what is out of date is made again. The schedule is on. Without it: 02:00, off.",
+    )
+    max_usd: float | None = Field(
+        None,
+        ge=0,
+        description="Limit in US dollars of one launch by a sensor or the schedule. Without it, paid models are not asked.",
+    )
+    max_usd_per_day: float | None = Field(None, ge=0, description="The same for all launches of a day (UTC).")
+    blocking_checks: bool = Field(
+        False,
+        description="Whether a failed check keeps a run from making the assets that depend on the checked one.",
+    )
+    fresh_within_hours: float | None = Field(
+        None, gt=0, description="The UI warns of a published set that was made longer ago."
+    )
+    git_url: str | None = Field(
+        None,
+        description="A repository with qagen's sources at GitHub or GitLab: the UI links code and docs there.",
+    )
+    git_branch: str = Field("main", description="The branch, tag or commit of these links.")
+
+    @property
+    def layout(self) -> Layout:
+        """Raises ConfigError for a prefix that cannot be used."""
+        return Layout(path_of(self.key_prefix), tuple(self.include), self.blocking_checks)
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """The graph for the project of `context`. Raises ConfigError for values that cannot be used."""
+        return self.assemble(self.settings(context.project_root))
+
+    def settings(self, root: Path) -> Settings:
+        """The settings with the values of this component. `root` is what relative paths start from."""
+        store = self.store or f"assets/{self.key_prefix}"
+        given: dict[str, Any] = {
+            "corpora": (root / self.corpora).resolve(),
+            "assets": store if "://" in store else str(root / store),
+            "profile": self.profile,
+            "profiles": self.profiles and (root / self.profiles).resolve(),
+            "automation_max_usd": self.max_usd,
+            "automation_max_usd_per_day": self.max_usd_per_day,
+        }
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return replace(load_settings(), optional=tuple(self.include), **chosen)
+
+    def assemble(
+        self,
+        settings: Settings,
+        *,
+        loggers: dict[str, dg.LoggerDefinition] | None = None,
+        work: Work | None = None,
+        **overrides: Any,
+    ) -> dg.Definitions:
+        """The graph of a corpora folder; `work` is what a command has begun for the runs. `overrides` replace resources by name.
+
+        A corpus that cannot be read is left out and shown in the UI.
+        """
+        layout = self.layout
+        known, assets = _assets(settings, layout)
+        present = partial(self._presented, _providers(settings))
+        resources = {
+            "workspace": WorkspaceResource.of(settings, layout),
+            "work": build_work(layout, work),
+            PUBLISHED_SETS: build_published_sets(settings),
+        }
+        return dg.Definitions(
+            assets=[*build_observed(layout, known), *self._linked(dg.map_asset_specs(present, assets))],
+            jobs=[build_refresh_job(layout, self._for_runs), *_jobs(layout)],
+            asset_checks=[build_reload_check(layout, known), *build_up_to_date_checks(layout)],
+            schedules=[build_nightly_refresh(layout, known, self.schedule)],
+            sensors=[
+                build_observer(layout, known),
+                build_refresher(layout, known),
+                build_continuer(layout, known),
+                build_condition_sensor(layout),
+            ],
+            resources={
+                **{layout.name(name): one for name, one in resources.items()},
+                **build_outputs(settings, layout),
+                **overrides,
+            },
+            loggers=loggers,
+            executor=None if layout.prefix else build_executor(),
+        )
+
+    def _for_runs(self, settings: Settings, progress: Progress, work: Work) -> dg.Definitions:
+        return self.assemble(settings, loggers={"console": progress_logger(progress)}, work=work)
+
+    def _presented(self, providers: Collection[str], spec: dg.AssetSpec) -> dg.AssetSpec:
+        fresh = self.fresh_within_hours if spec.key == self.layout.key("corpus_json") else None
+        window = None if fresh is None else timedelta(hours=fresh)
+        return presented(spec, providers, self._docs).replace_attributes(  # pyright: ignore[reportUnknownMemberType]
+            automation_condition=inputs_changed(),
+            freshness_policy=None if window is None else dg.FreshnessPolicy.time_window(fail_window=window),
+        )
+
+    def _linked(self, assets: Sequence[dg.AssetsDefinition]) -> Sequence[Any]:
+        """The assets, whose references to code are addresses in the repository, if there is one."""
+        if self.git_url is None:
+            return assets
+        mapping = dg.AnchorBasedFilePathMapping(Path(__file__), "qagen_dagster/components.py")
+        return dg.link_code_references_to_git(assets, self.git_url, self.git_branch, mapping, self._platform)
+
+    @property
+    def _platform(self) -> Literal["github", "gitlab"]:
+        return "gitlab" if self.git_url and "gitlab" in self.git_url else "github"
+
+    @property
+    def _docs(self) -> str | None:
+        """The address of the folder of docs pages; None if they are local files."""
+        between = "-/tree" if self._platform == "gitlab" else "tree"
+        return self.git_url and f"{self.git_url.rstrip('/')}/{between}/{self.git_branch}/docs"
+
+
+def _providers(settings: Settings) -> set[str]:
+    """The providers of the models of the default profile. A profile that cannot be read is reported where it is used."""
+    try:
+        profile = load_profile(settings.profile, settings.profiles)
+    except ConfigError:
+        return set()
+    return {spec.provider for spec in (*profile.roles.values(), *profile.visual.values())}
+
+
+def _assets(
+    settings: Settings, layout: Layout
+) -> tuple[dict[str, dg.StaticPartitionsDefinition], list[dg.AssetsDefinition]]:
+    """The partitions by kind, and the assets."""
+    corpora = load_corpora(settings.corpora)
+    partitions = build_partitions(corpora)
+    found = load_exams(settings.corpora) if "exams" in layout.optional else Exams(settings.corpora)
+    sets = (
+        load_problem_sets(settings.corpora)
+        if "problems" in layout.optional
+        else ProblemSets(settings.corpora)
+    )
+    exams = build_exam_partitions(found)
+    optional: dict[str, Callable[[], list[dg.AssetsDefinition]]] = {
+        "grading": lambda: [build_grounding_report(layout, partitions)],
+        "evaluation": lambda: [
+            build_document_index(layout, partitions),
+            *build_evaluation_assets(layout, partitions),
+        ],
+        "exams": lambda: build_exam_assets(layout, exams),
+        "problems": lambda: build_problem_assets(layout, sets),
+    }
+    known = {
+        "corpus": partitions.corpora,
+        "combination": partitions.combinations,
+        "part": exams.parts,
+        "set": dg.StaticPartitionsDefinition(list(sets.sets)),
+    }
+    return known, [
+        *build_document_assets(layout, partitions, corpora),
+        *build_question_assets(layout, partitions),
+        build_exports(layout, partitions),
+        build_review_decisions(layout, partitions),
+        *(asset for name, build in optional.items() if name in layout.optional for asset in build()),
+        build_catalog(layout),
+    ]
+
+
+def _jobs(layout: Layout) -> Iterator[Any]:
+    """The jobs that have assets in this graph."""
+    named = dg.AssetSelection.checks(*up_to_date_keys(layout))
+    for name, (_, description) in JOBS.items():
+        assets = [layout.key(asset) for asset in members(layout, name)]
+        if assets:
+            selection = dg.AssetSelection.assets(*assets) - named
+            executor = build_executor() if layout.prefix else None
+            yield dg.define_asset_job(  # pyright: ignore[reportUnknownMemberType]
+                layout.name(name), selection, description=description, executor_def=executor
+            )

@@ -1,0 +1,185 @@
+"""Classical statistics of items and forms from a table of answers, with intervals, and the rules that flag items.
+
+The score that an item is compared with is that on the other items. Intervals of shares are Wilson's; those of correlations and of KR-20 come from
+resampling the candidates with a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qagen_dagster.records.blind import Letter
+from qagen_dagster.records.exams.responses import Estimate, ItemFlag
+
+Floats = NDArray[np.float64]
+RESAMPLES = 1_000
+Z = 1.96  # of an interval of 95 %
+_SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
+_LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
+_CELLS = 4_000_000  # of a table of resamples that is in memory
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An item as it was set: its options and its key."""
+
+    letters: tuple[Letter, ...]
+    key: Letter
+
+
+@dataclass(frozen=True)
+class ItemFigures:
+    """The statistics of an item, as `ItemStatistics` describes them."""
+
+    facility: Estimate
+    discrimination: Estimate | None
+    upper: float
+    lower: float
+    thirds: Estimate
+    chosen: dict[Letter, int]
+    dead: tuple[Letter, ...]
+    suspected: Letter | None
+    flags: tuple[ItemFlag, ...]
+
+
+class Table:
+    """Answers of candidates (rows) to items (columns); "" is no answer. At least one candidate and one item."""
+
+    def __init__(self, answers: Sequence[Sequence[str]], asked: Sequence[Asked]) -> None:
+        self._asked = asked
+        self._answers = np.array(answers, dtype="U1")
+        self.right: Floats = (self._answers == np.array([one.key for one in asked])).astype(float)
+        self.scores: Floats = self.right.sum(axis=1)
+        count = len(self.scores)
+        # Row 0 is the sample, the others are resamples: how often each candidate is in it, as a share.
+        drawn = np.random.default_rng(0).multinomial(
+            count, np.full(count, 1 / count), min(RESAMPLES, _CELLS // count)
+        )
+        self._weights: Floats = np.vstack([np.ones(count), drawn]) / count
+
+    def reliability(self) -> Estimate | None:
+        """KR-20."""
+        items = self.right.shape[1]
+        shares, variance = self._weights @ self.right, self._variance(self.scores)
+        inner = (shares * (1 - shares)).sum(axis=1)
+        if items == 1:
+            return None
+        return _estimate(items / (items - 1) * (1 - _over(inner, variance)))
+
+    def figures(self, column: int) -> ItemFigures:
+        """The statistics of one item."""
+        asked, given, right = self._asked[column], self._answers[:, column], self.right[:, column]
+        rest = self.scores - right
+        upper, lower = _third(rest), _third(-rest)
+        by_option: dict[Letter, Floats] = {
+            letter: (given == letter).astype(float) for letter in asked.letters
+        }
+        with_rest: dict[Letter, Floats] = {
+            letter: self._correlation(taken, rest) for letter, taken in by_option.items()
+        }
+        chosen: dict[Letter, int] = {letter: int(taken.sum()) for letter, taken in by_option.items()}
+        high, low = float(upper @ right / upper.sum()), float(lower @ right / lower.sum())
+        facility = wilson(right.mean(), len(right))
+        discrimination = _estimate(with_rest[asked.key])
+        among: dict[Letter, float] = {letter: float(upper @ taken) for letter, taken in by_option.items()}
+        dead, suspected = _dead(chosen, asked.key), _suspected(with_rest, among, asked.key)
+        return ItemFigures(
+            facility=facility,
+            discrimination=discrimination,
+            upper=high,
+            lower=low,
+            thirds=_difference(wilson(high, upper.sum()), wilson(low, lower.sum())),
+            chosen=chosen,
+            dead=dead,
+            suspected=suspected,
+            flags=_flags(facility, discrimination, dead, suspected, len(asked.letters)),
+        )
+
+    def _variance(self, values: Floats) -> Floats:
+        return self._weights @ values**2 - (self._weights @ values) ** 2
+
+    def _correlation(self, one: Floats, other: Floats) -> Floats:
+        """For the sample and each resample; NaN where one of them does not vary."""
+        together = self._weights @ (one * other) - (self._weights @ one) * (self._weights @ other)
+        return _over(together, np.sqrt(np.clip(self._variance(one) * self._variance(other), 0, None)))
+
+
+def wilson(share: float, count: float) -> Estimate:
+    """A share of `count` with Wilson's interval."""
+    middle = (share + Z * Z / (2 * count)) / (1 + Z * Z / count)
+    half = Z * sqrt(share * (1 - share) / count + Z * Z / (4 * count * count)) / (1 + Z * Z / count)
+    return Estimate(value=share, low=max(0.0, middle - half), high=min(1.0, middle + half))
+
+
+def _difference(one: Estimate, other: Estimate) -> Estimate:
+    """Of two independent shares, with Newcombe's interval."""
+    value = one.value - other.value
+    below = sqrt((one.value - one.low) ** 2 + (other.high - other.value) ** 2)
+    above = sqrt((one.high - one.value) ** 2 + (other.value - other.low) ** 2)
+    return Estimate(value=value, low=value - below, high=value + above)
+
+
+def _over(one: Floats, other: Floats) -> Floats:
+    return np.where(other > 1e-12, one / np.where(other > 1e-12, other, 1), np.nan)
+
+
+def _estimate(values: Floats) -> Estimate | None:
+    """The value of the sample, with the interval of its resamples."""
+    if np.isnan(values[0]):
+        return None
+    low, high = np.nanpercentile(values, [2.5, 97.5])
+    return Estimate(value=float(values[0]), low=float(low), high=float(high))
+
+
+def _third(scores: Floats) -> Floats:
+    """To what part each candidate belongs to the third with the highest scores. Equal scores have equal parts."""
+    wanted = len(scores) / 3
+    found = np.zeros(len(scores))
+    for score in np.unique(scores)[::-1]:
+        same = scores == score
+        found[same] = min(1.0, max(0.0, wanted) / same.sum())
+        wanted -= same.sum()
+    return found
+
+
+def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
+    wrong: dict[Letter, int] = {letter: count for letter, count in chosen.items() if letter != key}
+    total = sum(wrong.values())
+    return tuple(
+        letter for letter, count in wrong.items() if total and wilson(count / total, total).high < _DEAD_SHARE
+    )
+
+
+def _suspected(with_rest: dict[Letter, Floats], upper: dict[Letter, float], key: Letter) -> Letter | None:
+    """The option that strong candidates take rather than the key: it correlates with the score, and more than the key does."""
+    others: list[Letter] = [one for one in upper if one != key]
+    other = max(others, key=lambda one: (upper[one], one))
+    found, of_key = with_rest[other], np.nan_to_num(with_rest[key])
+    if upper[other] <= upper[key] or np.isnan(found[0]):
+        return None
+    sure = all(np.nanpercentile(values, _SURE[0]) > 0 for values in (found, found - of_key))
+    return other if sure else None
+
+
+def _flags(
+    facility: Estimate,
+    discrimination: Estimate | None,
+    dead: Sequence[Letter],
+    suspected: Letter | None,
+    options: int,
+) -> tuple[ItemFlag, ...]:
+    most = 1.0 if discrimination is None else discrimination.high
+    rules = {
+        ItemFlag.WRONG_KEY: suspected is not None,
+        ItemFlag.NEGATIVE: most < 0,
+        ItemFlag.WEAK: 0 <= most < _LEAST_DISCRIMINATION,
+        ItemFlag.TOO_EASY: facility.low > _MOST_FACILITY,
+        ItemFlag.TOO_HARD: facility.high < 1 / options,
+        ItemFlag.DEAD: bool(dead),
+    }
+    return tuple(flag for flag, holds in rules.items() if holds)

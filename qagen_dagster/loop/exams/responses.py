@@ -1,0 +1,239 @@
+"""Reads the answers of candidates from a CSV file, and keeps the statistics of the items as a record of the store."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+from qagen_dagster.errors import ConfigError, TooLargeError
+from qagen_dagster.loop.exams.item_statistics import Asked, Table
+from qagen_dagster.loop.exams.paper import papers
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.paper import PRINTED, Paper, PaperItem, version_of
+from qagen_dagster.records.exams.responses import FormStatistics, ItemStatistics, Sitting
+from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.untrusted_file import read_file
+
+_MOST_BYTES = 100_000_000
+_COLUMNS = ("candidate", "form", "item", "position", "letter")
+_NO_ANSWER = ("", "-", "0")
+
+
+@dataclass
+class _Answers:
+    """The answers by candidate and item, with letters of the bank; the form of each candidate, and the items of each form."""
+
+    given: dict[str, dict[str, str]]
+    forms: dict[str, str]
+    items: dict[str, dict[str, None]]
+    odd: list[int]  # lines with a letter that the item does not have
+    gone: dict[str, None]  # items of the paper that are no longer in the bank
+
+
+def read_responses(
+    space: Workspace, exam: str, items: Sequence[ExamItem], file: Path, paper: str | None
+) -> tuple[Sitting, tuple[str, ...]]:
+    """Compute the statistics of the answers in `file`, and store them. Returns also warnings about answers that are not used.
+
+    `paper` is the id of a paper. Without it, positions belong to the only paper of the exam, and letters of items are those of the bank.
+    Raises ConfigError for an unknown paper, and with the line for what is no answer to an item of the bank or the paper.
+    """
+    text = _text(file)
+    rows = _rows(text, file)
+    asked = _paper(papers(space, exam), paper, needed="position" in rows[0][1])
+    bank = {one.id: one for one in items}
+    answers = _answers(rows, file, bank, asked)
+    groups: dict[frozenset[str], list[str]] = defaultdict(list)  # forms with the same items
+    for form in dict.fromkeys(answers.forms.values()):
+        groups[frozenset(answers.items[form])].append(form)
+    forms: list[FormStatistics] = []
+    statistics: list[ItemStatistics] = []
+    for names in groups.values():
+        held = [bank[one] for one in answers.items[names[0]]]
+        given = [answers.given[one] for one, form in answers.forms.items() if form in names]
+        table = Table(
+            [[one.get(item.id, "") for item in held] for one in given],
+            [Asked(tuple(item.letters), item.question.correct_option) for item in held],
+        )
+        forms.append(_form(table, names))
+        statistics += [
+            ItemStatistics(
+                item=item.id,
+                version=version_of(item),
+                key=item.question.correct_option,
+                candidates=len(given),
+                **vars(table.figures(column)),
+            )
+            for column, item in enumerate(held)
+        ]
+    sitting = Sitting(
+        id=f"sitting-{fingerprint([exam, asked.id if asked else '', text])}",
+        exam=exam,
+        paper=asked.id if asked else "",
+        file=file.name,
+        read=datetime.now(UTC).date(),
+        candidates=len(answers.given),
+        forms=tuple(forms),
+        items=tuple(statistics),
+    )
+    space.store.write(Sitting.key(exam, sitting.id), sitting)
+    return sitting, tuple(_warnings(file, answers, asked, statistics))
+
+
+def _form(table: Table, names: Sequence[str]) -> FormStatistics:
+    return FormStatistics(
+        forms=tuple(names),
+        candidates=len(table.scores),
+        items=table.right.shape[1],
+        mean=float(table.scores.mean()),
+        deviation=float(table.scores.std()),
+        reliability=table.reliability(),
+    )
+
+
+def _warnings(
+    file: Path, answers: _Answers, paper: Paper | None, found: Iterable[ItemStatistics]
+) -> Iterator[str]:
+    if answers.odd:
+        yield f"{file}:{answers.odd[0]}: {len(answers.odd)} answers with a letter that the item does not have count as wrong"
+    for item in answers.gone:
+        yield f"item {item} of the paper is no longer in the bank, and is left out"
+    printed = {one.item: one.version for form in paper.forms for one in form.items} if paper else {}
+    for one in found:
+        if printed.get(one.item, one.version) != one.version:
+            yield f"item {one.item} has changed since the paper was drawn"
+
+
+def sittings(space: Workspace, exam: str) -> list[Sitting]:
+    """The sittings of an exam, the oldest first. A damaged record is left out."""
+    keys = (key for key in space.store.list(Sitting.folder(exam)) if key.endswith(".json"))
+    found = (space.store.find_valid(key, Sitting) for key in keys)
+    return sorted((one for one in found if one is not None), key=lambda one: (one.read, one.id))
+
+
+def latest_statistics(found: Iterable[Sitting]) -> dict[str, ItemStatistics]:
+    """By item its statistics of the last sitting that has it."""
+    return {one.item: one for sitting in found for one in sitting.items}
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_file(file, _MOST_BYTES).decode("utf-8-sig")
+    except TooLargeError:
+        raise ConfigError(f"is larger than {_MOST_BYTES // 1_000_000} MB", file=file) from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from None
+    except UnicodeDecodeError:
+        raise ConfigError("is not UTF-8 text", file=file) from None
+
+
+def _rows(text: str, file: Path) -> list[tuple[int, dict[str, str]]]:
+    """The lines, each with its number, by column. Raises ConfigError when a column is missing."""
+    head = text.partition("\n")[0]
+    lines = csv.reader(StringIO(text), delimiter=max(",;\t", key=head.count))
+    rows: list[tuple[int, dict[str, str]]] = []
+    try:
+        names = [name.strip().casefold() for name in next(lines, list[str]())]
+        for line in lines:
+            row = dict(zip(names, (cell.strip() for cell in line), strict=False))
+            if any(row.values()):
+                rows.append((lines.line_num, {name: row.get(name, "") for name in _COLUMNS if name in names}))
+    except csv.Error as error:
+        raise ConfigError(f"is not CSV: {error}", file=file, line=lines.line_num) from None
+    missing = [name for name in ("candidate", "letter") if name not in names]
+    missing += [] if {"item", "position"} & set(names) else ["item or position"]
+    if missing:
+        shown = ", ".join(names) or "none"
+        raise ConfigError(
+            f"has no column {' and no column '.join(missing)} (columns: {shown})", file=file, line=1
+        )
+    if not rows:
+        raise ConfigError("has no answers", file=file)
+    return rows
+
+
+def _paper(known: Sequence[Paper], wanted: str | None, *, needed: bool) -> Paper | None:
+    """The paper with the id `wanted`; without an id the only one, if positions need one."""
+    if wanted is None and not needed:
+        return None
+    found = [one for one in known if wanted in (None, one.id)]
+    if len(found) == 1:
+        return found[0]
+    ids = ", ".join(one.id for one in known) or "none"
+    what = f"there is no paper {wanted!r}" if wanted else "name the paper of the positions with --paper"
+    raise ConfigError(f"{what} (papers: {ids})")
+
+
+def _answers(
+    rows: Iterable[tuple[int, dict[str, str]]], file: Path, bank: Mapping[str, ExamItem], paper: Paper | None
+) -> _Answers:
+    """Raises ConfigError with its line for an answer that belongs to no item, or contradicts another line."""
+    printed = {str(form.number): form.items for form in paper.forms} if paper else {}
+    only = next(iter(printed)) if len(printed) == 1 else ""
+    found = _Answers({}, {}, defaultdict(dict), [], {})
+    for line, row in rows:
+        candidate, form = row["candidate"], row.get("form", "") or only
+        place = _Place(
+            printed.get(form, tuple[PaperItem, ...]()), row.get("item", ""), row.get("position", "")
+        )
+        fault = _fault(row, form, printed, place, bank)
+        item = place.item
+        given = found.given.setdefault(candidate, {})
+        if not fault and found.forms.setdefault(candidate, form) != form:
+            fault = f"candidate {candidate} has form {form!r} and form {found.forms[candidate]!r}"
+        elif not fault and item in given:
+            fault = f"candidate {candidate} answers item {item} twice"
+        if fault:
+            raise ConfigError(fault, file=file, line=line)
+        held = [one.item for one in printed[form]] if printed else [item]
+        found.items[form].update(dict.fromkeys(one for one in held if one in bank))
+        found.gone.update(dict.fromkeys(one for one in held if one not in bank))
+        letter = place.bank_letter(row["letter"].upper())
+        given[item] = letter if item in bank and letter in bank[item].question.options else ""
+        if item in bank and not given[item] and row["letter"] not in _NO_ANSWER:
+            found.odd.append(line)
+    return found
+
+
+class _Place:
+    """The item that a line answers: by its id, or by its position in the form (from 1)."""
+
+    def __init__(self, form: Sequence[PaperItem], item: str, position: str) -> None:
+        at = int(position) - 1 if position.isdecimal() else -1
+        by_id = next((one for one in form if one.item == item), None)
+        by_place = form[at] if 0 <= at < len(form) else None
+        self.printed = by_id if item else by_place
+        self.item = self.printed.item if self.printed else item
+
+    def bank_letter(self, letter: str) -> str:
+        """The option of the bank that is printed at a letter; another text stays as it is."""
+        order = dict(zip(PRINTED, self.printed.order, strict=False)) if self.printed else {}
+        return next(
+            (old for new, old in order.items() if new == letter), letter if not order else letter.lower()
+        )
+
+
+def _fault(
+    row: Mapping[str, str],
+    form: str,
+    printed: Mapping[str, Sequence[PaperItem]],
+    place: _Place,
+    bank: Mapping[str, ExamItem],
+) -> str:
+    """What is wrong with a line; empty if nothing is."""
+    if not row["candidate"]:
+        return "has no candidate"
+    if printed and form not in printed:
+        return f"the paper has no form {form!r} (forms: {', '.join(printed)})"
+    asked = row.get("item") or f"position {row.get('position')}"
+    if printed and place.printed is None:
+        return f"the form has no item {asked}"
+    if not printed and place.item not in bank:
+        return f"the bank has no item {place.item or asked}"
+    return ""

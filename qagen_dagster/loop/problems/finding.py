@@ -1,0 +1,147 @@
+"""Finds the problems on the pages of a picture or a PDF, and cuts each out as a picture of its own.
+
+The model of the classifier names the boxes. Its reply is in the ledger, so a resumed command pays nothing twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+
+from qagen_dagster.agents.problems.roles import find_places, find_prompt
+from qagen_dagster.agents.problems.task import Asking
+from qagen_dagster.configuration.profiles import Role, problem_specs
+from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.formats.base import RenderOptions
+from qagen_dagster.formats.image import cut, enlarge
+from qagen_dagster.loop.problems.plan import ProblemOptions, keep_picture, see_picture
+from qagen_dagster.loop.problems.run_problem import BLIND
+from qagen_dagster.loop.problems.sources import PDF, Named, Range, beyond, drawn, page_count, prefix_of
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.problems.item import Breach, PageResult, PlaceOnPage, Problem, ProblemInput
+from qagen_dagster.records.problems.result import ProblemBank, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.run import CallSummary
+
+_PROPERTY = 13  # that only the selected problems are processed
+_SAME = 0.5  # share of a box that another box must not cover
+_MARGIN = 0.005  # share of the page around a box
+
+
+@dataclass(frozen=True)
+class FoundProblems:
+    """The selected problems of a file, and the calls that found them."""
+
+    problems: tuple[Problem, ...]
+    calls: tuple[CallSummary, ...]
+
+
+def find_problems(
+    space: Workspace, path: Path, wanted: Range, options: ProblemOptions, run_id: str, name: str
+) -> FoundProblems:
+    """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1.
+
+    Pages after the last wanted problem are not looked at. Raises ConfigError for a range that the file does not have, which says how many
+    problems there are, and for a model that takes no pictures; DocumentError for a page on which no problem is found; ModelError.
+    """
+    first, last = wanted
+    if not 1 <= first <= last:
+        raise ConfigError(f"a range is START END with 1 <= START <= END, not {first} {last}")
+    named = Named(path, str(path))
+    model = _model(space, options, run_id, name)
+    pages = page_count(space, named) if path.suffix.lower() == PDF else 1
+    found: list[tuple[int, PlaceOnPage]] = []
+    calls: list[CallSummary] = []
+    for page in range(1, pages + 1):
+        if len(found) < last:
+            places, asked = _look(space, named, page, model, name)
+            found += [(page, place) for place in places]
+            calls += asked
+    if len(found) < last:
+        raise beyond(path, len(found), wanted)
+    numbered = enumerate(found[first - 1 : last], first)
+    problems = tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered)
+    return FoundProblems(problems, tuple(calls))
+
+
+def _model(space: Workspace, options: ProblemOptions, run_id: str, name: str) -> Model:
+    """The classifier's model, within the budget of the run. Raises ConfigError if it takes no pictures."""
+    profile_name = options.profile or space.settings.profile
+    profile = space.profile(profile_name)
+    spec = problem_specs(profile, profile_name)[Role.CLASSIFIER]
+    if not spec.images:
+        raise ConfigError(BLIND.format(name=spec.name, role=Role.CLASSIFIER.value))
+    spending = RunSpending(space.store, ProblemBank.spending_folder(run_id, name))
+    meter = BudgetMeter(effective_budget(profile, options.run_budget), spending, subject="problem")
+    return metered(space.model(spec), meter)
+
+
+def _look(
+    space: Workspace, named: Named, page: int, model: Model, name: str
+) -> tuple[tuple[PlaceOnPage, ...], tuple[CallSummary, ...]]:
+    """The places of the problems on a page. The result is stored with its calls, so that the catalog knows what it cost."""
+    image = drawn(space, named, page)
+    picture = keep_picture(space.store, image.data, image.media_type)
+    account = f"{prefix_of(named.path)}-p{page}"
+    asking = Asking[PageResult](
+        model=model,
+        account=account,
+        shape=_PROPERTY,
+        judge=_faults,
+        pictures=(see_picture(space.store, picture),),
+    )
+    said = find_places(asking)
+    result = TaskResult(
+        task=Task(stage=Stage.FIND),
+        end=said.end,
+        detail=said.detail,
+        breaches=said.breaches,
+        repaired=said.repaired,
+        prompt=said.prompt,
+        model=model.spec.name,
+        raw=said.raw,
+        calls=said.calls,
+        fingerprint=fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
+        at=datetime.now(UTC).isoformat(),
+    )
+    space.store.write(TaskResult.key(name, account, result.task.key, result.fingerprint), result)
+    if said.end is not TaskEnd.DONE or said.result is None:
+        raise DocumentError(
+            "unsupported", f"{named.shown}: no problem was found on page {page}: {said.detail}"
+        )
+    return said.result.problems, said.calls
+
+
+def _faults(result: PageResult) -> tuple[Breach, ...]:
+    """Boxes without an area, and boxes around the same part of the page."""
+    boxes = list(enumerate(result.problems, 1))
+    empty = [f"box {number} has no area" for number, box in boxes if box.is_empty]
+    twice = [
+        f"boxes {one} and {other} hold the same part of the page"
+        for (one, first), (other, second) in combinations(boxes, 2)
+        if max(first.covers(second), second.covers(first)) > _SAME
+    ]
+    return tuple(Breach(property=_PROPERTY, detail=detail) for detail in (*empty, *twice))
+
+
+def _cut_out(space: Workspace, named: Named, number: int, page: int, place: PlaceOnPage) -> Problem:
+    """The problem in a box, drawn finer than the whole page, with a narrow margin."""
+    part = (
+        max(0.0, place.left - _MARGIN),
+        max(0.0, place.top - _MARGIN),
+        min(1.0, place.right + _MARGIN),
+        min(1.0, place.bottom + _MARGIN),
+    )
+    how = RenderOptions()
+    image = cut(drawn(space, named, page, enlarge(how, part)), part, how)
+    return Problem(
+        id=f"{prefix_of(named.path)}-{number:02d}",
+        input=ProblemInput.IMAGE,
+        source_path=f"{named.shown}#page={page}" if named.path.suffix.lower() == PDF else named.shown,
+        index=number,
+        picture=keep_picture(space.store, image.data, image.media_type),
+    )

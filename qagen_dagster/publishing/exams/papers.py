@@ -1,0 +1,139 @@
+"""A form of an exam paper as files: the paper for candidates, the answer sheet, and the mark scheme, each in LaTeX and in HTML that prints.
+
+The first two say nothing about schemas, difficulties or keys. No item is broken over two pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from qagen_dagster.publishing.exams.pages import (
+    HEAD,
+    QUESTIONS,
+    STYLE,
+    TAIL,
+    item_html,
+    latex_question,
+    question_html,
+    tex,
+)
+from qagen_dagster.records.exams.bank import ExamItem
+
+_SHEET, _SCHEME = "Answer sheet", "Mark scheme"
+_RULES = "Each question has one right option. Mark it on the answer sheet."
+_PRINT = """\
+@page{size:A4;margin:18mm}article.item{display:grid;grid-template-columns:2.2rem 1fr}h2{break-after:avoid;margin:1rem 0 .4rem}
+article{margin:.6rem 0}.item p:first-child{margin-top:0}
+header,footer{font:inherit;color:inherit}.sheet{columns:3}.sheet p{margin:.2rem 0;break-inside:avoid}
+.sheet b{display:inline-block;width:2rem}.sheet span{display:inline-block;width:1.4rem;height:1.4rem;line-height:1.4rem;
+margin:.1rem .2rem;border:1px solid;border-radius:50%;text-align:center;font:12px/1.4rem sans-serif}
+table{border-collapse:collapse}td,th{padding:.1rem .8rem;border:1px solid #999;text-align:left}tr{break-inside:avoid}
+@media print{body{margin:0;max-width:none;font-size:11pt}}
+"""
+
+
+@dataclass(frozen=True)
+class PaperHead:
+    """What stands on top of the papers of a form. `form` is 0 if there is only one, `minutes` None if no time is set."""
+
+    title: str
+    form: int = 0
+    minutes: float | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        form = [f"Form {self.form}"] if self.form else []
+        return form if self.minutes is None else [*form, f"{self.minutes:g} minutes"]
+
+
+def paper_files(head: PaperHead, items: Sequence[ExamItem], number: int) -> dict[str, bytes]:
+    """The files of form `number` by name. `items` have their options in the printed order."""
+    kinds = {
+        "paper": (_paper_tex(head, items), _paper_html(items), ""),
+        "answer-sheet": (_sheet_tex(head, items), _sheet_html(items), _SHEET),
+        "mark-scheme": (_scheme_tex(head, items), _scheme_html(items), _SCHEME),
+    }
+    found: dict[str, bytes] = {}
+    for name, (latex, body, kind) in kinds.items():
+        found[f"{name}-{number}.tex"] = latex.encode()
+        found[f"{name}-{number}.html"] = _page(head, kind, body).encode()
+    return found
+
+
+def _head_tex(head: PaperHead, kind: str = "", extra: str = "") -> str:
+    """The preamble and the title; a fixed trailer, so that engines write the same bytes again."""
+    fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
+    start = HEAD.replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
+    lines = tex(" \u00b7 ".join((*([kind] if kind else []), *head.lines)))
+    before = start.removesuffix(QUESTIONS).replace("%(title)s", tex(head.title))
+    return f"{before}\\noindent {lines}\\par\\bigskip\n" if lines else before
+
+
+def _paper_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
+    questions = "".join(latex_question(item, solved=False) for item in items)
+    return f"{_head_tex(head)}\\noindent {_RULES}\\par\\bigskip\n{QUESTIONS}{questions}{TAIL}"
+
+
+def _sheet_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
+    lines = "".join(
+        f"\\noindent\\makebox[2em][r]{{{number}.}}"
+        + "".join(f"\\ \\textcircled{{\\scriptsize {letter}}}" for letter in item.letters)
+        + "\\par\\medskip\n"
+        for number, item in enumerate(items, 1)
+    )
+    blank = "\\noindent Name: \\hrulefill\\quad Number: \\makebox[4cm]{\\hrulefill}\\par\\bigskip\n"
+    return f"{_head_tex(head, _SHEET)}{blank}\\begin{{multicols}}{{3}}\n{lines}\\end{{multicols}}\n\\end{{document}}\n"
+
+
+def _scheme_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
+    keys = "".join(
+        f"\\noindent\\makebox[2em][r]{{{number}.}} \\textbf{{{item.question.correct_option}}}\\par\n"
+        for number, item in enumerate(items, 1)
+    )
+    questions = "".join(
+        f"{latex_question(item)}\\par{{\\small {tex(_about(item))}}}\\par\\bigskip\n\n" for item in items
+    )
+    start = _head_tex(head, _SCHEME, "\\printanswers\n")
+    return f"{start}\\begin{{multicols}}{{5}}\n{keys}\\end{{multicols}}\n{QUESTIONS}{questions}{TAIL}"
+
+
+def _about(item: ExamItem) -> str:
+    return f"{item.id}: {item.schema_id} {item.schema_title}, {item.difficulty.value}"
+
+
+def _paper_html(items: Sequence[ExamItem]) -> str:
+    articles = (
+        f'<article class="item"><b>{number}</b><div>{question_html(item)}</div></article>'
+        for number, item in enumerate(items, 1)
+    )
+    return f"<p>{_RULES}</p>{''.join(articles)}"
+
+
+def _sheet_html(items: Sequence[ExamItem]) -> str:
+    lines = (
+        f"<p><b>{number}</b>{''.join(f'<span>{letter}</span>' for letter in item.letters)}</p>"
+        for number, item in enumerate(items, 1)
+    )
+    return f'<p>Name: {"_" * 40} Number: {"_" * 14}</p><div class="sheet">{"".join(lines)}</div>'
+
+
+def _scheme_html(items: Sequence[ExamItem]) -> str:
+    rows = "".join(
+        f"<tr><td>{number}</td><td>{item.question.correct_option}</td><td>{escape(_about(item))}</td></tr>"
+        for number, item in enumerate(items, 1)
+    )
+    shown = "".join(f"<h2>{number}</h2>{item_html(item)}" for number, item in enumerate(items, 1)).replace(
+        "<details>", "<details open>"
+    )
+    return f"<table><tr><th>Question</th><th>Key</th><th>Item</th></tr>{rows}</table>{shown}"
+
+
+def _page(head: PaperHead, kind: str, body: str) -> str:
+    title = escape(head.title)
+    lines = escape(" \u00b7 ".join((*([kind] if kind else []), *head.lines)))
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title><style>{STYLE}{_PRINT}</style></head>'
+        f"<body><h1>{title}</h1><p>{lines}</p>{body}</body></html>\n"
+    )

@@ -1,0 +1,125 @@
+"""Exam papers that are drawn from an item bank: the blueprint, the drawn forms, and the record of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, get_args
+
+from pydantic import Field, field_validator
+
+from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.blind import Letter
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.config import MOST_SEED, Prose, Weight
+from qagen_dagster.records.ids import Name, fingerprint, store_key
+
+MOST_DRAWN, MOST_FORMS = 200, 20
+PRINTED: tuple[Letter, ...] = get_args(Letter)  # the letters of printed options, in order
+Minutes = Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)]
+
+
+class Blueprint(Record):
+    """What a paper must have.
+
+    Attributes:
+        title: the title on the paper; None: the name of the exam.
+        items: the number of items of a form; None: as many as fit into `minutes`.
+        minutes: the time that candidates have.
+        schemas: relative weights by prefix of schema ids; other schemas are not used. Empty: all, in equal shares.
+        difficulties: relative weights. Empty: the weights of the exam, which are then a wish and no condition.
+        minutes_each: the minutes that an item of each difficulty takes.
+        forms: the number of parallel forms. They have no item in common.
+        shuffle: whether the forms instead have the same items with their options in other orders.
+        seed: another seed draws another paper.
+        unused_since: leave out the items of papers that were drawn on this day or later.
+    """
+
+    title: Prose | None = None
+    items: Annotated[int, Field(ge=1, le=MOST_DRAWN)] | None = None
+    minutes: Minutes | None = None
+    schemas: dict[Name, Weight] = Field(default_factory=dict)
+    difficulties: dict[Difficulty, Weight] = Field(default_factory=dict)
+    minutes_each: dict[Difficulty, Minutes] = Field(
+        default_factory=lambda: {Difficulty.EASY: 1, Difficulty.MEDIUM: 2, Difficulty.HARD: 4}
+    )
+    forms: Annotated[int, Field(ge=1, le=MOST_FORMS)] = 1
+    shuffle: bool = False
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 0
+    unused_since: date | None = None
+
+    @field_validator("schemas", mode="before")
+    @classmethod
+    def _equal_weights(cls, value: object) -> object:
+        """Gives the prefixes of a list the same weight."""
+        return {str(one): 1 for one in value} if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+class PaperItem(Record):
+    """An item as a form prints it.
+
+    Attributes:
+        version: the fingerprint of everything that the item says, the solution included.
+        order: the option of the bank at each printed letter: B, A, C, D prints option B of the bank as A.
+        key: the printed letter of the right option.
+    """
+
+    item: Name
+    version: str
+    order: tuple[Letter, ...]
+    key: Letter
+
+    @classmethod
+    def of(cls, item: ExamItem, order: Sequence[Letter]) -> PaperItem:
+        key = PRINTED[list(order).index(item.question.correct_option)]
+        return cls(item=item.id, version=version_of(item), order=tuple(order), key=key)
+
+    def printed(self, item: ExamItem) -> ExamItem:
+        """`item` with its options in the printed order."""
+        package = item.question_package
+        new = dict(zip(self.order, PRINTED, strict=False))
+        options = {new[old]: package.question.options[old] for old in self.order}
+        question = package.question.model_copy(update={"options": options, "correct_option": self.key})
+        paths = {new[old]: why for old, why in package.distractor_map.items() if old in new}
+        changed = package.model_copy(update={"question": question, "distractor_map": paths})
+        return item.model_copy(update={"question_package": changed})
+
+
+class PaperForm(Record):
+    """One form, with its items in the printed order. `number` is from 1."""
+
+    number: int
+    items: tuple[PaperItem, ...]
+
+
+class Paper(Record):
+    """A paper as it was drawn. `drawn` is the day on which it was drawn first (UTC)."""
+
+    id: Name
+    exam: Name
+    blueprint: Blueprint
+    forms: tuple[PaperForm, ...]
+    drawn: date
+
+    @staticmethod
+    def folder(exam: str) -> str:
+        return f"exams/{exam}/papers"
+
+    @staticmethod
+    def key(exam: str, paper: str) -> str:
+        return store_key(Paper.folder(exam), paper, suffix=".json")
+
+    @property
+    def item_ids(self) -> set[str]:
+        return {one.item for form in self.forms for one in form.items}
+
+
+def version_of(item: ExamItem) -> str:
+    """The fingerprint of everything that an item says."""
+    return fingerprint([item.question_package.model_dump_json()])
+
+
+def paper_id(exam: str, blueprint: Blueprint, forms: tuple[PaperForm, ...]) -> str:
+    """The same for the same forms of the same blueprint."""
+    parts = (exam, blueprint.model_dump_json(), *(form.model_dump_json() for form in forms))
+    return f"paper-{fingerprint(parts)}"
