@@ -24,7 +24,7 @@ _DIFFER = re.compile(
 _NUMBERED = re.compile(r"^(\d+)\. (?:\[\w+\] )?((?:What was|How many) .*\?)$", re.MULTILINE)
 _WANTED = re.compile(r"^- (factual|comparison): (\d+)$", re.MULTILINE)
 _WHOLE = re.compile(r"lines 1-(\d+) of \1\b")
-_JUDGED = ("non_trivial", "self_contained", "relevant")
+_JUDGED = ("self_contained", "relevant")
 _UNUSED = re.compile(r"no question was asked about: (\d+)")
 
 

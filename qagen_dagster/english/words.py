@@ -116,3 +116,9 @@ def is_content(token: str) -> bool:
 def content_stems(text: str) -> tuple[str, ...]:
     """Stems of the words that carry meaning, in order."""
     return tuple(stem(token) for token in tokens(text) if is_content(token))
+
+
+def shared_words(question: str, text: str) -> float:
+    """The share (0-1) of the content words of `question` that `text` has, in any form; 0 if it has none."""
+    words = {*content_stems(question)}
+    return len(words & {*content_stems(text)}) / len(words) if words else 0.0

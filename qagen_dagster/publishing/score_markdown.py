@@ -10,6 +10,9 @@ from qagen_dagster.records.evaluation import Comparison, Measure, Plan, ScoreRep
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
 _MEANINGS = {
     "correct": "`correct` is the share of right answers; an unanswered question counts as wrong. ",
+    "abstention": "`abstention` is the share of questions without an answer that the system does not answer, `over_abstention` that of the "
+    "others. `answerable_accuracy` is the share of right answers to the others. `balanced` is the harmonic mean of `answerable_accuracy` and "
+    "`abstention`: a system that always abstains has 0, and so has one that never does. ",
     "document": "`document_recall_at_5` is the share of questions whose document is among the first 5 documents; "
     "`document_mrr` is the mean of 1 / its rank. ",
     "evidence": "`evidence_recall_at_5` is the mean share of a question's quotes that the first 5 passages have; "

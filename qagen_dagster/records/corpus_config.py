@@ -119,10 +119,32 @@ ELSEWHERE = {
 
 
 class Strategy(StrEnum):
-    """How candidates are made: one at a time by an agent with tools, or many at once from the whole text."""
+    """How candidates are made: one at a time by an agent with tools, many at once from the whole text, or from several documents."""
 
     AGENT = "agent"
     BATCH = "batch"
+    ACROSS = "across"
+
+
+class AcrossKind(StrEnum):
+    """The kinds of questions that need several documents."""
+
+    BRIDGE = "bridge"
+    COMPARISON = "comparison"
+    INTERSECTION = "intersection"
+    TEMPORAL = "temporal"
+    CONTRADICTION = "contradiction"
+
+
+class NoAnswerKind(StrEnum):
+    """The kinds of questions that the corpus does not answer as they are asked."""
+
+    UNANSWERABLE = "unanswerable"  # the subject is in the corpus, the fact is not
+    FALSE_PREMISE = "false_premise"  # the corpus denies what the question takes for granted
+    UNDERSPECIFIED = "underspecified"  # the question has two readings with different answers
+
+
+MOST_WITHOUT_ANSWER = 0.5  # questions with an answer test whether the validator finds answers
 
 
 class BatchOptions(Record):
@@ -210,6 +232,10 @@ class ScenarioConfig(Record):
         evaluation: when the checks of `qagen evaluate` fail.
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
+        language: the ISO 639-1 code of the language of the questions; None: that of the document.
+        max_overlap: the largest share of the content words of a question that may stand in its evidence. None: no limit.
+        mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
+        closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
     """
@@ -228,16 +254,31 @@ class ScenarioConfig(Record):
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
     text_control: bool = True
+    closed_book: bool = True
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
+    max_overlap: Share | None = None
+    mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
     publish: Publish = Publish.ALL
     max_unreviewed: Share | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:
-        if self.strategy is Strategy.AGENT and self.batch is not None:
+        if self.strategy is not Strategy.BATCH and self.batch is not None:
             raise ValueError("batch: needs `strategy: batch`")
-        if self.strategy is Strategy.BATCH and Mode.VISUAL in self.modes:
-            raise ValueError("strategy: batch reads text only: set `modes: [textual]`")
+        if self.strategy is not Strategy.AGENT and Mode.VISUAL in self.modes:
+            raise ValueError(f"strategy: {self.strategy.value} reads text only: set `modes: [textual]`")
+        if self.mix is not None and self.strategy is Strategy.ACROSS:
+            raise ValueError("mix: is not read with `strategy: across`")
+        if self.mix is not None and sum(self.mix.values()) > MOST_WITHOUT_ANSWER:
+            raise ValueError(
+                f"mix: the shares are {sum(self.mix.values()):g} in all, more than {MOST_WITHOUT_ANSWER}"
+            )
         return self
+
+    @property
+    def searches_corpus(self) -> bool:
+        """Whether its questions depend on the texts of the whole corpus."""
+        return self.strategy is Strategy.ACROSS or self.mix is not None
 
     @field_validator("modes")
     @classmethod

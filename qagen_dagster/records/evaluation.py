@@ -196,7 +196,13 @@ class ScoredAnswer(EvaluatedQuestion):
     mode: Mode
     hops: int | None
     given: str | None = None  # None: the system gave no answer
-    right: bool | None = None
+    right: bool | None = (
+        None  # a question without an answer is answered right by an abstention, or by what is published
+    )
+    answerable: bool = True
+    abstained: bool | None = (
+        None  # whether the answer says that it is none; None: no answers were given, or not decided
+    )
     decided: Decided | None = None
     explanation: str = ""
     document_rank: int | None = None  # among the retrieved documents

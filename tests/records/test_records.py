@@ -176,7 +176,7 @@ def test_a_corpus_needs_a_scenario_with_a_usable_key() -> None:
         (SubmitQA, {"question": "short?", "answer": "a", "evidence": [{"quote": "q"}]}),
         (SubmitQA, {"question": "long enough?", "answer": "", "evidence": [{"quote": "q"}]}),
         (SubmitQA, {"question": "long enough?", "answer": "a", "evidence": []}),
-        (SubmitQA, {"question": "long enough?", "answer": "a", "evidence": [{"quote": "q"}] * 7}),
+        (SubmitQA, {"question": "long enough?", "answer": "a", "evidence": [{"quote": "q"}] * 21}),
         (
             SubmitQA,
             {"question": "long enough?", "answer": "a", "evidence": [{"quote": "q", "start_line": 0}]},

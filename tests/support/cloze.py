@@ -39,7 +39,6 @@ _CRITERIA = (
     "premise_holds",
     "unambiguous",
     "self_contained",
-    "non_trivial",
     "relevant",
 )
 

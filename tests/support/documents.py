@@ -22,7 +22,9 @@ Table 1: Drift of the probe
 | May | 0.3 % |
 | June | 0.8 % |"""
 
-SCENARIO = ScenarioConfig(name="Service desk", description="Short questions of technicians.", target_count=3)
+SCENARIO = ScenarioConfig(
+    name="Service desk", description="Short questions of technicians.", target_count=3, closed_book=False
+)
 CORPUS = CorpusConfig(
     name="Probe manuals",
     corpus_context="Manuals of conductivity probes.",

@@ -27,18 +27,27 @@ Turn = AssistantMessage | Response | Exception
 CRITERIA = tuple(name for name in Comparison.model_fields if name != "explanation")
 
 
+GUESS = "submit_closed_book_answer"
+
+
 class FakeModel:
-    """A `Model`: gives the turns in order, or what a function makes of each request."""
+    """A `Model`: gives the turns in order, or what a function makes of each request.
+
+    Without its document it knows nothing, and such requests are not kept, unless it `plays_closed_book`.
+    """
 
     def __init__(
         self,
         turns: Iterable[Turn] | Callable[[Request], Turn],
         name: str = "fake",
         provider: str = "scripted",
+        *,
+        plays_closed_book: bool = False,
     ) -> None:
         self._next = turns if callable(turns) else self._in_order(list(turns))
         self._spec = ModelSpec(provider=provider, model=name)
         self._guard = threading.Lock()
+        self._plays_closed_book = plays_closed_book
         self.requests: list[Request] = []
 
     @property
@@ -55,9 +64,13 @@ class FakeModel:
                 meter.record(cost)
             return response
 
-        return FakeModel(respond, self._spec.model, self._spec.provider)
+        return FakeModel(
+            respond, self._spec.model, self._spec.provider, plays_closed_book=self._plays_closed_book
+        )
 
     def respond(self, request: Request) -> Response:
+        if [one.name for one in request.tools] == [GUESS] and not self._plays_closed_book:
+            return answer(call(GUESS, answer="unknown", confidence=0.0))
         with self._guard:
             self.requests.append(request)
         turn = self._next(request)

@@ -85,7 +85,7 @@ class Reader(Play):
             answerable=bool(found),
             answer=f"{found[-1][4]} kg" if found else "",
             evidence=[{"quote": one[1]} for one in found[-1:]],
-            **dict.fromkeys(("unambiguous", "non_trivial", "self_contained", "relevant"), True),
+            **dict.fromkeys(("unambiguous", "self_contained", "relevant"), True),
         )
 
 

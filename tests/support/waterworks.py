@@ -21,7 +21,7 @@ CORPUS = """\
 name: Waterworks
 corpus_context: Notes on the stations of an invented waterworks.
 scenarios:
-  facts: {{name: Facts, description: Single facts., target_count: {target}, modes: [{modes}], text_control: false}}
+  facts: {{name: Facts, description: Single facts., target_count: {target}, modes: [{modes}], text_control: false, closed_book: false}}
 """
 _FACT = re.compile(r"(\d+)\| (The (\w+) valve of the (\w+) station opens at a pressure of (\d+) bar\.)")
 _ROW = re.compile(r"(\d+)\| (\w+) \| (\d+)$", re.MULTILINE)
@@ -105,6 +105,8 @@ def play(asked: Asked) -> Reply:
         return call("submit_comparison", **checks, explanation="Both name the same pressure.")
     if asked.role == "deduplicator":
         return _compare(asked)
+    if asked.role == "guesser":
+        return call("submit_closed_book_answer", answer="unknown", confidence=0)
     told = "\n".join(asked.results)
     tables = _LABEL.findall(told)
     if "list_visual_content" in asked.tools and not tables:

@@ -47,6 +47,7 @@ _ROLES = {
     "submit_answer": "validator",
     "submit_comparison": "comparer",
     "submit_duplicate_verdict": "deduplicator",
+    "submit_closed_book_answer": "guesser",
 }
 _Parts = list[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""SQuAD v2: load_dataset("json", field="data"). Each answer must stand at its offset."""
+"""SQuAD v2: load_dataset("json", field="data"). Each answer must stand at its offset; impossible questions have none."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,10 @@ def load(folder: Path) -> list[list[str]]:
     ):
         for paragraph in entry["paragraphs"]:
             for row in paragraph["qas"]:
+                if row["is_impossible"]:
+                    assert row["answers"] == [], row
+                    found.append([row["id"], row["question"], None])
+                    continue
                 (answer,) = row["answers"]
                 start = answer["answer_start"]
                 assert paragraph["context"][start : start + len(answer["text"])] == answer["text"], row

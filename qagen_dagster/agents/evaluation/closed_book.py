@@ -44,12 +44,17 @@ def prompts() -> tuple[Prompt, ...]:
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
     """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
+    return _outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
+
+
+def guessing(model: Model, role: str, question: str, corpus_context: str) -> AgentRun:
+    """The run that answers without the document; its result is a `SubmittedGuess`. Raises ModelError."""
     terminal = Terminal("submit_closed_book_answer", SubmittedGuess)
     spec = without_tools(
-        "closed-book answerer", "answerer", load_prompt("evaluation/closed_book"), terminal, max_nudges=1
+        "closed-book answerer", role, load_prompt("evaluation/closed_book"), terminal, max_nudges=1
     )
     values = {"question": one_line(question, _MOST), "corpus_context": one_line(corpus_context, _MOST)}
-    return _outcome(SubmittedGuess, run_agent(spec, model, {}, values))
+    return run_agent(spec, model, {}, values)
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:

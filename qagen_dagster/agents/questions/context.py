@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
@@ -51,6 +52,23 @@ class QAContext:
     def evidence(self) -> QuoteFinder:
         return QuoteFinder(self.view.document, self.view.lines)
 
+    def other_language(self, question: str) -> str:
+        """The code of the language that the question should have; empty if it has it, or if that is not sure.
+
+        Without a language of the scenario, question and document must each be surely in another language than the other.
+        """
+        wanted = self.scenario.language
+        if wanted is not None:
+            return wanted if is_foreign(question, wanted) else ""
+        begin, own = self._beginning
+        return own if is_foreign(question, own) and is_foreign(begin, language_of(question)) else ""
+
+    @cached_property
+    def _beginning(self) -> tuple[str, str]:
+        """The first characters of the document, and their language."""
+        begin = "\n".join(self.view.lines[:200])[:ENOUGH]
+        return begin, language_of(begin)
+
     def task_values(self) -> dict[str, str]:
         """The prompt values for the corpus and the scenario."""
         return {
@@ -70,6 +88,7 @@ class QAContext:
             f"lines: {document.line_count}",
             f"pages: {document.page_count}" if document.page_count else "",
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
+            f"language of the questions: {self.scenario.language}" if self.scenario.language else "",
         ]
         return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
 

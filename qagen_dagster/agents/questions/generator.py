@@ -25,9 +25,14 @@ REFUSED = {
     RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",
     RejectionReason.ANSWER_NOT_SUPPORTED: "a reader who sees only your quotes cannot tell that the answer follows",
 }
+TRIVIAL = "a reader who saw only the question gave the right answer"
 _MEND = (
     "Not accepted: {why}. Look at the passages again. If you find the mistake, correct the answer or the evidence, leave the question "
     "as it is, and submit once more. If you find none, submit the same again; the question is dropped then."
+)
+_REWORD = (
+    "Not accepted: {why}. Word the question anew, so that neither its words nor general knowledge lead to the answer, or ask for another "
+    "fact of these passages, and submit once more. If that is impossible, submit the same again; the question is dropped then."
 )
 
 
@@ -61,27 +66,28 @@ def mend(
     history: History,
     attempt: int,
     refused: Candidate,
-    reason: RejectionReason,
+    why: str,
 ) -> Proposal:
     """Run the same conversation again, and refuse the submission that became `refused`; then the generator may correct it once.
 
-    The proposal has no candidate if nothing was corrected. Raises ModelError.
+    `why` is what it is told. If the question is TRIVIAL, it must change, else it must not. The proposal has no candidate if nothing was corrected. Raises ModelError.
     """
     check = EvidenceCheck(context)
-    told = False
+    told, trivial = False, why.startswith(TRIVIAL)
 
     def reject(result: Record) -> None:
         nonlocal told
         if not told and isinstance(result, SubmitQA) and check.candidate_of(result) == refused:
             told = True
-            raise ToolError(_MEND.format(why=REFUSED[reason]))
+            raise ToolError((_REWORD if trivial else _MEND).format(why=why))
         check.reject_once(result)
 
     run = _run(context, model, history, attempt, reject)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     found = _proposal(run, check, calls)
     given = found.candidate
-    same = given is None or given == refused or normalise(given.question) != normalise(refused.question)
+    kept = given is not None and normalise(given.question) == normalise(refused.question)
+    same = given is None or given == refused or kept is trivial
     return replace(found, candidate=None if same or not told else given)
 
 

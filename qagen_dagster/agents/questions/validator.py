@@ -172,7 +172,7 @@ def _decided_by_code(
     """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
     if not blind.answerable or not blind.answer.strip():
         return {
-            **dict.fromkeys(("matches", "non_trivial", "relevant")),
+            **dict.fromkeys(("matches", "relevant")),
             "answerable": False,
             "unambiguous": blind.unambiguous,
             "premise_holds": blind.premise_holds,
@@ -181,7 +181,7 @@ def _decided_by_code(
     fault = "" if candidate.computation else contradiction(candidate.answer, blind.answer)
     if fault:
         return {
-            **dict.fromkeys(("supported", "self_contained", "non_trivial", "relevant")),
+            **dict.fromkeys(("supported", "self_contained", "relevant")),
             "answerable": True,
             "matches": False,
             "unambiguous": blind.unambiguous,
@@ -300,7 +300,6 @@ def _faultless(blind: BlindAnswer) -> bool:
         and blind.premise_holds
         and blind.unambiguous
         and blind.self_contained
-        and blind.non_trivial
         and blind.relevant
     )
 

@@ -30,6 +30,7 @@ _HAPPENED = {
     RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
     RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
     RejectionReason.ANSWERABLE_FROM_TEXT: "The question can be answered without looking at a picture",
+    RejectionReason.ANSWERABLE: "A document answers a question that was meant to have no answer",
     RejectionReason.NOT_MULTI_HOP: "The question can be answered without a second passage",
     RejectionReason.UNGROUNDED: "The document does not support the answer",
     RejectionReason.REJECTED_BY_REVIEWER: "A reviewer rejected the question",

@@ -176,7 +176,8 @@ def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -
         most = (
             min(target, earlier.target_count) if earlier is not None and entry.id in earlier.dry else target
         )
-        document = document_of(entry, mode, visuals, most)
+        without = sum(planned.without_answer(entry.id).values())
+        document = document_of(entry, mode, visuals, max(most, without), without)
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             work.without += 1
         elif (result := finished(space, planned, entry)) is not None:

@@ -7,12 +7,18 @@ document divided by its amounts for the finished documents.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import quantiles
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
-from qagen_dagster.loop.estimate.assumed_calls import LOCAL_CALL, START_SECONDS, TOKENS_PER_SECOND, Row
+from qagen_dagster.loop.estimate.assumed_calls import (
+    LOCAL_CALL,
+    SHORT,
+    START_SECONDS,
+    TOKENS_PER_SECOND,
+    Row,
+)
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
@@ -33,11 +39,13 @@ class Document:
     size: float  # characters of its text
     subjects: float  # characters that questions of the mode can be about
     target: int
+    without_answer: int = field(default=0, kw_only=True)  # of the target, the questions without an answer
 
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        return min(float(self.target), self.subjects / CHARACTERS_PER_QUESTION)
+        answered = self.target - self.without_answer
+        return min(float(answered), self.subjects / CHARACTERS_PER_QUESTION) + self.without_answer
 
 
 @dataclass(frozen=True)
@@ -108,12 +116,18 @@ class DocumentEstimator:
         shown = min(document.size, row.shown, spec.opening_characters)
         # A validator that is not shown the whole document reads parts of it for each question.
         each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
-        each = row.each * document.questions
+        proved = document.without_answer
+        answered = document.questions - proved
+        each = row.each * answered
         shows = row.once + (each if each_shows else 0.0)
-        return self._calls(role, row.once + each, shows * shown / TOKEN_CHARACTERS)
+        proofs = row.unanswered_once * bool(proved) + row.unanswered_each * proved
+        shows += proved if row.unanswered_each else row.unanswered_once * bool(proved)
+        blank = self._calls(role, row.each_blank * answered, 0.0, SHORT)
+        return blank.plus(self._calls(role, row.once + each + proofs, shows * shown / TOKEN_CHARACTERS))
 
-    def _calls(self, role: Role, calls: float, document_tokens: float) -> Use:
-        spec, row = self._models[role], self._rows[role]
+    def _calls(self, role: Role, calls: float, document_tokens: float, row: Row | None = None) -> Use:
+        """The amounts of calls with the prompt and the output of a row, by default that of the role."""
+        spec, row = self._models[role], row or self._rows[role]
         if spec.provider in FREE_PROVIDERS:
             return LOCAL_CALL.times(calls)
         return Use(

@@ -75,6 +75,7 @@ def example_of(result: GenerationResult, document: Document) -> Example:
         result.stats.target_count,
         len(result.accepted),
         use_of(result.calls),
+        without_answer=result.no_answer_target,
     )
 
 
@@ -86,11 +87,14 @@ def visual_count(space: Workspace, combination: Combination, entry: IndexEntry) 
     return len(found.visuals) if found is not None and found.document_version == entry.version else 0
 
 
-def document_of(entry: IndexEntry, mode: Mode, visuals: int, target: int) -> Document:
+def document_of(
+    entry: IndexEntry, mode: Mode, visuals: int, target: int, without_answer: int = 0
+) -> Document:
     """The document of an index entry, with the sizes that estimates use."""
     pages, lines = (entry.page_count or 0) * _PAGE_CHARACTERS, entry.line_count * _LINE_CHARACTERS
     size = float(entry.char_count or max(pages, lines))
-    return Document(size, size if mode is Mode.TEXTUAL else float(visuals * _VISUAL_CHARACTERS), target)
+    subjects = size if mode is Mode.TEXTUAL else float(visuals * _VISUAL_CHARACTERS)
+    return Document(size, subjects, target, without_answer=without_answer)
 
 
 def kind_of(model: str) -> str:

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.english.answer_types import wrong_type
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
+from qagen_dagster.english.sentences import split
+from qagen_dagster.grounding.no_claim import is_refusal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import Decided
 from qagen_dagster.records.ids import normalise
@@ -74,6 +77,28 @@ def says_nothing(answer: str) -> bool:
     return normalise(answer).rstrip(".!") in _UNKNOWN
 
 
+def abstained(answer: str) -> bool:
+    """Whether the answer only says that there is none: every sentence of it declines, or it says nothing."""
+    sentences = [one.text for one in split(answer) if one.text.strip()]
+    return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))
+
+
+def mark_abstention(
+    question: str, reference: str, given: str, model: Model | None, role: str
+) -> Outcome[Marked]:
+    """Whether `given` recognises that the question has no answer. `reference` says so. As `mark_answer`, but a difference decides nothing:
+    code only sees that an answer abstains, repeats the reference, or states numbers, dates or names that neither text has.
+    """
+    if abstained(given):
+        return Outcome(Marked(True, Decided.UNKNOWN, "it says that there is no answer"))
+    if match(given, reference) is Match.SAME:
+        return Outcome(Marked(True, Decided.MATCH, "the same words, numbers and names"))
+    own, known = facts(given), facts(f"{question}\n{reference}")
+    if missing_amounts(own, known) or missing_dates(own, known) or missing_names(own, known):
+        return Outcome(Marked(False, Decided.MATCH, "it states a number, date or name as the answer"))
+    return _judged(question, reference, given, model, role)
+
+
 def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
     """Compare `given` with the reference answer. If code cannot decide, `model` does. The caller records the calls of `model`.
 
@@ -88,6 +113,10 @@ def mark_answer(question: str, reference: str, given: str, model: Model | None, 
         return Outcome(Marked(False, Decided.MATCH, "another number, date or name, or the opposite"))
     if other := wrong_type(question, reference, given):
         return Outcome(Marked(False, Decided.MATCH, f"the wrong type of answer: {other}"))
+    return _judged(question, reference, given, model, role)
+
+
+def _judged(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
     if model is None:
         return Outcome(None, "code cannot decide, and the profile has no judge")
     marked = closed_book.mark(model, role, question, reference, given)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, ModelError
-from qagen_dagster.loop.evaluation.answer_marks import mark_answer
+from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
@@ -22,6 +22,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import (
+    Decided,
     Passage,
     ScoredAnswer,
     ScoredSet,
@@ -170,6 +171,8 @@ def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> S
     passages = row.passages or ()
     documents = list(dict.fromkeys(one.document_id for one in passages))
     mine = question.document_id
+    wanted = {mine, *(one.document_id for one in question.evidence if one.document_id)}
+    lined = lined and question.answerable
     quotes = [one for one in question.evidence if one.start_line is not None] if lined else []
     return ScoredAnswer(
         question_id=question.id,
@@ -179,10 +182,15 @@ def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> S
         question_type=question.question_type,
         mode=question.mode or question.category,
         hops=question.hops,
+        answerable=question.answerable,
         given=row.answer,
-        document_rank=documents.index(mine) + 1 if mine in documents else None,
+        # of several documents the last: only then are all found
+        document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
         evidence_ranks=tuple(
-            next((at for at, one in enumerate(passages, 1) if _holds(one, mine, quote)), None)
+            next(
+                (at for at, one in enumerate(passages, 1) if _holds(one, quote.document_id or mine, quote)),
+                None,
+            )
             for quote in quotes
         ),
     )
@@ -202,12 +210,26 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
 
 def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:
     """The answer with its verdict. If the judge fails, the answer is undecided."""
+    if found.given is None and not found.answerable:
+        told = {
+            "right": False,
+            "abstained": False,
+            "decided": Decided.UNKNOWN,
+            "explanation": "no answer was given",
+        }
+        return found.model_copy(update=told)
+    abstains = found.given is not None and abstained(found.given)
+    found = found.model_copy(update={"abstained": abstains})
     asked = None if model is None else RecordingModel(model)
+    mark = mark_answer if found.answerable else mark_abstention
     try:
-        marked = mark_answer(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)
+        marked = mark(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)
     except ModelError as error:
         return found.model_copy(update={"failure": f"the judge gave no verdict: {error}"[:500]})
     verdict = {"failure": marked.failure} if marked.result is None else asdict(marked.result)
+    if not found.answerable:
+        # the published answer says that there is none, so what states it abstains
+        verdict |= {"abstained": None if marked.result is None else marked.result.right}
     attempt = question.generation_metadata.attempt_number
     calls = () if asked is None else asked.calls(Role.JUDGE.value, found.document_id, attempt)
     return found.model_copy(update={**verdict, "calls": calls})

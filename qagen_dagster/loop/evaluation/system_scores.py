@@ -23,7 +23,7 @@ from qagen_dagster.records.evaluation import (
     SystemScores,
 )
 
-CORRECT, FOUND_CUT = "correct", 5
+CORRECT, BALANCED, FOUND_CUT = "correct", "balanced", 5
 FOUND = f"document_recall_at_{FOUND_CUT}"
 _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
     "type": lambda one: one.question_type or "none",
@@ -41,15 +41,18 @@ _PLACES: Mapping[str, Callable[[ScoredAnswer], Sequence[int | None]]] = {
 def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) -> Scores:
     """The scores of a system. `answered` and `retrieved` say whether it gave any answers and any passages."""
     measures: dict[str, Measure | None] = {}
+    whole = len(answers)
     counts: dict[str, int] = {}
     if answered:
-        silent = sum(one.decided is Decided.UNKNOWN for one in answers)
+        silent = sum(one.decided is Decided.UNKNOWN and one.right is False for one in answers)
         right = sum(one.right is True for one in answers)
         wrong = sum(one.right is False for one in answers) - silent
         undecided = sum(one.right is None for one in answers)
         counts = {"right": right, "wrong": wrong, "unanswered": silent, "undecided": undecided}
         measures[CORRECT] = mean_of(answers, lambda one: one.right)
+        measures |= _abstentions(answers)
     if retrieved:
+        answers = [one for one in answers if one.answerable]
         for level, ranks in _PLACES.items():
             for cut in CUTS:
                 measures[f"{level}_recall_at_{cut}"] = mean_of(
@@ -59,7 +62,45 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
                 answers, lambda one, of=ranks: reciprocal_rank(of(one)) if of(one) else None
             )
     known = {name: one for name, one in measures.items() if one is not None}
-    return Scores(questions=len(answers), counts=counts, measures=known)
+    return Scores(questions=whole, counts=counts, measures=known)
+
+
+def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
+    """Whether a system answers what can be answered and nothing else; empty if all questions have an answer."""
+    having = [one for one in answers if one.answerable]
+    lacking = [one for one in answers if not one.answerable]
+    if not lacking:
+        return {}
+    accuracy = mean_of(having, lambda one: one.right)
+    abstention = mean_of(lacking, lambda one: one.abstained)
+    return {
+        "answerable_accuracy": accuracy,
+        "abstention": abstention,
+        "over_abstention": mean_of(having, lambda one: one.abstained),
+        BALANCED: None if accuracy is None or abstention is None else _balanced(accuracy, abstention),
+    }
+
+
+def _balanced(one: Measure, other: Measure) -> Measure:
+    """The harmonic mean of both: a system that always abstains has 0, and so has one that never does.
+
+    The interval reaches from the mean of the lower ends to that of the upper ends, so it is never too narrow.
+    """
+
+    def mean(name: str) -> float:
+        first, second = getattr(one, name) or 0.0, getattr(other, name) or 0.0
+        return round(2 * first * second / (first + second), 4) if first and second else 0.0
+
+    return Measure(
+        value=mean("value"),
+        low=mean("low"),
+        high=mean("high"),
+        questions=one.questions + other.questions,
+        documents=max(one.documents, other.documents),
+        lower=mean("lower"),
+        upper=mean("upper"),
+        not_measured=one.not_measured + other.not_measured,
+    )
 
 
 def grouped(

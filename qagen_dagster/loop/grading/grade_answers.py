@@ -55,7 +55,7 @@ class AnswerToGrade:
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
     """The lines of the evidence of an answer."""
-    found = ((one.start_line, one.end_line) for one in evidence)
+    found = ((one.start_line, one.end_line) for one in evidence if one.document_id is None)
     return tuple((first, last) for first, last in found if first is not None and last is not None)
 
 

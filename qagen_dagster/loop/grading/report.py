@@ -40,6 +40,7 @@ from qagen_dagster.loop.shared_budget import effective_budget, metered, partitio
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import Document, LineRange, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
@@ -196,12 +197,16 @@ def document_answers(
     result = store.read(str(one.entry.result_key), GenerationResult)
     record = store.find(Document.key(combination.corpus, name), Document)
 
+    others = dict.fromkeys(of.document_id for pair in one.kept for of in pair.evidence if of.document_id)
+
     def text() -> str:
-        return "" if record is None else stored_text(store, combination.corpus, record)
+        read = [record, *(store.find(Document.key(combination.corpus, other), Document) for other in others)]
+        return "\n\n".join(stored_text(store, combination.corpus, each) for each in read if each is not None)
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)
-    pairs = (*one.kept, *kept_back)
+    claiming = (pair for pair in one.kept if pair.no_answer is None or pair.no_answer.kind not in _SILENT)
+    pairs = (*claiming, *kept_back)
     wrapped = () if record is None else record.wrapped
     asked = tuple(
         replace(
@@ -254,6 +259,7 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
     return [REPORT_VERSION, grading.method.value, claim_rules.VERSION, *judge]
 
 
+_SILENT = (NoAnswerKind.UNANSWERABLE,)  # their answers say only that there is none
 HISTORY_FILE = "grounding.json"
 _UNHEARD = tuple(  # beginnings of failures that a later run retries, beside those without a usable reply
     f"{kind.__name__.removesuffix('Error')}:"

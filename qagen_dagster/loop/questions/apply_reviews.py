@@ -167,7 +167,8 @@ class _Judge:
 
     def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...], edited_in: str) -> _Outcome:
         """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
-        fault = self._unsupported(pair)
+        fault = None if pair.no_answer is None else "an edited question without an answer is not proved"
+        fault = fault or self._unsupported(pair)
         if fault is not None:
             row = left_out(pair, RejectionReason.ANSWER_NOT_SUPPORTED, fault)
             return _Outcome(None, (*before, row))

@@ -19,18 +19,26 @@ from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
 from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
+from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
+from qagen_dagster.loop.questions.across.stage import AcrossStage
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
+from qagen_dagster.loop.questions.limits import loop_limits
+from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
+from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, reproved, without_no_answer
 from qagen_dagster.loop.questions.plan import CombinationPlan, finished
-from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.questions.result import empty_result
+from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
 
 STOP_AFTER = 5  # a combination ends early after this many permanent model failures without any success
@@ -117,19 +125,40 @@ class CombinationRun:
         return rejected_by_reviewers(self.workspace, self.planned.combination)
 
     @cached_property
-    def _meanings(self) -> SemanticSearch | None:
-        """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
+    def _passages(self) -> CorpusPassages | None:
+        """The search in the whole corpus, if the scenario wants questions without an answer."""
         planned = self.planned
-        if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
+        if not planned.scenario.searches_corpus or planned.combination.mode is Mode.VISUAL:
             return None
-        shared = planned.budget.model_copy(update={"document": Allowance()})
-        meter = None if shared.unlimited else BudgetMeter(shared, self._spending)
-        return SemanticSearch(self.workspace, planned.corpus, planned.profile, meter)
+        return CorpusPassages(
+            self.workspace, planned.combination.corpus, planned.profile_name, self._shared_meter
+        )
+
+    @property
+    def _shared_meter(self) -> BudgetMeter | None:
+        """The meter of embeddings, which count toward the budgets of run and partition."""
+        shared = self.planned.budget.model_copy(update={"document": Allowance()})
+        return None if shared.unlimited else BudgetMeter(shared, self._spending)
+
+    @cached_property
+    def _meanings(self) -> SemanticSearch | None:
+        """Semantic search, if the scenario wants it."""
+        planned = self.planned
+        if not planned.scenario.search_meaning:
+            return None
+        return SemanticSearch(self.workspace, planned.corpus, planned.profile, self._shared_meter)
 
     def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
         todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
         if todo:  # build here what the threads share, so that its errors are raised to the caller
-            _ = self._models, self._spending, self._meanings, self._earlier.lines, self._avoided
+            _ = (
+                self._models,
+                self._spending,
+                self._meanings,
+                self._earlier.lines,
+                self._avoided,
+                self._passages,
+            )
         self._results.update((entry.id, Future()) for entry in todo)
         return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
 
@@ -153,27 +182,66 @@ class CombinationRun:
             workspace.parsers(),
             max_image_pixels=spec.max_image_pixels,
         )
-        scenario = planned.corpus.scenario(planned.combination.scenario)
         meaning = None if self._meanings is None else self._meanings.of(view)
         return DocumentWork(
             combination=planned.combination,
-            context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view, meaning),
-            limits=planned.limits,
+            context=QAContext(
+                planned.corpus.config, planned.scenario, planned.combination.mode, view, meaning
+            ),
+            limits=loop_limits(planned.limits, sum(planned.without_answer(entry.id).values())),
             fingerprint=planned.fingerprint,
             avoided=self._avoided,
         )
 
     def _work(self, entry: IndexEntry) -> GenerationResult:
         planned, workspace, work = self.planned, self.workspace, self.open(entry)
-        journal, earlier = planned.journal(entry, workspace), self._earlier.result_for(entry)
+        if planned.strategy is Strategy.ACROSS:
+            return self._kept(entry, self._across(entry, work))
+        journal, before = planned.journal(entry, workspace), self._earlier.result_for(entry)
+        earlier = None if before is None else without_no_answer(before)
+        models = self._models_of(journal)
         if earlier is not None and not journal.events and self._is_current(work, earlier):
             result = moved(work, earlier)
         else:
-            result = run_document(work, self._models_of(journal), journal, earlier)
+            result = run_document(work, models, journal, earlier)
+        result = self._with_no_answer(entry, work, models, result, before)
+        return self._kept(entry, result)
+
+    def _across(self, entry: IndexEntry, work: DocumentWork) -> GenerationResult:
+        reason = unusable(work.context)
+        if reason is not None or self._passages is None:
+            return empty_result(work, *(reason or (DocumentEnd.NOT_USABLE, "the corpus has no search index")))
+        proof = self.planned.proof_work(entry)
+        key = GenerationResult.journal_key(self.planned.combination, entry.id, proof)
+        journal = JournalFile(self.workspace.store, key, proof, StageJournal)
+        models = self._models_of(self.planned.journal(entry, self.workspace))
+        return AcrossStage(work, models, self._passages, journal).run()
+
+    def _kept(self, entry: IndexEntry, result: GenerationResult) -> GenerationResult:
+        """Store the result of a document."""
+        planned, workspace = self.planned, self.workspace
         dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
         partial_ = result.end is DocumentEnd.BUDGET_EXHAUSTED
         workspace.store.write((planned.partial_key if partial_ else planned.result_key)(entry), dated)
         return dated
+
+    def _with_no_answer(
+        self,
+        entry: IndexEntry,
+        work: DocumentWork,
+        models: QAModels,
+        result: GenerationResult,
+        before: GenerationResult | None,
+    ) -> GenerationResult:
+        """The result with as many questions without an answer as the mix of the scenario wants."""
+        wanted = self.planned.without_answer(entry.id)
+        if not wanted or not is_finished(result) or self._passages is None:
+            return result
+        proof = self.planned.proof_work(entry)
+        key = GenerationResult.journal_key(self.planned.combination, entry.id, proof)
+        journal = JournalFile(self.workspace.store, key, proof, StageJournal)
+        stage = Stage(work, models, self._passages, journal, wanted)
+        return stage.add(result, () if before is None else reproved(work, before))
 
     def _is_current(self, work: DocumentWork, earlier: GenerationResult) -> bool:
         """Whether working on the document with the present limits would ask what was asked before."""

@@ -38,7 +38,16 @@ def wanted_questions(
         "scenario description": scenario.description,
     }
     options_of_loop = scenario.model_dump(
-        mode="json", include={"max_consecutive_failures", "max_attempts", "batch"}
+        mode="json",
+        include={
+            "max_consecutive_failures",
+            "max_attempts",
+            "batch",
+            "closed_book",
+            "mix",
+            "language",
+            "max_overlap",
+        },
     )
     settings = {f"scenario {name}": str(value) for name, value in options_of_loop.items()}
     settings |= {"embedder": planned.profile.embedder.name} if scenario.search_meaning else {}

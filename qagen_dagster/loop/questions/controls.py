@@ -1,6 +1,8 @@
-"""The last checks of a candidate that the validator accepts: a multi-hop question must need its passages, a visual one its picture.
+"""The last checks of a candidate that the validator accepts: a multi-hop question must need its passages, a visual one its picture,
+and every one its document.
 
-Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text alone.
+Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text alone. A candidate that
+passed everything else is answered once more without anything.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
 from qagen_dagster.agents.runner import call_summaries
 from qagen_dagster.agents.spec import Finish
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.amounts import amounts
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.loop.evaluation.answer_marks import says_nothing
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.fingerprint import has_text_control
@@ -34,15 +38,47 @@ def same_fact(
 
     A model decides if code cannot. `failure` says why the model did not decide. Raises ModelError.
     """
-    candidate, model = step.candidate, models.validator
+    candidate, model = step.candidate, models.judge or models.validator
+    role = validator.ROLE if models.judge is None else Role.JUDGE.value
     alike = match(given, candidate.answer)
     if alike in (Match.SAME, Match.CONFLICT):
         return alike is Match.SAME, "", ()
-    run = closed_book.marking(model, validator.ROLE, candidate.question, candidate.answer, given)
-    calls = call_summaries(run, validator.ROLE, model.spec, work.context.view.document.id, step.attempt)
+    run = closed_book.marking(model, role, candidate.question, candidate.answer, given)
+    calls = call_summaries(run, role, model.spec, work.context.view.document.id, step.attempt)
     if isinstance(run.end, Finish):
         return closed_book.Mark.model_validate(run.end.result).right, "", calls
     return False, str(run.end), calls
+
+
+def without_document(
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
+) -> Judged | Controlled:
+    """Let the validator answer an accepted candidate without the document. If it gives the proposed answer, the question is trivial.
+
+    Raises ModelError.
+    """
+    context, found = work.context, judged.verdict
+    if isinstance(judged, Controlled) or found is None or validator.rejection(found) is not None:
+        return judged
+    if not context.scenario.closed_book:
+        return judged
+    run = closed_book.guessing(
+        models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
+    )
+    spec, document = models.validator.spec, context.view.document.id
+    calls = call_summaries(run, validator.ROLE, spec, document, step.attempt)
+    same, failure, given = False, "" if isinstance(run.end, Finish) else str(run.end), ""
+    if isinstance(run.end, Finish):
+        given = closed_book.SubmittedGuess.model_validate(run.end.result).answer.strip()
+        if not says_nothing(given):
+            same, failure, more = same_fact(step, work, models, given)
+            calls = (*calls, *more)
+    judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
+    if is_malformed(failure):
+        return judged.model_copy(update={"verdict": None, "failure": failure})
+    told = {"explanation": f"without the document the validator answered {given[:300]!r}"} if same else {}
+    verdict = found.model_copy(update={"non_trivial": None if failure else not same, **told})
+    return judged.model_copy(update={"verdict": verdict})
 
 
 SEVERAL = frozenset(

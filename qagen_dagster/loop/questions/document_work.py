@@ -56,7 +56,7 @@ def question_models(
     found = QAModels(
         build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR], encode=space.encode
     )
-    if strategy is Strategy.AGENT:
+    if strategy is not Strategy.BATCH:
         return found
     answerer = space.model(profile.spec(Role.ANSWERER, mode))
     return replace(found, answerer=answerer, judge=space.find_model(profile, Role.JUDGE, mode))

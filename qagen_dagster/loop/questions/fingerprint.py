@@ -11,7 +11,7 @@ from typing import Any
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.questions import deduplicator, generator, validator
+from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
@@ -20,21 +20,38 @@ from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus_config import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "8"  # increase if the same responses would give another result
-BATCH_VERSION = "9"  # the same for the batch strategy, including the grading of its answers
+LOOP_VERSION = "9"  # increase if the same responses would give another result
+BATCH_VERSION = "10"  # the same for the batch strategy, including the grading of its answers
+PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # these are limits, as the target is
 
 
 def prompt_hashes(
-    mode: Mode, strategy: Strategy = Strategy.AGENT, *, control: bool = False
+    mode: Mode,
+    strategy: Strategy = Strategy.AGENT,
+    *,
+    control: bool = False,
+    closed: bool = True,
+    without_answer: bool = False,
 ) -> dict[str, str]:
-    """The hashes of the prompts that a mode and a strategy use, by name. `control` adds the prompts of the text control."""
+    """The hashes of the prompts that a mode and a strategy use, by name.
+
+    `control` adds the prompts of the text control, `closed` those of the closed-book call, `without_answer` that for questions
+    without an answer.
+    """
     prompts = (
-        *(_batch_prompts() if strategy is Strategy.BATCH else (generator.prompt_for(mode),)),
-        validator.blind_prompt(mode),
-        validator.compare_prompt(),
+        *(_batch_prompts() if strategy is Strategy.BATCH else ()),
+        *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
+        *((across.prompt(),) if strategy is Strategy.ACROSS else ()),
+        *(
+            (validator.blind_prompt(mode), validator.compare_prompt())
+            if strategy is not Strategy.ACROSS
+            else ()
+        ),
         deduplicator.prompt(),
+        *(closed_book.prompts() if closed else ()),
+        *((no_answer.prompt(),) if without_answer and mode is Mode.TEXTUAL else ()),
         *((validator.blind_prompt(Mode.TEXTUAL), closed_book.marking_prompt()) if control else ()),
         *((excerpts_answerer.prompt(), closed_book.marking_prompt()) if mode is Mode.TEXTUAL else ()),
     )
@@ -66,14 +83,27 @@ def has_text_control(config: ScenarioConfig, mode: Mode, validator: ModelSpec) -
     return mode is Mode.VISUAL and config.text_control and sees
 
 
-def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy, *, control: bool) -> str:
-    """A hash of the models with their settings, and of the prompts, of a mode and a strategy."""
+def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str, str]:
+    """The hashes of the prompts of a scenario in a mode, by name."""
+    return prompt_hashes(
+        mode,
+        config.strategy,
+        control=has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode)),
+        closed=config.closed_book,
+        without_answer=config.mix is not None,
+    )
+
+
+def model_fingerprint(profile: Profile, config: ScenarioConfig, mode: Mode) -> str:
+    """A hash of the models with their settings, and of the prompts, of a scenario in a mode."""
+    strategy = config.strategy
+    control = has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode))
     specs = specs_of(profile, mode, strategy)
     models = {
         role.value: spec.identity() | _opening(role, spec, mode, control=control)
         for role, spec in specs.items()
     }
-    prompts = prompt_hashes(mode, strategy, control=control)
+    prompts = prompts_of(profile, config, mode)
     return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
 
 
@@ -95,9 +125,11 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     meaning = (
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
-    control = has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode))
-    models = model_fingerprint(profile, mode, config.strategy, control=control)
-    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning])
+    models = model_fingerprint(profile, config, mode)
+    wording = config.model_dump_json(include={"language", "max_overlap"}, exclude_none=True)
+    proofs = [PROOF_VERSION] if config.strategy is Strategy.ACROSS else []
+    worded = [wording] if config.language or config.max_overlap is not None else []
+    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

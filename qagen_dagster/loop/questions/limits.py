@@ -12,7 +12,13 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import BatchOptions, QuestionType, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus_config import (
+    BatchOptions,
+    NoAnswerKind,
+    QuestionType,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
@@ -97,6 +103,34 @@ _LEAST_OUTPUT = {
     Role.ANSWERER: 400,
     Role.JUDGE: 250,
 }  # tokens of one result
+
+
+def no_answer_of(
+    scenario: ScenarioConfig, mode: Mode, target_count: int, document_id: str
+) -> dict[NoAnswerKind, int]:
+    """The number of wanted questions of each kind without an answer. They are part of the target, and never all of it.
+
+    The shares are rounded so that the numbers of many documents add up to them; the id of a document decides where its rounding begins.
+    """
+    if scenario.mix is None or mode is Mode.VISUAL:
+        return {}
+    at, found = int(digest(document_id)[:8], 16) / 16**8, dict[NoAnswerKind, int]()
+    left = target_count - 1
+    for kind, share in scenario.mix.items():
+        after = at + share * target_count
+        found[kind] = min(left, int(after + _ROUNDING) - int(at + _ROUNDING))
+        left, at = left - found[kind], after
+    return {kind: count for kind, count in found.items() if count}
+
+
+_ROUNDING = 1e-9  # so that shares such as 0.1 of 10 are whole numbers
+
+
+def loop_limits(limits: QALimits, without_answer: int) -> QALimits:
+    """The limits of a document's loop, from which `without_answer` questions of the target are left out. A mix of types stays."""
+    if mix_of(limits) is not None:
+        return limits
+    return limits.model_copy(update={"target_count": limits.target_count - without_answer})
 
 
 def room_notes(scenario: ScenarioConfig, profile: Profile, target_count: int | None = None) -> list[str]:

@@ -16,19 +16,19 @@ from qagen_dagster.loop.configuration import model_names
 from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.fingerprint import (
-    has_text_control,
-    prompt_hashes,
+    PROOF_VERSION,
+    prompts_of,
     specs_of,
     work_fingerprint,
 )
 from qagen_dagster.loop.questions.journal import DocumentJournal
-from qagen_dagster.loop.questions.limits import QALimits, mix_of, wanted_limits
+from qagen_dagster.loop.questions.limits import QALimits, mix_of, no_answer_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import ScenarioConfig, Strategy
-from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.records.corpus_config import NoAnswerKind, ScenarioConfig, Strategy
+from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
 from qagen_dagster.records.questions.results import (
@@ -84,10 +84,15 @@ class CombinationPlan:
     fingerprint: str
     documents: tuple[IndexEntry, ...]
     budget: Budget = field(default_factory=Budget)
+    texts: str = ""  # a hash of the texts of the whole corpus, if questions are proved by a search in it
+
+    @property
+    def scenario(self) -> ScenarioConfig:
+        return self.corpus.scenario(self.combination.scenario)
 
     @property
     def strategy(self) -> Strategy:
-        return self.corpus.scenario(self.combination.scenario).strategy
+        return self.scenario.strategy
 
     @property
     def models(self) -> dict[str, str]:
@@ -97,14 +102,21 @@ class CombinationPlan:
     @property
     def prompts(self) -> dict[str, str]:
         """The hashes of its prompts, by name."""
-        config, mode = self.corpus.scenario(self.combination.scenario), self.combination.mode
-        control = has_text_control(config, mode, self.profile.spec(Role.VALIDATOR, mode))
-        return prompt_hashes(mode, config.strategy, control=control)
+        return prompts_of(self.profile, self.scenario, self.combination.mode)
 
     @property
     def configuration(self) -> str:
         """A hash of models, prompts, corpus, scenario and limits."""
-        return fingerprint([self.fingerprint, self.limits.model_dump_json()])
+        return fingerprint([self.fingerprint, self.limits.model_dump_json(), *self._mix])
+
+    @property
+    def _mix(self) -> list[str]:
+        mix = self.scenario.mix if self.combination.mode is Mode.TEXTUAL else None
+        return [] if mix is None else [f"{kind.value} {share}" for kind, share in mix.items()]
+
+    def without_answer(self, document_id: str) -> dict[NoAnswerKind, int]:
+        """The number of questions without an answer that a document should give, by kind."""
+        return no_answer_of(self.scenario, self.combination.mode, self.limits.target_count, document_id)
 
     def earlier(self, workspace: Workspace) -> EarlierSet:
         """The results of the former candidate set, if models, prompts and scenario are the same."""
@@ -119,7 +131,11 @@ class CombinationPlan:
 
     def _result(self, entry: IndexEntry) -> str:
         parts = [self.fingerprint, entry.version, entry.text_sha256, self.limits.model_dump_json()]
-        return fingerprint(parts)
+        return fingerprint([*parts, *self._mix, *([self.texts] if self.texts else [])])
+
+    def proof_work(self, entry: IndexEntry) -> str:
+        """A hash of everything that proofs depend on: the document, and the texts of all others."""
+        return fingerprint([self.fingerprint, entry.version, entry.text_sha256, PROOF_VERSION, self.texts])
 
     def journal(self, entry: IndexEntry, workspace: Workspace) -> DocumentJournal:
         work = fingerprint([self.fingerprint, entry.version, entry.text_sha256])
@@ -169,7 +185,18 @@ def plan_without_documents(
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=(),
         budget=effective_budget(profile, options.run_budget),
+        texts="" if not _searches(scenario, combination.mode) else _texts(workspace, combination.corpus),
     )
+
+
+def _searches(scenario: ScenarioConfig, mode: Mode) -> bool:
+    return scenario.searches_corpus and mode is Mode.TEXTUAL
+
+
+def _texts(workspace: Workspace, corpus: str) -> str:
+    if workspace.store.find_head(CorpusIndex.key(corpus), CorpusIndex, IndexEntry) is None:
+        return ""
+    return fingerprint(sorted(f"{one.id} {one.text_sha256}" for one in workspace.entries(corpus)))
 
 
 def check_usable(workspace: Workspace, combination: Combination, options: RunOptions) -> None:

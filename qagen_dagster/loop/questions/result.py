@@ -93,6 +93,7 @@ def pairs_of(state: QAState, work: DocumentWork, generator: str, validator: str)
             question_type=one.candidate.question_type,
             evidence=one.candidate.evidence,
             computation=one.candidate.computation,
+            no_answer=one.candidate.no_answer,
             generation_metadata=GenerationMetadata(
                 generator_model=generator, validator_model=validator, attempt_number=one.attempt
             ),

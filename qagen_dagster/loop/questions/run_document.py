@@ -50,7 +50,13 @@ from qagen_dagster.loop.questions.state_machine import (
 )
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    DocumentEnd,
+    GenerationResult,
+    RejectionReason,
+)
 
 
 def run_document(
@@ -151,10 +157,13 @@ class DocumentSteps:
             case Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                if state.first is not None:  # a mended candidate: the ledger replays the earlier blind answer
+                if _same_question(
+                    step.candidate, state.first
+                ):  # a mended candidate: the ledger replays the earlier blind answer
                     found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
                 judged = controls.validate(step, self._work, self._models, found)
                 event = controls.control(step, self._work, self._models, judged)
+                event = controls.without_document(step, self._work, self._models, event)
                 able = isinstance(event, Judged) and self._models.generator.spec.provider != "embedded"
                 return event.model_copy(update={"may_mend": True}) if able else event
             case Mend():
@@ -202,7 +211,7 @@ class DocumentSteps:
         """Ask for a correction in the conversation that made the candidate. The ledger replays the earlier turns."""
         history = self._history(as_generator_saw(state))
         found = generator.mend(
-            self._work.context, self._models.generator, history, step.attempt, step.candidate, step.reason
+            self._work.context, self._models.generator, history, step.attempt, step.candidate, refusal(step)
         )
         return Mended(candidate=found.candidate, calls=found.calls[step.calls :])
 
@@ -218,6 +227,17 @@ class DocumentSteps:
             viewed_pages=seen.viewed_pages,
             also_seen=seen.also_seen,
         )
+
+
+def refusal(step: Mend) -> str:
+    """What the generator is told of its refused candidate."""
+    if step.reason is RejectionReason.TRIVIAL:
+        return f"{generator.TRIVIAL} ({step.detail})"
+    return generator.REFUSED[step.reason]
+
+
+def _same_question(candidate: Candidate, first: Candidate | None) -> bool:
+    return first is not None and first.question == candidate.question
 
 
 def _unused(begun: Future[_Found] | None) -> tuple[CallSummary, ...]:

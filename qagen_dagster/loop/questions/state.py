@@ -163,7 +163,10 @@ class Validate(Record):
 
 
 class Mend(Record):
-    """Let the generator correct the answer and the evidence of the current candidate once, in the same conversation."""
+    """Let the generator correct the answer and the evidence of the current candidate once, in the same conversation.
+
+    A trivial question is worded anew instead.
+    """
 
     candidate: Candidate
     attempt: int
@@ -178,7 +181,9 @@ class Done(Record):
 
 
 Step = Generate | Dedupe | Validate | Mend | Done
-MENDABLE = frozenset((RejectionReason.WRONG_ANSWER, RejectionReason.ANSWER_NOT_SUPPORTED))
+MENDABLE = frozenset(
+    (RejectionReason.WRONG_ANSWER, RejectionReason.ANSWER_NOT_SUPPORTED, RejectionReason.TRIVIAL)
+)
 
 
 class QAState(Record):

@@ -257,7 +257,9 @@ def _mended(state: QAState, event: Mended) -> QAState:
     going = state.model_copy(update={"mend": None})
     if given is None:
         return _reject(going, mend.candidate, mend.reason, mend.detail)
-    kept = going.model_copy(update={"current": given, "first": mend.candidate})
+    same = given.question == mend.candidate.question
+    changed = {"current": given, "first": mend.candidate, "is_unique": going.is_unique and same}
+    kept = going.model_copy(update=changed)
     return kept if given.gate is None else _reject(kept, given, given.gate, given.gate_detail)
 
 

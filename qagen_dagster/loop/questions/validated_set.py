@@ -13,6 +13,7 @@ from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
 from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.duplicates import similarity
+from qagen_dagster.loop.questions.no_answer.stage import distrust
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -61,7 +62,7 @@ def validate_set(
         progress: gets the number of questions that were compared, and the number of all questions.
     """
     candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
-    pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
+    pairs, unproved = _proved(workspace, candidates)
     profile = workspace.profile(candidates.profile)
     models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
@@ -88,7 +89,11 @@ def validate_set(
         fingerprint=candidates.fingerprint,
         run_id=candidates.run_id,
         questions=tuple(kept),
-        removed=(*reviewed.removed, *removed),
+        removed=(
+            *unproved,
+            *reviewed.removed,
+            *removed,
+        ),
         undecided=undecided + reviewed.undecided,
         calls=(*reviewed.calls, *calls),
         review=_remaining(reviewed.review, kept),
@@ -97,6 +102,21 @@ def validate_set(
     removed_only = validated.model_copy(update={"questions": ()})
     workspace.store.write(combination.history_key(validated.run_id, REMOVED), removed_only)
     return validated
+
+
+def _proved(workspace: Workspace, candidates: CandidateSet) -> tuple[list[QAPair], list[RejectedQA]]:
+    """The accepted questions of all documents, and those without an answer if the validator proves none. Raises StoreError."""
+    pairs: list[QAPair] = []
+    controls: list[tuple[int, int]] = []
+    for result in results_of(workspace, candidates):
+        pairs.extend(result.accepted)
+        controls.append(result.controls)
+    why = distrust(controls)
+    if not why:
+        return pairs, []
+    unproved = (pair for pair in pairs if pair.no_answer is not None)
+    lost = [left_out(pair, RejectionReason.VALIDATOR_FAILED, why) for pair in unproved]
+    return [pair for pair in pairs if pair.no_answer is None], lost
 
 
 def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedReview | None:

@@ -17,8 +17,8 @@ Json = dict[str, Any]
 
 
 def has_passages(row: ExportedRow) -> bool:
-    """Whether a search can find a passage for the question. There is none if the document has no text."""
-    return bool(row.passages)
+    """A question whose document has no text, or that no passage answers, has no passage to be found."""
+    return row.proven and bool(row.passages)
 
 
 def beir_files(exported: ExportedSet) -> dict[str, bytes]:
@@ -47,7 +47,7 @@ def deepeval_files(exported: ExportedSet) -> dict[str, bytes]:
             "name": row.question.id,
             "input": row.question.question,
             "expected_output": row.question.answer,
-            "context": row.contexts,
+            "context": row.references,
             "source_file": row.question.source_document,
             "additional_metadata": row.details,
         }
@@ -70,7 +70,7 @@ def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
                 "id": row.question.id,
                 "input": [{"role": "user", "content": content}] if row.pictures else text,
                 "target": row.question.answer,
-                "metadata": {**row.details, "contexts": row.contexts},
+                "metadata": {**row.details, "contexts": row.references},
             }
         )
     return {"samples.jsonl": json_lines(samples), **exported.pictures()}
@@ -86,7 +86,7 @@ def langsmith_files(exported: ExportedSet) -> dict[str, bytes]:
         examples.append(
             {
                 "inputs": {"question": row.question.question, **({"images": images} if images else {})},
-                "outputs": {"answer": row.question.answer, "contexts": row.contexts},
+                "outputs": {"answer": row.question.answer, "contexts": row.references},
                 "metadata": row.details,
             }
         )
@@ -103,7 +103,7 @@ def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
                 "id": row.question.id,
                 "query": row.question.question,
                 "query_by": author,
-                "reference_contexts": row.contexts,
+                "reference_contexts": row.references,
                 "reference_answer": row.question.answer,
                 "reference_answer_by": author,
             }
@@ -142,9 +142,22 @@ def _case(row: ExportedRow) -> Json:
             "context": _literal("\n\n".join(row.contexts)),
             **pictures,
         },
-        "assert": [{"type": "factuality", "value": _literal(row.question.answer)}],
+        "assert": [_assertion(row)],
         "metadata": {name: value for name, value in row.details.items() if name != "evidence"},
     }
+
+
+_ABSTAINS = (
+    "The question cannot be answered from the documents as it is asked. The response says so, asks what is meant, or corrects what the "
+    "question takes for granted, and it states no other answer. A good response is: "
+)
+
+
+def _assertion(row: ExportedRow) -> Json:
+    """A model compares an answer with the reference, and judges whether a question without an answer is recognised."""
+    if row.question.answerable:
+        return {"type": "factuality", "value": _literal(row.question.answer)}
+    return {"type": "llm-rubric", "value": _ABSTAINS + _literal(row.question.answer)}
 
 
 def _literal(text: str) -> str:
@@ -160,8 +173,8 @@ def ragas_files(exported: ExportedSet) -> dict[str, bytes]:
             "id": row.question.id,
             "user_input": row.question.question,
             "reference": row.question.answer,
-            "reference_contexts": row.contexts,
-            "reference_context_ids": [passage.id for passage in row.passages],
+            "reference_contexts": row.references,
+            "reference_context_ids": [passage.id for passage in row.passages] if row.proven else [],
         }
         for row in exported.rows
     )
@@ -183,8 +196,11 @@ def ragchecker_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def has_span(row: ExportedRow) -> bool:
-    """Whether the answer is a span of its quotes. Against other answers, scores would count right answers as wrong."""
-    return _span(row) is not None
+    """An answer in other words than its quotes is no span. Scores would count right answers as wrong against a quote.
+
+    A question without an answer needs none.
+    """
+    return _span(row) is not None if row.question.answerable else bool(row.places)
 
 
 def squad_files(exported: ExportedSet) -> dict[str, bytes]:
@@ -197,6 +213,9 @@ def squad_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def _paragraph(row: ExportedRow) -> Json:
+    if not row.question.answerable:
+        context = row.places[0].text.strip()
+        return {"context": context, "qas": [_impossible(row)]}
     span = _span(row)
     if span is None:
         raise ValueError(f"{row.question.id} has no answer in its context")
@@ -208,6 +227,15 @@ def _paragraph(row: ExportedRow) -> Json:
         "is_impossible": False,
     }
     return {"context": context, "qas": [question]}
+
+
+def _impossible(row: ExportedRow) -> Json:
+    return {
+        "id": row.question.id,
+        "question": row.question.question,
+        "answers": [],
+        "is_impossible": True,
+    }
 
 
 def _span(row: ExportedRow) -> tuple[str, int, str] | None:

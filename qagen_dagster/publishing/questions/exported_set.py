@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 
@@ -81,6 +82,17 @@ class ExportedRow:
         return [passage.shown for passage in self.passages] or list(quotes)
 
     @property
+    def proven(self) -> bool:
+        """Whether the passages prove the answer. Those of an unanswerable question only come near one."""
+        no_answer = self.question.no_answer
+        return no_answer is None or no_answer.kind is not NoAnswerKind.UNANSWERABLE
+
+    @property
+    def references(self) -> list[str]:
+        """The texts of the passages from which a system can answer; none if no passage answers."""
+        return self.contexts if self.proven else []
+
+    @property
     def details(self) -> dict[str, Any]:
         """The details of the question for formats with a field for metadata."""
         shown = {
@@ -92,10 +104,13 @@ class ExportedRow:
             "hops",
             "evidence",
             "visuals",
+            "answerable",
         }
+        why = self.question.no_answer
         grade = self.question.grade
         return {
             **self.question.model_dump(mode="json", include=shown),
+            **({} if why is None else {"reason": why.reason, "documents_searched": why.documents}),
             "mode": self.question.category.value,
             "grade": None if grade is None or grade.grade is None else grade.grade.value,
         }

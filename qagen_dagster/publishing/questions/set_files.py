@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import AwareDatetime
 
+from qagen_dagster.english.words import shared_words
 from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
@@ -93,6 +94,8 @@ class SetFacts(Record):
     output_tokens: int
     usd: float | None
     unknown_price_calls: int
+    shortfalls: tuple[str, ...] = ()  # what documents did not give, with the reasons
+    closed_book: bool = True  # whether the questions were asked without their document
 
 
 class EvalSet(Record):
@@ -158,6 +161,7 @@ def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:
 
 CARD_FILE = "README.md"
 EXAMPLES = 5
+_SHOWN_MISSING = 20
 _FILES = """\
 ## Files
 
@@ -218,6 +222,7 @@ def _made(facts: SetFacts) -> Iterator[str]:
     yield "## How it was made"
     yield ""
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
+    rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
     rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
     rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]
@@ -256,6 +261,12 @@ def _types(eval_set: EvalSet) -> Iterator[str]:
     rows = [(kind, planned.get(kind, "any number"), found[kind]) for kind in sorted({*found, *planned})]
     total = "not known" if facts is None else facts.planned
     yield from table(("question type", "planned", "published"), [*rows, ("all", total, found.total())])
+    missing = () if facts is None else facts.shortfalls
+    yield from (f"- Missing: {line(one)}" for one in missing[:_SHOWN_MISSING])
+    if missing:
+        more = len(missing) - _SHOWN_MISSING
+        yield from ([f"- {more:,} more shortfalls"] if more > 0 else [])
+        yield ""
 
 
 def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
@@ -311,6 +322,10 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them."
     )
     yield ""
+    worded = [shared_words(one.question, "\n".join(each.quote for each in one.evidence)) for one in questions]
+    if worded:
+        yield f"On average, {sum(worded) / len(worded):.0%} of the content words of a question stand in its evidence."
+        yield ""
     heads = ("figure", *(f"{one.questions} questions" for one in columns))
     yield from table(
         heads, [(words, *(_figure(one, name) for one in columns)) for name, words in names.items()]

@@ -30,6 +30,7 @@ COLUMNS = (
     "pages",
     "visuals",
     "grade",
+    "answerable",
     "document_id",
 )
 
@@ -86,7 +87,9 @@ def xlsx_file(exported: ExportedSet) -> dict[str, bytes]:
             sheet.write_string(0, column, name, bold)
         for number, row in enumerate(exported.rows, 1):
             for column, value in enumerate(cells(row)):
-                if isinstance(value, int):
+                if isinstance(value, bool):
+                    sheet.write_boolean(number, column, value, wrapped)
+                elif isinstance(value, int):
                     sheet.write_number(number, column, value, wrapped)
                 elif value:
                     sheet.write_string(number, column, value[:_LONGEST_CELL], wrapped)
@@ -107,6 +110,7 @@ _VALUES = {
     "mode": "string",
     "hops": "int64",
     "grade": "string",
+    "answerable": "bool",
 }
 _EVIDENCE = {
     "quote": "string",
@@ -116,7 +120,12 @@ _EVIDENCE = {
     "visual": "string",
 }
 _LISTS: dict[str, str | dict[str, str]] = {"contexts": "string", "evidence": _EVIDENCE, "images": "image"}
-_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "image": "STRUCT(bytes BLOB, path VARCHAR)"}
+_TYPES = {
+    "string": "VARCHAR",
+    "bool": "BOOLEAN",
+    "int64": "BIGINT",
+    "image": "STRUCT(bytes BLOB, path VARCHAR)",
+}
 
 
 def huggingface_files(exported: ExportedSet) -> dict[str, bytes]:
@@ -152,7 +161,7 @@ def _values(row: ExportedRow) -> list[Any]:
         **row.details,
         "question": row.question.question,
         "answer": row.question.answer,
-        "contexts": row.contexts,
+        "contexts": row.references,
         "images": [{"bytes": one.data, "path": one.path} for one in row.pictures],
     }
     return [values[name] for name in (*_VALUES, *_LISTS)]

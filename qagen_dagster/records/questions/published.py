@@ -14,6 +14,7 @@ from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.document import Box, VisualType
 from qagen_dagster.records.grading import Decider, Grade
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key
+from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.questions.results import (
     Evidence,
     GenerationMetadata,
@@ -83,6 +84,10 @@ class PublishedQuestion(Record):
     visuals: tuple[PublishedVisual, ...] = ()
     verdict: PublishedVerdict | None = None  # None: the strategy has no validator
     grade: PublishedGrade | None = None  # None: never graded
+    answerable: bool = (
+        True  # if not, `evidence` has the nearest passages, and `answer` says what a good system would say
+    )
+    no_answer: NoAnswer | None = None  # why it has no answer, and what was searched to prove it
 
 
 class RejectedQuestion(RejectedQA):

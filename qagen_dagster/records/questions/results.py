@@ -15,6 +15,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
+from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.run import CallSummary
 
 
@@ -26,6 +27,8 @@ class Evidence(Record):
     end_line: int | None
     page: int | None = None
     visual: str | None = None  # label of the visual, if it shows the proof
+    # of a question across documents: the document that has it, if it is not the question's own
+    document_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class RejectionReason(StrEnum):
@@ -45,6 +48,7 @@ class RejectionReason(StrEnum):
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
+    ANSWERABLE = "answerable"  # it was meant to have no answer, and the corpus answers it
     NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, but its answer needs only one
     UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
@@ -77,6 +81,8 @@ class QAPair(Record):
     evidence: tuple[Evidence, ...]
     computation: str = ""  # as `Candidate.computation`
     generation_metadata: GenerationMetadata
+    # of a question that the corpus does not answer; its evidence is then what comes nearest
+    no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -186,7 +192,7 @@ class VerdictRecord(Record):
     blind_answer: str
     answerable: bool
     matches: bool | None
-    non_trivial: bool | None
+    non_trivial: bool | None = None  # by the closed-book call; by the validator in older results
     unambiguous: bool
     relevant: bool | None
     supported: bool | None = None
@@ -232,7 +238,7 @@ class GenerationResult(Record):
     """The result of generating questions from one document.
 
     Attributes:
-        shortfalls: with the batch strategy, which questions of the mix are missing.
+        shortfalls: which questions of the mix are missing.
         grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
         shown: with the batch strategy, the lines that the generator was shown; empty if these are all lines.
         surroundings: by question id the text around each piece of evidence.
@@ -260,6 +266,11 @@ class GenerationResult(Record):
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
+    no_answer_target: int = 0  # of the target, the questions without an answer
+    controls: tuple[int, int] = (
+        0,
+        0,
+    )  # questions on which the validator was tested, and those that it answered
 
     @staticmethod
     def key(combination: Combination, document_id: str, fingerprint: str) -> str:
@@ -322,6 +333,7 @@ class Candidate(Record):
     gate: RejectionReason | None = None
     gate_detail: str = ""
     computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
+    no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class CandidateDocument(Record):

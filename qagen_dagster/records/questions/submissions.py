@@ -32,21 +32,39 @@ class EvidenceQuote(Record):
 class Step(Record):
     """One operation on values in the quotes."""
 
-    operation: Literal["sum", "difference", "product", "ratio", "percent_change", "mean", "count"]
+    operation: Literal[
+        "sum",
+        "difference",
+        "product",
+        "ratio",
+        "percent_change",
+        "mean",
+        "median",
+        "count",
+        "maximum",
+        "minimum",
+        "days",
+    ]
     items: Annotated[
         tuple[str, ...],
         Field(
             min_length=1,
             max_length=60,
             description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
-            "percent_change is from second to first. For count: the words of each thing that is counted, as the quotes write them.",
+            "percent_change is from second to first, days is from the second date to the first. For count: the words of each thing that is "
+            "counted, as the quotes write them. For maximum and minimum: each name with its value, such as GSO: 31.",
         ),
     ]
-    result: Annotated[str, Field(description="The number that comes out.")]
+    result: Annotated[
+        str,
+        Field(
+            description="The number that comes out; for maximum and minimum the name or the value that wins."
+        ),
+    ]
 
 
 class Computation(Step):
-    """How an answer is worked out from values in the quotes; the result is a number of the answer."""
+    """How an answer is worked out from values in the quotes; the result is a number or a name of the answer."""
 
     steps: Annotated[
         tuple[Step, ...],
@@ -71,7 +89,7 @@ class SubmitQA(Record):
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(
-            min_length=1, max_length=6, description="Every passage needed to prove the answer, and no other."
+            min_length=1, max_length=20, description="Every passage needed to prove the answer, and no other."
         ),
     ]
     question_type: Annotated[
@@ -133,14 +151,20 @@ class BlindAnswer(Record):
         Field(description="True if the document answers the whole question; false if only a part of it."),
     ]
     answer: Annotated[
-        str, Field(description="Only what is asked, as short as it can be. Empty if not answerable.")
+        str,
+        Field(
+            description="Only what is asked, as short as it can be; of two possible answers the better one. Empty if not answerable."
+        ),
     ]
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(description="The passages your answer, or the part of it you found, rests on."),
     ] = ()
     premise_holds: Annotated[
-        bool, Field(description="False if the question takes for granted what the document denies.")
+        bool,
+        Field(
+            description="False if the question takes for granted what the document denies or calls only likely."
+        ),
     ] = True
     unambiguous: Annotated[
         bool,
@@ -159,12 +183,6 @@ class BlindAnswer(Record):
 class JudgingAnswer(BlindAnswer):
     """Answer the question from the document alone, and judge the question."""
 
-    non_trivial: Annotated[
-        bool,
-        Field(
-            description="False if a well-read person who sees only the question would guess what decides the answer."
-        ),
-    ]
     self_contained: Annotated[
         bool,
         Field(
@@ -184,13 +202,15 @@ class JudgingAnswer(BlindAnswer):
     @model_validator(mode="before")
     @classmethod
     def _unsaid(cls, value: object) -> object:
-        """Criteria that the model left out are not confirmed; then the comparison judges them."""
-        missing = dict.fromkeys(("non_trivial", "self_contained", "relevant"), False)
-        return {**missing, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
+        """Criteria that the model left out are not confirmed; then the comparison judges them. Older journals have one more."""
+        if not isinstance(value, dict):
+            return value
+        said = {name: one for name, one in cast("dict[str, object]", value).items() if name != "non_trivial"}
+        return {**dict.fromkeys(("self_contained", "relevant"), False), **said}
 
 
 class Comparison(Record):
-    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
+    """Compare your own answer with the proposed one and judge the question by the six criteria."""
 
     model_config = ConfigDict(json_schema_extra=_explained_last)
 
@@ -199,8 +219,7 @@ class Comparison(Record):
     premise_holds: Annotated[bool, Field(description="Criterion 3.")]
     unambiguous: Annotated[bool, Field(description="Criterion 4.")]
     self_contained: Annotated[bool, Field(description="Criterion 5.")]
-    non_trivial: Annotated[bool, Field(description="Criterion 6.")]
-    relevant: Annotated[bool, Field(description="Criterion 7.")]
+    relevant: Annotated[bool, Field(description="Criterion 6.")]
     explanation: Annotated[
         str,
         Field(
@@ -212,9 +231,9 @@ class Comparison(Record):
 
 
 class TypedComparison(Comparison):
-    """Compare your own answer with the proposed one and judge the question by the eight criteria."""
+    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
 
-    of_type: Annotated[bool, Field(description="Criterion 8: whether it is of the type asked for.")]
+    of_type: Annotated[bool, Field(description="Criterion 7: whether it is of the type asked for.")]
 
     @model_validator(mode="before")
     @classmethod

@@ -140,7 +140,6 @@ def test_no_answer_without_a_note_still_says_why() -> None:
         ("matches", RejectionReason.WRONG_ANSWER),
         ("premise_holds", RejectionReason.FALSE_PREMISE),
         ("self_contained", RejectionReason.NOT_SELF_CONTAINED),
-        ("non_trivial", RejectionReason.TRIVIAL),
         ("unambiguous", RejectionReason.AMBIGUOUS),
         ("relevant", RejectionReason.IRRELEVANT),
     ],
@@ -276,7 +275,6 @@ def test_the_embedded_reader_understands_these_prompts(
 
 
 JUDGED = {
-    "non_trivial": True,
     "self_contained": True,
     "relevant": True,
     "evidence": [{"quote": SECRET_QUOTE, "start_line": 7}],
@@ -300,7 +298,6 @@ def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
     [
         {},
         JUDGED | {"relevant": False},
-        JUDGED | {"non_trivial": False},
         JUDGED | {"self_contained": False},
         JUDGED | {"unambiguous": False},
         JUDGED | {"premise_holds": False},
@@ -310,7 +307,6 @@ def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
     ids=[
         "not judged",
         "relevant",
-        "non_trivial",
         "self_contained",
         "unambiguous",
         "premise",
@@ -338,7 +334,7 @@ def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     _, model = run(blind(), compare())
     assert "Short questions of technicians." in told(model.requests[0])
     (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
-    assert {"non_trivial", "self_contained", "relevant"} <= set(tool.parameters["required"])
+    assert {"self_contained", "relevant"} <= set(tool.parameters["required"])
 
 
 def test_code_refuses_an_answer_that_contradicts_the_blind_one() -> None:

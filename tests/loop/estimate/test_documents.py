@@ -103,7 +103,7 @@ def test_ranges_are_ordered_and_finite(own: list[Example], others: list[Example]
 def test_the_table_gives_what_usual_documents_take() -> None:
     found = agent().uses(document())
     assert {role: round(use.calls) for role, use in found.items()} == {
-        "generator": 18, "validator": 18, "deduplicator": 3,
+        "generator": 18, "validator": 22, "deduplicator": 3,
     }  # fmt: skip
     assert 2_000 < found["generator"].input_tokens / found["generator"].calls < 12_000
     assert found["deduplicator"].input_tokens / found["deduplicator"].calls < 1_500
@@ -176,3 +176,13 @@ def test_the_range_is_the_spread_of_documents_but_not_too_narrow() -> None:
     uneven = agent([example(calls) for calls in (1, 1, 20, 20, 20, 20, 60, 60)]).around
     assert uneven.low < 0.1
     assert 2 < uneven.high < 3
+
+
+def test_questions_without_an_answer_take_the_calls_of_their_proofs() -> None:
+    """A proof asks the validator up to seven times, and each document tests the validator first."""
+    base, mixed = Document(20_000, 20_000, 10), Document(20_000, 20_000, 10, without_answer=2)
+    plain, proved = agent().uses(base), agent().uses(mixed)
+    per_answer = (plain["validator"].calls) / 10
+    assert proved["validator"].calls == pytest.approx(8 * per_answer + 3 + 2 * 8.5)
+    assert proved["generator"].calls == pytest.approx(plain["generator"].calls - 2 * 3.5 + 1.5)
+    assert mixed.questions == base.questions

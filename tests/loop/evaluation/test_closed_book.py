@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -26,6 +27,7 @@ from tests.loop.evaluation.evaluation_set import (
 )
 from tests.support.models import FakeModel, Turn, call, say, told
 
+playing = partial(FakeModel, plays_closed_book=True)
 UNKNOWN = call("submit_closed_book_answer", answer="Unknown.", confidence=0)
 RIGHT = call("submit_mark", right=True, explanation="the same fact")
 WRONG = call("submit_mark", right=False, explanation="another fact")
@@ -41,7 +43,7 @@ def nobody(_: Request) -> Turn:
 
 def by_question(answers: dict[str, Turn]) -> FakeModel:
     """Answers by a word of the question; "unknown" to others."""
-    return FakeModel(
+    return playing(
         lambda request: next((turn for word, turn in answers.items() if word in told(request)), UNKNOWN),
         "writer",
     )
@@ -61,7 +63,7 @@ def by_question(answers: dict[str, Turn]) -> FakeModel:
 def test_a_right_answer_without_the_document_is_a_leak(
     workspace: PlayedWorkspace, said: str, marked: Turn | None, leaked: bool, decided: Decided
 ) -> None:
-    examiner = FakeModel(lambda _: marked if marked is not None else nobody(_), "reader")
+    examiner = playing(lambda _: marked if marked is not None else nobody(_), "reader")
     answerer = by_question({"How often": guess(said)})
     space = examined(workspace, writer=answerer, reader=examiner)
     put_published(space, facts("a.txt"))
@@ -81,7 +83,7 @@ def test_a_right_answer_without_the_document_is_a_leak(
 
 def test_the_model_sees_the_question_and_nothing_of_document_or_answer(workspace: PlayedWorkspace) -> None:
     answerer = by_question({})
-    space = examined(workspace, writer=answerer, reader=FakeModel(nobody))
+    space = examined(workspace, writer=answerer, reader=playing(nobody))
     put_published(space, facts("a.txt"))
     check_closed_book(opened(space))
     for request, (question, (answer, _, quote)) in zip(
@@ -106,7 +108,7 @@ def test_a_judge_marks_where_the_profile_has_one(workspace: PlayedWorkspace) -> 
     (workspace.settings.profiles / "mine.yaml").write_text(
         PROFILE.format(generator="writer") + "  judge: {provider: scripted, model: assessor}\n"
     )
-    judge = FakeModel(lambda _: RIGHT, "assessor")
+    judge = playing(lambda _: RIGHT, "assessor")
     space = examined(workspace, writer=by_question({"How often": guess("quarterly")}), assessor=judge)
     put_published(space, facts("a.txt", 1))
     report = check_closed_book(opened(space))
@@ -117,7 +119,7 @@ def test_a_judge_marks_where_the_profile_has_one(workspace: PlayedWorkspace) -> 
 
 def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWorkspace) -> None:
     answerer = by_question({"cable": guess("12 m")})
-    space = examined(workspace, writer=answerer, reader=FakeModel(nobody))
+    space = examined(workspace, writer=answerer, reader=playing(nobody))
     put_published(space, [*facts("a.txt"), *facts("b.txt")])
     first = check_closed_book(opened(space))
     asked = len(answerer.requests)
@@ -137,7 +139,7 @@ def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWo
 
 
 def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None:
-    space = examined(workspace, writer=by_question({}), reader=FakeModel(nobody))
+    space = examined(workspace, writer=by_question({}), reader=playing(nobody))
     put_published(space, facts("a.txt"))
     runs = ["run-2", "run-3", "run-1", "run-0"]
     for run in runs:
@@ -148,11 +150,11 @@ def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None
 
 @pytest.mark.parametrize("change", ["question", "model", "context", "nothing"])
 def test_what_decides_the_result_is_asked_anew(workspace: PlayedWorkspace, change: str) -> None:
-    space = examined(workspace, writer=by_question({}), scribe=by_question({}), reader=FakeModel(nobody))
+    space = examined(workspace, writer=by_question({}), scribe=by_question({}), reader=playing(nobody))
     put_published(space, [*facts("a.txt", 2), *facts("b.txt", 2)])
     check_closed_book(opened(space))
     again = by_question({})
-    space = examined(space, writer=again, scribe=again, reader=FakeModel(nobody))
+    space = examined(space, writer=again, scribe=again, reader=playing(nobody))
     if change == "question":
         put_published(space, [*facts("a.txt", 2), *facts("b.txt", 3)])
     elif change == "model":
@@ -172,7 +174,7 @@ def test_what_decides_the_result_is_asked_anew(workspace: PlayedWorkspace, chang
 def test_the_budget_ends_asking_and_the_next_run_asks_only_the_rest(workspace: PlayedWorkspace) -> None:
     answerer = by_question({"calibrated": guess("every 90 days")})
     space = replace(
-        examined(workspace, writer=answerer, reader=FakeModel(nobody)),
+        examined(workspace, writer=answerer, reader=playing(nobody)),
         settings=replace(workspace.settings, document_workers=1),
     )
     put_published(space, [*facts("a.txt"), *facts("b.txt")])
@@ -192,9 +194,9 @@ def test_the_budget_ends_asking_and_the_next_run_asks_only_the_rest(workspace: P
 
 
 def test_a_model_that_cannot_be_had_fails_the_run_after_a_few_questions(workspace: PlayedWorkspace) -> None:
-    broken = FakeModel(lambda _: PermanentModelError("no credit on this account"), "writer")
+    broken = playing(lambda _: PermanentModelError("no credit on this account"), "writer")
     space = replace(
-        examined(workspace, writer=broken, reader=FakeModel(nobody)),
+        examined(workspace, writer=broken, reader=playing(nobody)),
         settings=replace(workspace.settings, document_workers=1),
     )
     put_published(space, [*facts("a.txt"), *facts("b.txt"), *facts("c.txt")])
@@ -207,7 +209,7 @@ def test_a_model_that_cannot_be_had_fails_the_run_after_a_few_questions(workspac
 def test_failures_with_answers_between_them_do_not_end_the_run(workspace: PlayedWorkspace) -> None:
     moody = by_question({"cable": PermanentModelError("refused")})
     space = replace(
-        examined(workspace, writer=moody, reader=FakeModel(nobody)),
+        examined(workspace, writer=moody, reader=playing(nobody)),
         settings=replace(workspace.settings, document_workers=1),
     )
     put_published(
@@ -232,7 +234,7 @@ def _longer(letter: str, number: int) -> QAPair:
 
 def test_a_model_that_fails_now_and_then_leaves_the_others(workspace: PlayedWorkspace) -> None:
     moody = by_question({"cable": TransientModelError("overloaded"), "Who": say("I will not tell.")})
-    space = examined(workspace, writer=moody, reader=FakeModel(nobody))
+    space = examined(workspace, writer=moody, reader=playing(nobody))
     put_published(space, facts("a.txt"))
     report = check_closed_book(opened(space))
     assert [(bool(one.failure), one.unheard) for one in report.questions] == [

@@ -353,7 +353,7 @@ def test_the_card_has_the_facts_of_the_set(workspace: PlayedWorkspace) -> None:
     for row in (
         "| model: generator | scripted:writer |",
         "| cost | $0 |",
-        "| model calls | 12 |",
+        "| model calls | 15 |",
         "| documents that cannot be used, for example because they have no text | 1 |",
         "| factual | any number | 3 |",
         "| all | 3 | 3 |",

@@ -280,7 +280,7 @@ class Validator:
             raise BudgetExhaustedError(BUDGET)
         if self.text is None:
             return _submit("", answerable=False)
-        return _submit(self.text, non_trivial=True, self_contained=True, relevant=True)
+        return _submit(self.text, self_contained=True, relevant=True)
 
     def _look(self, first: bool) -> AssistantMessage:
         if first and self.looks:

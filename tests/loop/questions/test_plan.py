@@ -238,6 +238,7 @@ def test_the_candidate_set_says_what_made_it(workspace: PlayedWorkspace) -> None
         "validator_compare",
         "deduplicator",
         "answer_document",
+        "closed_book",
         "same_answer",
     }
     assert found.configuration == plan_without_documents(workspace, COMBINATION, RunOptions()).configuration

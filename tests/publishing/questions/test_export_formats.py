@@ -27,8 +27,10 @@ from qagen_dagster.publishing.questions.exported_set import (
     Picture,
     Place,
 )
+from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import VisualType
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
     PublishedGrade,
@@ -229,6 +231,62 @@ def test_a_squad_answer_is_the_one_in_the_quote() -> None:
     assert not export_formats.has_span(row(1, place, answer="1811"))
 
 
+def impossible(kind: NoAnswerKind = NoAnswerKind.UNANSWERABLE) -> ExportedRow:
+    """A question without an answer, with its nearest passage."""
+    one = row(3, high(), question="How long is the dam?", answer="The documents do not give its length.")
+    why = NoAnswer(kind=kind, reason="Only the height is given.", documents=7)
+    question = one.question.model_copy(update={"answerable": False, "no_answer": why})
+    return ExportedRow(question, one.places)
+
+
+def test_squad_has_questions_without_an_answer_as_impossible() -> None:
+    assert export_formats.has_span(impossible())
+    (entry,) = json.loads(files("squad", row(1, high()), impossible())["squad.json"])["data"]
+    possible, without = (paragraph["qas"][0] for paragraph in entry["paragraphs"])
+    assert (possible["is_impossible"], without["is_impossible"], without["answers"]) == (False, True, [])
+    assert entry["paragraphs"][1]["context"] == "The dam is 42 m high."
+
+
+@pytest.mark.parametrize("kind", NoAnswerKind)
+def test_only_passages_that_prove_something_are_relevant(kind: NoAnswerKind) -> None:
+    one = impossible(kind)
+    proves = kind is not NoAnswerKind.UNANSWERABLE
+    assert BY_NAME["beir"].takes(one) is proves
+    (sample,) = lines(files("ragas", one)["testset.jsonl"])
+    assert sample["reference_contexts"] == (["The dam is 42 m high."] if proves else [])
+    assert sample["reference_context_ids"] == (["a.txt#1"] if proves else [])
+    (golden,) = json.loads(files("deepeval", one)["goldens.json"])
+    assert golden["expected_output"] == "The documents do not give its length."
+    assert golden["context"] == sample["reference_contexts"]
+    told = golden["additional_metadata"]
+    assert (told["answerable"], told["reason"], told["documents_searched"]) == (
+        False,
+        "Only the height is given.",
+        7,
+    )
+
+
+def test_promptfoo_judges_whether_a_question_without_an_answer_is_recognised() -> None:
+    with_answer, without = yaml.safe_load(files("promptfoo", row(1, high()), impossible())["tests.yaml"])
+    assert with_answer["assert"][0]["type"] == "factuality"
+    (judged,) = without["assert"]
+    assert judged["type"] == "llm-rubric"
+    assert judged["value"].endswith("The documents do not give its length.")
+
+
+@pytest.mark.parametrize(
+    "name", ["csv", "xlsx", "huggingface", "inspect", "langsmith", "llamaindex", "ragchecker"]
+)
+def test_the_other_formats_take_questions_without_an_answer(name: str) -> None:
+    assert BY_NAME[name].takes(impossible())
+    assert files(name, row(1, high()), impossible())
+    if name == "csv":
+        rows = csv.DictReader(
+            io.StringIO(files(name, row(1, high()), impossible())["questions.csv"].decode())
+        )
+        assert [one["answerable"] for one in rows] == ["True", "False"]
+
+
 @given(TEXTS, TEXTS, TEXTS)
 def test_squad_offsets_hold(before: str, answer: str, after: str) -> None:
     passage = Passage("a.txt#1", f"{before} {answer} {after}")
@@ -295,3 +353,11 @@ def test_a_workbook_has_text_and_no_formulas() -> None:
     assert "=1+1" in shown
     assert "x" * 32_767 in shown
     assert len(sheet.xpath("//x:row", namespaces=names)) == 3
+
+
+def test_beir_judges_the_passages_of_all_documents_of_a_question() -> None:
+    other = Passage("b.txt#1", "Nothing is asked about this.")
+    one = row(1, high(), Place("Nothing is asked", 0, (other,)))
+    assert lines(files("ragas", one)["testset.jsonl"])[0]["reference_context_ids"] == ["a.txt#1", "b.txt#1"]
+    qrels = files("beir", one)["qrels/test.tsv"].decode().splitlines()
+    assert qrels[1:] == ["q-1\ta.txt#1\t1", "q-1\tb.txt#1\t1"]

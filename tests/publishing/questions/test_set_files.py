@@ -70,7 +70,7 @@ def test_corpus_json_is_the_described_record() -> None:
     assert list(value) == ["corpus_name", "corpus_path", "scenario", "mode", "questions", "timestamp"]
     assert set(value["questions"][0]) == {
         "id", "question", "answer", "source_document", "category", "content_refs", "generation_metadata",
-        "evidence", "document_id", "text_path", "row", "mode", "question_type", "hops", "visuals", "verdict", "grade",
+        "evidence", "document_id", "text_path", "row", "mode", "question_type", "hops", "visuals", "verdict", "grade", "answerable", "no_answer",
     }  # fmt: skip
     assert value["questions"][0]["evidence"][0] == {
         "quote": "it is 42", "start_line": 3, "end_line": 3, "page": None, "visual": None,

@@ -131,7 +131,7 @@ class _AnswerCheck:
     def fault(self, submitted: SubmitGroundedAnswer) -> str:
         """What is wrong with the answer or its evidence; empty if nothing is, or if the fault is that of the question."""
         found = self.candidate_of(submitted)
-        of_question = found.gate in (None, RejectionReason.NOT_SELF_CONTAINED)
+        of_question = found.gate in (None, RejectionReason.NOT_SELF_CONTAINED, RejectionReason.IRRELEVANT)
         return "" if of_question or _is_insufficient(submitted.answer) else found.gate_detail
 
     def candidate_of(self, submitted: SubmitGroundedAnswer) -> Candidate:

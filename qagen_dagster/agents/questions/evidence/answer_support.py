@@ -135,10 +135,11 @@ def unsupported(
 
 def without_subject(question: str, told: str, document: str) -> str | None:
     """Why quotes, with what stands above them, do not show what a question is about: the document has words of it, they have none."""
-    subject = {*content_stems(question)}
-    if subject & {*content_stems(told)} or len(subject & {*content_stems(document)}) < _LEAST_SUBJECT:
+    subject, known = {*content_stems(question)}, {*content_stems(document)}
+    if subject & {*content_stems(told)} or len(subject & known) < _LEAST_SUBJECT:
         return None
-    return "no evidence quote names anything that the question asks about: quote the passage that does, too"
+    missing = [word for word in dict.fromkeys(_WORD.findall(question)) if {*content_stems(word)} & known]
+    return f"no evidence quote names what the question asks about: quote the passage with {', '.join(missing[:5])}, too"
 
 
 def _missing_words(answer: str, quoted: list[str], asked: list[str]) -> str | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from datetime import date
+from statistics import median
 
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.english.amounts import amounts
+from qagen_dagster.english.dates import dates
 from qagen_dagster.records.questions.submissions import Computation, Step
 
 _NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")
@@ -23,10 +26,13 @@ def wrong(computation: Computation, answer: str, told: str | None) -> str:
         if fault:
             return fault
         told = None if told is None else f"{told}\n{step.result}"
-    if _numbers(computation.result)[0] not in _numbers(answer):
-        return (
-            f"the result of the computation, {computation.result[:_LONGEST]!r}, is not a number of the answer"
-        )
+    if (
+        computation.operation in _CHOICES
+        and skeleton(_name(computation.result)).text in skeleton(answer).text
+    ):
+        return ""
+    if [*_numbers(computation.result), None][0] not in _numbers(answer):
+        return f"the result of the computation, {computation.result[:_LONGEST]!r}, is no part of the answer"
     return ""
 
 
@@ -40,6 +46,8 @@ def _fault(step: Step, told: str | None) -> str:
     if missing is not None:
         return f"the computation's {missing[:_LONGEST]!r} stands in no evidence quote"
     value = _value(step)
+    if step.operation in _CHOICES and value is not None:
+        return _wrong_choice(step, value)
     if value is None or len(_numbers(step.result)) != 1:
         return f"{_told(step)} cannot be computed"
     share = value
@@ -50,6 +58,25 @@ def _fault(step: Step, told: str | None) -> str:
     if not (_equal(value, step.result) or _equal(share, step.result)):
         return f"the {step.operation} of {_listed(step)} is {value:.10g}, not {step.result}"
     return ""
+
+
+_CHOICES = ("maximum", "minimum")
+
+
+def _name(item: str) -> str:
+    """The name of an item such as "GSO: 31"; the item itself if it is only a value."""
+    return item.rpartition(":")[0].strip() or item
+
+
+def _wrong_choice(step: Step, value: float) -> str:
+    """Why the result is not the item with the extreme value, or not that value alone; empty if it is."""
+    winners = [item for item in step.items if _numbers(item.rpartition(":")[2]) == [value]]
+    named = skeleton(step.result).text
+    if len(winners) == 1 and named in (skeleton(_name(winners[0])).text, skeleton(winners[0]).text):
+        return ""
+    if _numbers(step.result) == [value]:
+        return ""
+    return f"the {step.operation} of {_listed(step)} is {' and '.join(winners)}, not {step.result}"
 
 
 def _told(step: Step) -> str:
@@ -64,6 +91,12 @@ def _is_told(item: str, told: str | None, step: Step) -> bool:
     if step.operation == "count":
         words = skeleton(item).text
         return bool(words) and (told is None or words in skeleton(told).text)
+    if step.operation == "days":
+        return len(list(dates(item))) == 1 and (told is None or skeleton(item).text in skeleton(told).text)
+    if step.operation in _CHOICES and ":" in item:
+        name, _, value = item.rpartition(":")
+        known = told is None or skeleton(name).text in skeleton(told).text
+        return known and _is_told(value, told, step)
     numbers = _numbers(item)
     return (
         len(numbers) == 1
@@ -87,14 +120,34 @@ def _value(step: Step) -> float | None:
     if step.operation == "count":
         distinct = {skeleton(item).text for item in step.items}
         return float(len(distinct)) if len(distinct) == len(step.items) else None
-    first, *others = (_numbers(item)[0] for item in step.items)
+    if step.operation == "days":
+        return _days(step)
+    first, *others = (_numbers(item.rpartition(":")[2])[0] for item in step.items)
     return _arithmetic(step.operation, first, others)
+
+
+def _days(step: Step) -> float | None:
+    """The days from the second date to the first; None unless both are whole dates."""
+    found = [one for item in step.items for one in dates(item)]
+    if len(found) != 2 or any(None in (one.year, one.month, one.day) for one in found):
+        return None
+    try:
+        last, first = (date(one.year or 1, one.month or 1, one.day or 1) for one in found)
+    except ValueError:  # 31 February
+        return None
+    return float((last - first).days)
 
 
 def _arithmetic(operation: str, first: float, others: Sequence[float]) -> float | None:
     match operation, others:
         case "sum", _:
             return math.fsum((first, *others))
+        case "median", _:
+            return median((first, *others))
+        case "maximum", [_, *_]:
+            return max(first, *others)
+        case "minimum", [_, *_]:
+            return min(first, *others)
         case "mean", _:
             return math.fsum((first, *others)) / (1 + len(others))
         case "difference", [_, *_]:

@@ -11,6 +11,7 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported, without_subject
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
+from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
@@ -58,6 +59,17 @@ def pointer(question: str) -> str:
         if found["here"] or not (noun or _NAMED.match(found["rest"])):
             return " ".join(words.split())
     return ""
+
+
+def fault_of_wording(context: QAContext, question: str, evidence: list[Evidence]) -> str:
+    """What is wrong with the language of a question, or with how much of its wording is that of its evidence; empty if nothing is."""
+    if language := context.other_language(question):
+        return f"the question must be in the language {language!r}"
+    most = context.scenario.max_overlap
+    share = shared_words(question, "\n".join(one.quote for one in evidence))
+    if most is None or share <= most:
+        return ""
+    return f"{share:.0%} of the question's content words stand in its quotes, at most {most:.0%} may: use other words"
 
 
 _SEVERAL = "multi_hop"
@@ -168,6 +180,8 @@ class EvidenceCheck:
         if words := pointer(submission.question):
             detail = f"the question says {words!r}, but its reader does not know which text is meant"
             return RejectionReason.NOT_SELF_CONTAINED, detail
+        if fault := fault_of_wording(self._context, submission.question, evidence):
+            return RejectionReason.IRRELEVANT, fault
         if lost and not (visual_mode and not self._context.view.document.line_count):
             number = lost[0]
             which = f"quote {number + 1} of {len(submission.evidence)}"

@@ -5,7 +5,6 @@ New questions are first compared without a model. The deduplicator compares them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,7 +12,7 @@ from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
-from qagen_dagster.agents.questions.generator import REFUSED
+from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
@@ -50,8 +49,7 @@ from qagen_dagster.loop.questions.batch.state import (
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.duplicates.question_form import form
-from qagen_dagster.loop.questions.duplicates.similarity import Encode, vetoed
+from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.state import (
@@ -69,55 +67,13 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.ids import normalise
-from qagen_dagster.records.questions.results import Candidate, DocumentEnd, GenerationResult, RejectionReason
-
-
-@dataclass(frozen=True)
-class DuplicateMatch:
-    """The earlier question that a new one repeats, and how alike they are."""
-
-    of: str
-    score: float  # similarity; 1 for equal words
-    exact: bool
-
-    @property
-    def detail(self) -> str:
-        return "the same words" if self.exact else f"similarity {self.score:.2f}"
-
-
-def find_duplicates(
-    new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
-) -> list[DuplicateMatch | None]:
-    """For each new question, the most similar question that it repeats: one of `known`, or an earlier new one; None if there is none.
-
-    Two questions are duplicates if their cosine is at least `similarity`, unless numbers, names, negation, direction or the kind of
-    answer differ. The cosine alone is not enough, because all questions about one document are similar.
-    """
-    if not new:
-        return []
-    texts = [*known, *new]
-    vectors = encode(texts)
-    standing = list(range(len(known)))
-    found: list[DuplicateMatch | None] = []
-    for index in range(len(known), len(texts)):
-        near = [(_likeness(texts, index, old, float(vectors[index] @ vectors[old])), old) for old in standing]
-        score, of = max(near, default=(0.0, -1))
-        if near and score >= similarity:
-            found.append(DuplicateMatch(texts[of], round(min(1.0, score), 4), exact=score > 1))
-        else:
-            found.append(None)
-            standing.append(index)
-    return found
-
-
-def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
-    """The cosine, at most 1. It is 0 if the word rules tell the questions apart, and 2 if their words are equal."""
-    if normalise(texts[new]) == normalise(texts[old]):
-        return 2.0
-    asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
-    return 0.0 if len(asked) > 1 or vetoed(texts[new], texts[old]) else min(1.0, cosine)
-
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    DocumentEnd,
+    GenerationResult,
+    RejectionReason,
+)
 
 _SAMPLES = 1_000  # more than the attempts at one question; so each attempt has its own sample number, even for an equal request
 
@@ -341,32 +297,60 @@ class DocumentRun:
     def _validate(self, step: Validate, state: BatchState) -> Judged | Controlled:
         known = state.blind.get(step.candidate.question)
         found = None if known is None else BlindFinding(known, "", ())
-        if found is None and state.qa.first is not None:  # replay the earlier blind answer from the ledger
+        first = state.qa.first
+        if found is None and first is not None and first.question == step.candidate.question:
+            # replay the earlier blind answer from the ledger
             found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
         rule = questioner.rule_of(QuestionType(step.candidate.question_type))
         judged = model_checks.validate(step, self.work, self.models, rule, found)
         event = controls.control(step, self.work, self.models, judged)
+        event = controls.without_document(step, self.work, self.models, event)
         able = isinstance(event, Judged) and self._answerer.spec.provider != "embedded"
         return event.model_copy(update={"may_mend": True}) if able else event
 
     def _mend(self, step: Mend, state: BatchState) -> Reanswered:
-        """Ask once more for an answer that the validator refused. If the same answer comes again, nothing is mended."""
+        """Ask once more for an answer that the validator refused, or for another wording of a trivial question.
+
+        If the same comes again, nothing is mended.
+        """
         refused = step.candidate
         draft = next(one for one in state.drafts if one.number == state.taken[-1])
-        asked = answerer.Asked(
-            refused.question, draft.question_type, ((refused.answer, REFUSED[step.reason]),)
-        )
+        question, calls, rejected = refused.question, (), ()
+        if step.reason is RejectionReason.TRIVIAL:
+            question, calls = self._reworded(step, draft, state)
+            if not question:
+                return Reanswered(mended=Mended(candidate=None, calls=calls))
+        else:
+            rejected = ((refused.answer, REFUSED[step.reason]),)
+        asked = answerer.Asked(question, draft.question_type, rejected)
         task = self._answer_task(state, draft, asked, _SAMPLES - 1)
         found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
-        given = found.candidate
+        given, calls = found.candidate, (*calls, *found.calls)
         if given is None or given == refused or given.gate is not None:
-            return Reanswered(mended=Mended(candidate=None if given == refused else given, calls=found.calls))
+            return Reanswered(mended=Mended(candidate=None if given == refused else given, calls=calls))
         grade = self._graded(given, state)
         fault = fault_of(grade, self.limits.options.min_answer_confidence, computed=bool(given.computation))
         if fault is not None and not self.limits.options.publish_ungrounded:
             given = given.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": fault})
-        mended = Mended(candidate=given, calls=(*found.calls, *grade.calls))
+        mended = Mended(candidate=given, calls=(*calls, *grade.calls))
         return Reanswered(mended=mended, grade=grade)
+
+    def _reworded(self, step: Mend, draft: Draft, state: BatchState) -> tuple[str, tuple[CallSummary, ...]]:
+        """Another question in place of a trivial one, empty if there is none that is new, and the calls."""
+        old = step.candidate.question
+        found = questioner.rewrite(
+            self.work.context,
+            self.models.generator,
+            self.reading,
+            questioner.Rejection(old, draft.question_type, f"{TRIVIAL} ({step.detail})"),
+            questioner.Told([one for one in _known(state) if one[0] != old]),
+            self._passages(state, old, _SAMPLES - 2),
+        )
+        others = [*_every(state), old]
+        (repeated,) = find_duplicates(
+            [found.question], others, self.models.encode, self.limits.options.similarity
+        )
+        return (found.question if repeated is None else ""), found.calls
 
     def _graded(self, candidate: Candidate, state: BatchState) -> AnswerGrade:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)

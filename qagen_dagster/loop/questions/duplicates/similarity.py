@@ -11,12 +11,24 @@ import numpy as np
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
 from qagen_dagster.english.answers import Match, can_be_same, informative, match
-from qagen_dagster.loop.questions.duplicates.question_form import without_opening
+from qagen_dagster.loop.questions.duplicates.question_form import form, without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import Encode, Vectors
+from qagen_dagster.records.ids import normalise
 
-__all__ = ["Encode", "Known", "Link", "Progress", "compare", "decide", "links", "links_among", "vetoed"]
+__all__ = [
+    "Encode",
+    "Known",
+    "Link",
+    "Progress",
+    "compare",
+    "decide",
+    "find_duplicates",
+    "links",
+    "links_among",
+    "vetoed",
+]
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
 MERGE_THRESHOLD = 0.8  # from here on, questions with the same content words, roles and answer are duplicates without a model
@@ -200,3 +212,49 @@ def _surest_first(found: Iterable[Link | None]) -> list[Link]:
     return sorted(
         kept, key=lambda link: (not link.merged, -(2.0 if link.score is None else link.score), link.index)
     )
+
+
+@dataclass(frozen=True)
+class DuplicateMatch:
+    """The earlier question that a new one repeats, and how alike they are."""
+
+    of: str
+    score: float  # similarity; 1 for equal words
+    exact: bool
+
+    @property
+    def detail(self) -> str:
+        return "the same words" if self.exact else f"similarity {self.score:.2f}"
+
+
+def find_duplicates(
+    new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
+) -> list[DuplicateMatch | None]:
+    """For each new question, the most similar question that it repeats: one of `known`, or an earlier new one; None if there is none.
+
+    Two questions are duplicates if their cosine is at least `similarity`, unless numbers, names, negation, direction or the kind of
+    answer differ. The cosine alone is not enough, because all questions about one document are similar.
+    """
+    if not new:
+        return []
+    texts = [*known, *new]
+    vectors = encode(texts)
+    standing = list(range(len(known)))
+    found: list[DuplicateMatch | None] = []
+    for index in range(len(known), len(texts)):
+        near = [(_likeness(texts, index, old, float(vectors[index] @ vectors[old])), old) for old in standing]
+        score, of = max(near, default=(0.0, -1))
+        if near and score >= similarity:
+            found.append(DuplicateMatch(texts[of], round(min(1.0, score), 4), exact=score > 1))
+        else:
+            found.append(None)
+            standing.append(index)
+    return found
+
+
+def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
+    """The cosine, at most 1. It is 0 if the word rules tell the questions apart, and 2 if their words are equal."""
+    if normalise(texts[new]) == normalise(texts[old]):
+        return 2.0
+    asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}
+    return 0.0 if len(asked) > 1 or vetoed(texts[new], texts[old]) else min(1.0, cosine)

@@ -8,9 +8,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from qagen_dagster.english.amounts import unit_of
-from qagen_dagster.english.answers import Match, clearly_different, match
+from qagen_dagster.english.answers import Match, clearly_different, informative, match
 from qagen_dagster.english.facts import Facts, Kind, differences, facts, missing_amounts, missing_dates
-from qagen_dagster.english.polarity import by_form, negates
+from qagen_dagster.english.polarity import by_form, denied, negates
 from qagen_dagster.english.words import content_stems, plain, tokens
 from qagen_dagster.loop.questions.duplicates.question_form import (
     form,
@@ -67,7 +67,9 @@ def examine(one: Known, other: Known) -> Finding:
     if a.words == b.words and a.symbols == b.symbols and answers in (Match.SAME, Match.CLOSE):
         return Finding(Ruling.SAME, "the same words but for articles and spelling")
     if negates(one.question) != negates(other.question):
-        return Finding(Ruling.DIFFERENT, "one of them denies")
+        agreed = answers is Match.SAME and informative(one.answer) and informative(other.answer)
+        reworded = agreed and _denies_what_the_other_leaves_out(one.question, other.question)
+        return Finding(Ruling.DOUBT if reworded else Ruling.DIFFERENT, "one of them denies")
     exchange = same_exchange(a, b)
     if exchange is not None and answers is not Match.CONFLICT:
         return (
@@ -85,6 +87,13 @@ def examine(one: Known, other: Known) -> Finding:
     if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
         return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
     return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
+
+
+def _denies_what_the_other_leaves_out(one: str, other: str) -> bool:
+    """Whether the denial of one of two questions is only about words that the other does not have, as in "without its users"."""
+    denier, affirmer = (one, other) if negates(one) else (other, one)
+    scope = denied(denier)
+    return bool(scope) and not scope & {*content_stems(affirmer)}
 
 
 def _apart(one: str, other: str) -> str:

@@ -65,7 +65,7 @@ class ExportedRows:
         found = self._space.store.find(key, CorpusGenerationResult)
         if found is None:
             raise StoreError(f"{combination.key} has no published set: `qagen run` makes it")
-        gone = [one.id for one in found.questions if one.document_id not in self._entries]
+        gone = [one.id for one in found.questions if not _documents_of(one) <= self._entries.keys()]
         broken = gone or broken_evidence(self._space, combination.corpus, found.questions)
         if broken:
             raise StoreError(
@@ -94,8 +94,7 @@ class ExportedRows:
         return self._texts[document_id]
 
     def _row(self, question: PublishedQuestion) -> ExportedRow:
-        text = self._text(question.document_id)
-        places = [text.place(one) for one in question.evidence]
+        places = [self._text(one.document_id or question.document_id).place(one) for one in question.evidence]
         pictures = (self._picture(question.document_id, visual) for visual in question.visuals)
         evidence = tuple(
             one if place is None else one.model_copy(update={"quote": place.quote})
@@ -121,6 +120,11 @@ class ExportedRows:
             self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
             return None
         return None if made is None else Picture(made.media_type, made.data)
+
+
+def _documents_of(question: PublishedQuestion) -> set[str]:
+    """The ids of the documents of a question and its evidence."""
+    return {question.document_id, *(one.document_id for one in question.evidence if one.document_id)}
 
 
 class PassageText:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby, islice
+from functools import lru_cache
+from itertools import islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
@@ -30,7 +31,8 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
 from qagen_dagster.records.text import counted
 
-PUBLISHED_VERSION = "3"  # increase if the same set would be published with other rows
+PUBLISHED_VERSION = "4"  # increase if the same set would be published with other rows
+_KEPT_TEXTS = 16  # texts of documents that are kept while evidence is looked up
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
@@ -261,19 +263,19 @@ def broken_evidence(
     workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
 ) -> list[str]:
     """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
-    broken: list[str] = []
-    for document_id, pairs in groupby(questions, key=lambda pair: pair.document_id):
+
+    @lru_cache(maxsize=_KEPT_TEXTS)
+    def lines(document_id: str) -> list[str]:
         data = workspace.store.get(Document.text_key(corpus, document_id)) or b""
-        lines = data.decode("utf-8").split("\n") if data else []
-        broken += [
-            pair.id
-            for pair in pairs
-            if not pair.evidence
-            or not all(
-                _stands(place.quote, place.start_line, place.end_line, lines) for place in pair.evidence
-            )
-        ]
-    return broken
+        return data.decode("utf-8").split("\n") if data else []
+
+    def stands(pair: QAPair | PublishedQuestion) -> bool:
+        return bool(pair.evidence) and all(
+            _stands(one.quote, one.start_line, one.end_line, lines(one.document_id or pair.document_id))
+            for one in pair.evidence
+        )
+
+    return [pair.id for pair in questions if not stands(pair)]
 
 
 def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:

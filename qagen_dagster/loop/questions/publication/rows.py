@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from qagen_dagster.grounding.grade import letter
+from qagen_dagster.loop.questions.no_answer.stage import KINDS
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SetFacts
@@ -54,12 +55,17 @@ def set_facts(
     scenario = corpus.scenarios[candidates.scenario]
     planned: list[int] = []
     by_type: Counter[str] = Counter()
+    missing: list[str] = []
 
     def read() -> Iterator[CallSummary]:
         for result in results:
             if result.end not in _WITHOUT_QUESTIONS:
                 planned.append(result.stats.target_count)
                 by_type.update(_planned(result))
+                missing.extend(
+                    f"{one.missing} {one.question_type} of {result.document_id}: {one.reason}"
+                    for one in result.shortfalls
+                )
             yield from result.calls
 
     spent = Spent.on(_once_each(chain(read(), validated.calls)))
@@ -73,7 +79,13 @@ def set_facts(
         prompts=candidates.prompts,
         documents_by_outcome=Counter(one.end.value for one in candidates.documents),
         planned=sum(planned),
-        planned_by_type=dict(by_type) if scenario.strategy is Strategy.BATCH else {},
+        closed_book=scenario.closed_book,
+        planned_by_type={
+            kind: count
+            for kind, count in by_type.items()
+            if scenario.strategy is Strategy.BATCH or kind in KINDS
+        },
+        shortfalls=tuple(missing),
         **spent.model_dump(include=set(SetFacts.model_fields)),
     )
 
@@ -145,6 +157,7 @@ class PublishedRows:
             visuals=self._visuals(pair),
             verdict=self._verdict_on(pair),
             grade=self._grades.get(pair.id),
+            answerable=pair.no_answer is None,
         )
 
     def _rejected(self, one: RejectedQA) -> RejectedQuestion:
@@ -215,13 +228,16 @@ def hops(evidence: Iterable[Evidence]) -> int:
     tables = {count for count in cells.values() if count > 1}
     evidence = [one for one, count in cells.items() if count not in tables]
     visuals = {(one.visual, one.page) for one in evidence if one.start_line is None}
-    passages, end = 0, -1
-    for start, last in sorted(
-        (one.start_line, one.end_line or 0) for one in evidence if one.start_line is not None
+    passages, end, of = 0, -1, ""
+    for document, start, last in sorted(
+        (one.document_id or "", one.start_line, one.end_line or 0)
+        for one in evidence
+        if one.start_line is not None
     ):
-        if start > end + 1:
+        if start > end + 1 or document != of:
             passages += 1
-        end = max(end, last)
+        end = max(end, last) if document == of else last
+        of = document
     return passages + len(visuals) + len(tables)
 
 

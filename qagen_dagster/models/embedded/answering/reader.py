@@ -201,6 +201,11 @@ def _from_prose(asked: Query, pieces: Sequence[Unit], fitted: Weights | None) ->
     if best is None:
         return None
     unit = sentences[best.sentence]
+    asks = _PROPERTY.match(asked.text)
+    if asks and not set(terms(asks.group(1))) & set(terms(unit.text)):
+        return _Found(
+            best.text, unit, best.chance, False, f"embedded:reader, no passage names the {asks.group(1)}."
+        )
     note = f"embedded:reader, {_lines(unit)}, a span for a question of type {best.wants}, right with a chance of {best.chance:.2f}."
     return _Found(best.text, unit, best.chance, best.chance >= UNLIKELY, note)
 
@@ -243,7 +248,10 @@ MAX_READS = 14  # reads and searches of one question, below the runner's limit o
 ANSWERABLE = 0.55  # minimum retrieval score of a place that answers
 LIKELY = 0.25  # minimum chance of a span
 CLOSE = 0.04  # maximum difference of the retrieval scores of two places that may both answer
+DENIED = 0.5  # minimum share of the words of a question that a passage has which denies its number
 CACHED_DOCUMENTS = 64
+_NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
+_PROPERTY = re.compile(r"what (?:is|was|are|were) the ((?:[\w-]+ ){0,2}[\w-]+) of [A-Z]", re.IGNORECASE)
 
 _BOILERPLATE = re.compile(
     r"\b(?:copyright|all rights reserved|isbn|issn|licen[cs]e|permission|library stamp|watermark|page number)\b",
@@ -293,7 +301,18 @@ def _more(question: str, conversation: Conversation) -> list[Action]:
 def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
     """The blind answer, with its mechanism and score in the note."""
     asked = parse_query(question)
+    if denied := _denied(asked, index):
+        return _blind(
+            None,
+            "",
+            True,
+            f"the question takes {denied[0]} for granted, the passage says {denied[1]}",
+            holds=False,
+        )
     hits = _hits(asked, index, fitted)
+    if (not hits or hits[0][0].score < ANSWERABLE) and (column := _open_column(asked, index)) is not None:
+        hit, values = column
+        return _blind(hit, values[0], False, f"no row is named, and the column has {', '.join(values[:3])}")
     if not hits or hits[0][0].score < ANSWERABLE:
         best = f"the best scores {hits[0][0].score:.2f}" if hits else "there is none"
         return _blind(None, "", True, f"no place answers it surely enough: {best}, {ANSWERABLE} is needed")
@@ -313,6 +332,29 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
     if other is not None:
         note += f"; also possible: {other[:120]}"
     return _blind(best, text, other is None, note)
+
+
+def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
+    """A number that only the question has, and one of the passage that has most of its other words; None if there is none."""
+    numbers = set(_NUMBER.findall(asked.text))
+    ranked = rank(asked, index)
+    if len(numbers) != 1 or not ranked or any(numbers & {*_NUMBER.findall(one.text)} for one in index.pieces):
+        return None
+    (number,) = numbers
+    others = [one for one in _NUMBER.findall(ranked[0].unit.text) if len(one) == len(number)]
+    return (number, others[0]) if others and ranked[0].share >= DENIED else None
+
+
+def _open_column(asked: Query, index: Index) -> tuple[Hit, list[str]] | None:
+    """A table with the column that is asked for, if no row of it is named and the rows differ: its best hit and the values."""
+    columns: dict[tuple[int, int], dict[str, Hit]] = {}
+    for hit in rank(asked, index):
+        for column, head in enumerate(hit.unit.header if hit.unit.table >= 0 else ()):
+            wanted = set(terms(head))
+            if wanted and wanted <= asked.terms and hit.unit.cells[column]:
+                columns.setdefault((hit.unit.table, column), {}).setdefault(hit.unit.cells[column], hit)
+    best: dict[str, Hit] = max(columns.values(), key=len) if columns else {}
+    return (next(iter(best.values())), list(best)) if len(best) > 1 else None
 
 
 def _hits(asked: Query, index: Index, fitted: Weights | None) -> list[tuple[Hit, str]]:
@@ -367,7 +409,7 @@ def _compared(own: str, proposed: str) -> tuple[bool, str]:
     return found is Match.SAME, _COMPARED[found]
 
 
-def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
+def _blind(best: Hit | None, text: str, unambiguous: bool, note: str, *, holds: bool = True) -> Action:
     evidence = (
         [] if best is None else [{"quote": best.unit.quote.text, "start_line": best.unit.quote.start_line}]
     )
@@ -377,6 +419,7 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
         "evidence": evidence,
         "unambiguous": unambiguous,
         "note": f"embedded:reader, {note}.",
+        **({} if holds else {"premise_holds": False}),
     }
     return Action("submit_answer", arguments)
 
@@ -392,8 +435,6 @@ def compare(prompt: str) -> Action:
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
     matches, why = _compared(own, proposed)
-    answer_terms = set(terms(proposed))
-    trivial = bool(answer_terms) and answer_terms <= set(terms(question))
     relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
     explanation = (
         f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."
@@ -402,7 +443,6 @@ def compare(prompt: str) -> Action:
     arguments = {
         **dict.fromkeys(("supported", "premise_holds", "unambiguous", "self_contained"), True),
         "matches": matches,
-        "non_trivial": not trivial,
         "relevant": relevant,
         "explanation": explanation,
     }

@@ -19,6 +19,7 @@ from qagen_dagster.models.embedded.conversation import (
     document_rows,
     line_total,
 )
+from qagen_dagster.models.embedded.questions import no_answer
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, read_context
 from qagen_dagster.models.embedded.questions.candidate_checks import refusal
 from qagen_dagster.models.embedded.questions.extract import candidates, interleave, prose, without_rivals
@@ -133,7 +134,9 @@ _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
 
 def propose(conversation: Conversation) -> list[Action]:
-    """Reads on, submits a question, or reports that the document is exhausted or not in English."""
+    """Reads on, submits a question or questions without an answer, or reports that the document is exhausted or not in English."""
+    if "submit_across" in conversation.tools:  # the rules know no question that needs two documents
+        return [Action("submit_across", {"questions": []})]
     mode = _MODE.search(conversation.prompt)
     if mode is not None and mode.group(1).lower() == "visual":
         return _visual(conversation)
@@ -151,6 +154,8 @@ def _textual(conversation: Conversation) -> list[Action]:
     if not is_english("\n".join(known[number].text for number in sorted(known)[:WINDOW_LINES])):
         return [_exhausted(_OTHER_LANGUAGE)]
     context = _context(conversation, known)
+    if "submit_no_answer" in conversation.tools:
+        return _without_answer(conversation, known, total, context)
     wanted: list[Action] = []
     full = len(reads) >= MAX_READS
     listed = list(_EVIDENCE.finditer(conversation.prompt))
@@ -167,6 +172,18 @@ def _textual(conversation: Conversation) -> list[Action]:
             if fresh is not None:
                 return [_submit(fresh)]
     return [_exhausted(_summary(known, total))] if full or not wanted else wanted[:READS_PER_TURN]
+
+
+def _without_answer(
+    conversation: Conversation, known: dict[int, Line], total: int, context: Context
+) -> list[Action]:
+    """Read the document as far as one attempt may, then submit questions without an answer."""
+    gaps = (number for number in range(1, total + 1) if number not in known)
+    start = next(gaps, None)
+    if start is not None and len(conversation.named("read_lines")) < MAX_READS:
+        return [_read(start, min(total, start + WINDOW_LINES - 1))]
+    lines = tuple(known[number] for number in sorted(known))
+    return [no_answer.submit(conversation, lines, candidates(lines, context), context)]
 
 
 def _visual(conversation: Conversation) -> list[Action]:

@@ -19,12 +19,10 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 
 from qagen_dagster.english.dates import MONTHS
+from qagen_dagster.english.language import is_foreign
 from qagen_dagster.english.words import word_set
 
 CACHED_SENTENCES = 8_000
-LEAST_LETTERS = 40  # the language of a text with fewer letters cannot be told, so it counts as English
-# By how much more likely another language must be, per character. English texts have at most 0.05, others at least 0.8.
-FOREIGN = 0.4
 
 _lock = threading.Lock()
 _parsed: OrderedDict[str, Doc] = OrderedDict()
@@ -39,11 +37,7 @@ def _english() -> Language:
 
 def is_english(text: str) -> bool:
     """Whether the text is English, or too short to tell."""
-    if sum(map(str.isalpha, text)) < LEAST_LETTERS:
-        return True
-    identifier: Any = import_module("py3langid")
-    likely: dict[str, float] = dict(identifier.rank(text))
-    return max(likely.values()) - likely["en"] < FOREIGN * len(text)
+    return not is_foreign(text, "en")
 
 
 def parse(texts: Sequence[str]) -> list[Doc]:

@@ -30,6 +30,63 @@ RIGHT: list[tuple[str, tuple[str, ...], str]] = [
 ]
 
 
+DATES = "The bridge was closed on 3 March 1947 and opened again on 2 May 1947."
+CHOICES: list[tuple[str, tuple[str, ...], str, str]] = [
+    ("maximum", ("Mill Lane: 1,250", "Ferry Quay: 640.5"), "Mill Lane", "Mill Lane had more."),
+    ("minimum", ("Mill Lane: 1,250", "Ferry Quay: 640.5"), "Ferry Quay", "Ferry Quay had the fewest."),
+    ("maximum", ("Mill Lane: 1,250", "Ferry Quay: 640.5"), "1,250", "1,250"),
+    ("median", ("1,250", "1,000", "640.5"), "1,000", "1,000"),
+    ("days", ("2 May 1947", "3 March 1947"), "60", "60 days"),
+]
+
+
+@pytest.mark.parametrize(("operation", "items", "result", "answer"), CHOICES)
+def test_a_name_a_median_and_days_between_dates_are_computed(
+    operation: str, items: tuple[str, ...], result: str, answer: str
+) -> None:
+    assert wrong(computation(operation, items, result), answer, f"{TABLE}\n{DATES}") == ""
+
+
+def test_the_larger_of_two_differences_is_named() -> None:
+    steps = (
+        Step(operation="difference", items=("1,250", "1,000"), result="250"),
+        Step(operation="difference", items=("640.5", "(20)"), result="660.5"),
+    )
+    items = ("Mill Lane: 250", "Ferry Quay: 660.5")
+    best = Computation(operation="maximum", items=items, result="Ferry Quay", steps=steps)
+    assert wrong(best, "Ferry Quay fell by more.", TABLE) == ""
+    other = best.model_copy(update={"result": "Mill Lane"})
+    assert "is Ferry Quay: 660.5, not Mill Lane" in wrong(other, "Mill Lane fell by more.", TABLE)
+
+
+@pytest.mark.parametrize(
+    ("operation", "items", "result", "answer", "why"),
+    [
+        ("maximum", ("Mill Lane: 1,250", "Ferry Quay: 640.5"), "Ferry Quay", "Ferry Quay", "not Ferry Quay"),
+        (
+            "maximum",
+            ("Mill Lane: 1,250", "Swan Quay: 640.5"),
+            "Mill Lane",
+            "Mill Lane",
+            "stands in no evidence quote",
+        ),
+        (
+            "maximum",
+            ("Mill Lane: 1,250", "Ferry Quay: 640.5"),
+            "Mill Lane",
+            "The quay",
+            "is no part of the answer",
+        ),
+        ("days", ("2 May 1947", "31 February 1947"), "60", "60", "stands in no evidence quote"),
+        ("days", ("2 May 1947", "3 March 1947"), "61", "61", "is 60, not 61"),
+    ],
+)
+def test_a_wrong_choice_or_count_of_days_is_refused(
+    operation: str, items: tuple[str, ...], result: str, answer: str, why: str
+) -> None:
+    assert why in wrong(computation(operation, items, result), answer, f"{TABLE}\n{DATES}")
+
+
 def computation(operation: Any, items: tuple[str, ...], result: str) -> Computation:
     return Computation(operation=operation, items=items, result=result)
 
@@ -44,7 +101,7 @@ def test_a_right_computation_proves_its_answer(operation: str, items: tuple[str,
     [
         ("sum", ("1,250", "640.5"), "1,891.5", "1,891.5", "the sum of 1,250; 640.5 is 1890.5, not 1,891.5"),
         ("sum", ("1,250", "99"), "1,349", "1,349", "the computation's '99' stands in no evidence quote"),
-        ("sum", ("1,250", "640.5"), "1,890.5", "1,900", "is not a number of the answer"),
+        ("sum", ("1,250", "640.5"), "1,890.5", "1,900", "is no part of the answer"),
         ("count", ("the Heron", "the Teal"), "3", "3", "the count of the Heron; the Teal is 2, not 3"),
         ("count", ("the Heron", "the Swan"), "2", "2", "'the Swan' stands in no evidence quote"),
         ("count", ("the Teal", "the teal"), "2", "2", "cannot be computed"),

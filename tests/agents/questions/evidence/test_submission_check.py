@@ -65,7 +65,7 @@ def test_quotes_without_any_word_of_the_question_do_not_show_its_subject(
     assert (found.gate is None) is accepted
     if not accepted:
         assert found.gate is RejectionReason.ANSWER_NOT_SUPPORTED
-        assert "names anything that the question asks about" in found.gate_detail
+        assert "names what the question asks about: quote the passage with" in found.gate_detail
 
 
 @pytest.mark.parametrize(

@@ -212,3 +212,23 @@ def test_an_opening_with_a_condition_belongs_to_the_question(opening: str) -> No
 def test_one_exchange_from_both_sides_is_one_question(one: str, other: str) -> None:
     assert examine(Known(one, "the answer"), Known(other, "the answer")).ruling is Ruling.FREE
     assert examine(Known(other, "the answer"), Known(one, "the answer")).ruling is Ruling.FREE
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ruling_"),
+    [
+        (
+            "How does the network learn its features without labelled examples?",
+            "How does the network come to its features by itself?",
+            Ruling.DOUBT,
+        ),
+        ("What is the range without the float?", "What is the range with the float?", Ruling.DIFFERENT),
+        ("Which valves are not closed?", "Which valves are closed?", Ruling.DIFFERENT),
+    ],
+)
+def test_a_denial_of_what_the_other_leaves_out_is_left_to_a_model_if_the_answers_agree(
+    one: str, other: str, ruling_: Ruling
+) -> None:
+    answer = "by predicting the next frame"
+    assert ruling((one, answer), (other, answer)) is ruling_
+    assert ruling((one, answer), (other, "a bell")) is Ruling.DIFFERENT

@@ -85,6 +85,8 @@ def test_the_published_set_is_the_described_json(workspace: PlayedWorkspace) -> 
         "visuals",
         "verdict",
         "grade",
+        "answerable",
+        "no_answer",
     }
     assert set(found["questions"][0]["evidence"][0]) == {"quote", "start_line", "end_line", "page", "visual"}
     assert workspace.store.path(JSON) in result.paths

@@ -116,9 +116,7 @@ def test_comparison(own: str, proposed: str, same: bool) -> None:
     assert judge(FRAME + "what is it?", proposed, own)["matches"] is same
 
 
-def test_comparison_sees_triviality_and_furniture_and_says_how_it_judged() -> None:
-    trivial = judge(FRAME + "who is Martha Kellogg of Selby?", "Martha Kellogg", "Martha Kellogg")
-    assert not trivial["non_trivial"]
+def test_comparison_sees_furniture_and_says_how_it_judged() -> None:
     stamp = judge(FRAME + "who holds the copyright?", "the Press", "the Press")
     assert not stamp["relevant"]
     assert stamp["explanation"].startswith("embedded:reader")

@@ -1,0 +1,213 @@
+"""Works a document by the strategy across: proposes questions about its groups, and proves that each of their documents is needed.
+
+With all documents of its evidence the validator must find the answer; with any one of them hidden it must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.questions import across, validator
+from qagen_dagster.agents.questions.across import Member
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions.across.groups import Group, groups_of
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
+from qagen_dagster.loop.questions.no_answer.stage import Decided, Drafted, StageEvent
+from qagen_dagster.loop.questions.result import result_of
+from qagen_dagster.loop.questions.state import Accepted, Dedupe, Done, Judged, QAState, Rejected, Validate
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    DocumentEnd,
+    GenerationResult,
+    RejectionReason,
+    VerdictRecord,
+)
+
+EACH = 2  # questions that are asked for at a time
+EventT = TypeVar("EventT", Drafted, Decided)
+
+
+@dataclass
+class AcrossStage:
+    """The work on one document. Its events are in the journal, in order."""
+
+    work: DocumentWork
+    models: QAModels
+    corpus: CorpusPassages
+    journal: JournalFile[StageEvent]
+
+    def run(self) -> GenerationResult:
+        """Ask about each group until the target is reached. Raises ModelError."""
+        state, end = QAState(), Done(end=DocumentEnd.TARGET_REACHED)
+        stored = iter(self.journal.events)
+        try:
+            groups = groups_of(self.corpus, self.work.context.view.document.id)
+            for number, group in enumerate(groups, 1):
+                if len(state.accepted) >= self.work.limits.target_count:
+                    break
+                state = self._group(state, group, number, stored)
+            if len(state.accepted) < self.work.limits.target_count:
+                end = Done(
+                    end=DocumentEnd.EXHAUSTED_REPORTED,
+                    detail=f"{len(groups)} groups of documents share something",
+                )
+        except BudgetExhaustedError as error:
+            end = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+        calls = tuple(call for event in self.journal.events for call in event.calls)
+        return result_of(self.work, self.models, state, end, calls)
+
+    def _group(self, state: QAState, group: Group, number: int, stored: Iterator[StageEvent]) -> QAState:
+        members = [self._member(name, group) for name in group.documents]
+        known = [one.candidate.question for one in (*state.accepted, *state.rejected)]
+
+        def propose() -> Drafted:
+            found = across.propose(
+                self.work.context, self.models.generator, members, group.shared, known, EACH, number
+            )
+            return Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
+
+        drafted = self._event(Drafted, propose, stored)
+        for candidate in drafted.candidates:
+            if len(state.accepted) >= self.work.limits.target_count:
+                break
+            decide = partial(self._decide, candidate, state, members)
+            state = _after(state, self._event(Decided, decide, stored))
+        return state
+
+    def _event(self, kind: type[EventT], make: Callable[[], EventT], stored: Iterator[StageEvent]) -> EventT:
+        """The next stored event; if there is none, the one that is made now. Raises ValueError for an event of another kind."""
+        found = next(stored, None)
+        if found is None:
+            found = make()
+            self.journal.append(found)
+        if not isinstance(found, kind):
+            raise ValueError(f"{found.kind} does not fit the journal")
+        return found
+
+    def _member(self, name: str, group: Group) -> Member:
+        found = self.corpus.about(name, " ".join(group.shared[:8]))
+        spans = tuple((one.start_line, one.end_line) for one in found.spans)
+        return Member(self.corpus.document(name), found.lines, spans)
+
+    def _decide(self, candidate: Candidate, state: QAState, members: list[Member]) -> Decided:
+        attempt = state.attempts + 1
+        if candidate.gate is not None:
+            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
+        same = model_checks.compare(
+            Dedupe(candidate=candidate, attempt=attempt), state, self.work, self.models
+        )
+        if same.duplicate_of is not None:
+            of = state.accepted[same.duplicate_of].candidate.question
+            reason = RejectionReason.DUPLICATE
+            return Decided(
+                candidate=candidate, reason=reason, detail=same.detail, duplicate_of=of, calls=same.calls
+            )
+        judged, calls = self._proved(Validate(candidate=candidate, attempt=attempt), members)
+        fault = None if judged.verdict is None else validator.rejection(judged.verdict)
+        if judged.verdict is None:
+            fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
+        elif judged.failure:
+            fault = (RejectionReason.NOT_MULTI_HOP, judged.failure)
+        return Decided(
+            candidate=candidate,
+            reason=None if fault is None else fault[0],
+            detail="" if fault is None else fault[1],
+            verdict=judged.verdict,
+            calls=(*same.calls, *calls),
+        )
+
+    def _proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
+        """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
+        own = self.work.context.view.document.id
+        needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
+        taken = [one for one in members if one.document.id in needed]
+        given, same, calls = self._answer(step, taken)
+        verdict = VerdictRecord(
+            attempt=step.attempt,
+            question=step.candidate.question,
+            proposed_answer=step.candidate.answer,
+            blind_answer=given,
+            answerable=bool(given),
+            matches=same if given else None,
+            unambiguous=True,
+            relevant=None,
+            explanation=f"answered from passages of {len(taken)} documents, and from them without each one",
+        )
+        if validator.rejection(verdict) is not None:
+            return Judged(verdict=verdict), calls
+        for hidden in taken:
+            others = [one for one in taken if one is not hidden]
+            found, again, more = self._answer(step, others)
+            calls = (*calls, *more)
+            if again:
+                why = f"without {hidden.document.id} the validator answered {found[:300]!r}"
+                return Judged(verdict=verdict, failure=why), calls
+        judged = controls.without_document(step, self.work, self.models, Judged(verdict=verdict))
+        found_ = judged if isinstance(judged, Judged) else Judged(verdict=judged.verdict)
+        return found_.model_copy(update={"failure": "" if found_.verdict else found_.failure}), (
+            *calls,
+            *judged.calls,
+        )
+
+    def _answer(self, step: Validate, members: list[Member]) -> tuple[str, bool, tuple[CallSummary, ...]]:
+        """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""
+        shown: list[Excerpt] = []
+        own = self.work.context.view.document.id
+        for one in members:
+            quoted = [
+                (place.start_line, place.end_line)
+                for place in step.candidate.evidence
+                if (place.document_id or own) == one.document.id and place.start_line and place.end_line
+            ]
+            for first, last in _merged([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
+                text = "\n".join(one.lines[first - 1 : last])
+                shown.append(Excerpt(len(shown) + 1, first, text, one.title))
+        run = answer_from_excerpts(
+            self.models.validator,
+            step.candidate.question,
+            None,
+            shown,
+            document_id=own,
+            role=validator.ROLE,
+            attempt=step.attempt,
+        )
+        if run.submitted is None or not run.submitted.answerable:
+            return "", False, run.calls
+        same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
+        return run.submitted.answer, same, (*run.calls, *calls)
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
+
+
+def _after(state: QAState, event: Decided) -> QAState:
+    attempt = state.attempts + 1
+    verdicts = state.verdicts if event.verdict is None else (*state.verdicts, event.verdict)
+    update: dict[str, object] = {"attempts": attempt, "verdicts": verdicts, "validated_count": len(verdicts)}
+    if event.reason is None:
+        update["accepted"] = (*state.accepted, Accepted(candidate=event.candidate, attempt=attempt))
+    else:
+        lost = Rejected(
+            candidate=event.candidate,
+            attempt=attempt,
+            reason=event.reason,
+            detail=event.detail,
+            duplicate_of=event.duplicate_of,
+        )
+        update["rejected"] = (*state.rejected, lost)
+    return state.model_copy(update=update)

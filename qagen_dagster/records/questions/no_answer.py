@@ -1,0 +1,109 @@
+"""Questions that the corpus does not answer as they are asked: what an agent submits, and the record of the proof.
+
+Models read the docstrings and the descriptions of the fields of what they submit, which are part of the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.document import LineRange
+from qagen_dagster.records.questions.submissions import EvidenceQuote
+
+
+class Searched(Record):
+    """A part of the corpus from which the validator was asked for the answer, and what it said.
+
+    Attributes:
+        document_id: None: the passages of all searched documents together.
+        lines: the passages that it was shown; empty: the whole document, or those of the single documents.
+        answered: whether it gave an answer. Of a false premise, a correction is no answer.
+        said: its answer, or its note that there is none.
+    """
+
+    document_id: str | None
+    lines: tuple[LineRange, ...] = ()
+    answered: bool
+    said: str = ""
+
+
+class ReadingProof(Record):
+    """One way to read an underspecified question: the question that says so, and its answer with evidence."""
+
+    question: str
+    answer: str
+    quote: str
+    start_line: int | None
+
+
+class NoAnswer(Record):
+    """Why a question has no answer, and what was searched to prove it. `documents` is the number of documents in the search."""
+
+    kind: NoAnswerKind
+    reason: str
+    documents: int = 0
+    searched: tuple[Searched, ...] = ()
+    readings: tuple[ReadingProof, ...] = ()
+
+
+class Reading(Record):
+    """One way to read an underspecified question."""
+
+    question: Annotated[
+        str, Field(min_length=8, description="The question with what it leaves open filled in.")
+    ]
+    answer: Annotated[str, Field(min_length=1, description="Its shortest complete answer.")]
+    evidence: EvidenceQuote
+
+
+class DraftNoAnswer(Record):
+    """One question that the documents do not answer as it is asked."""
+
+    kind: Annotated[NoAnswerKind, Field(description="The kind that it was asked for as.")]
+    question: Annotated[
+        str,
+        Field(
+            min_length=8,
+            description="One self-contained question. Its reader knows only the corpus, not which document is meant.",
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="One sentence. unanswerable: which fact is missing, and what is there instead. false_premise: what the question "
+            "takes for granted. underspecified: what it leaves open.",
+        ),
+    ]
+    answer: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="One sentence that a good system would say. unanswerable: that the documents do not give this fact. "
+            "false_premise: what is true instead. underspecified: the readings with their answers.",
+        ),
+    ]
+    evidence: Annotated[
+        tuple[EvidenceQuote, ...],
+        Field(
+            min_length=1,
+            max_length=6,
+            description="unanswerable: the passages that come nearest. false_premise: the passages that deny it. underspecified: those of the readings.",
+        ),
+    ]
+    readings: Annotated[
+        tuple[Reading, ...],
+        Field(
+            max_length=4, description="Only for underspecified: two or more readings with different answers."
+        ),
+    ] = ()
+
+
+class SubmitNoAnswer(Record):
+    """Submit all questions at once; none of a kind for which the document has no material."""
+
+    questions: Annotated[tuple[DraftNoAnswer, ...], Field(max_length=40)]

@@ -1,0 +1,163 @@
+"""Questions across documents: each document of the evidence is needed, which the validator shows by its answers without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions.across.groups import groups_of
+from qagen_dagster.loop.questions.across.stage import AcrossStage
+from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.limits import QALimits
+from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
+from qagen_dagster.loop.questions.no_answer.stage import StageJournal
+from qagen_dagster.loop.questions.publication.rows import hops
+from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
+from tests.loop.conftest import PlayedWorkspace, put_documents
+from tests.support.documents import CORPUS, SCENARIO, view_of
+from tests.support.models import GUESS, FakeModel, call, told
+
+BAR = "The lighthouses\nThe lighthouse of Bar was built by Ida Holm.\nThe lighthouse of Cor is 31 m high."
+LIFE = "Lives of builders\nThe engineer Ida Holm was born in Selby in 1921.\nShe had two sisters."
+TIDES = "Tide tables\nThe tide at Dorn is high at noon."
+TEXTS = {"bar.txt": BAR, "life.txt": LIFE, "tides.txt": TIDES}
+QUESTION, ANSWER = "In which year was the builder of the lighthouse of Bar born?", "1921"
+BUILT, BORN = (
+    "The lighthouse of Bar was built by Ida Holm.",
+    "The engineer Ida Holm was born in Selby in 1921.",
+)
+DRAFT: dict[str, Any] = {
+    "kind": "bridge",
+    "question": QUESTION,
+    "answer": ANSWER,
+    "evidence": [{"document": 1, "quote": BUILT}, {"document": 2, "quote": BORN}],
+}
+COMBINATION = Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL)
+
+
+@dataclass
+class Reader:
+    """Answers if every quote in `needs` is shown to it."""
+
+    draft: Mapping[str, Any]
+    needs: tuple[str, ...] = (BUILT, BORN)
+    guess: str = "unknown"
+    shown: list[str] = field(default_factory=list[str])
+
+    def models(self) -> QAModels:
+        unique = call("submit_duplicate_verdict", verdict="unique")
+        return QAModels(
+            generator=FakeModel(self._propose, "generator"),
+            validator=FakeModel(self._answer, "validator", plays_closed_book=True),
+            deduplicator=FakeModel(lambda _: unique, "deduplicator"),
+        )
+
+    def _propose(self, request: Request) -> AssistantMessage:
+        self.shown.append(told(request))
+        return call("submit_across", questions=[dict(self.draft)])
+
+    def _answer(self, request: Request) -> AssistantMessage:
+        if GUESS in {tool.name for tool in request.tools}:
+            return call(GUESS, answer=self.guess, confidence=0.9)
+        found = all(one in told(request) for one in self.needs)
+        given = ANSWER if found else "The excerpts do not say."
+        return call("submit_document_answer", answer=given, answerable=found, confidence=0.9)
+
+
+@pytest.fixture
+def space(workspace: PlayedWorkspace) -> PlayedWorkspace:
+    put_documents(workspace, TEXTS)
+    return workspace
+
+
+def run(space: PlayedWorkspace, reader: Reader, *, closed_book: bool = False) -> GenerationResult:
+    scenario = SCENARIO.model_copy(update={"closed_book": closed_book})
+    context = QAContext(CORPUS, scenario, Mode.TEXTUAL, view_of(BAR, name="bar.txt"))
+    limits = QALimits(target_count=1, max_consecutive_failures=3, max_attempts=9)
+    work = DocumentWork(COMBINATION, context, limits, "f" * 16)
+    journal = JournalFile(space.store, "journals/a.json", "w", StageJournal)
+    return AcrossStage(work, reader.models(), CorpusPassages(space, "probes", "mine"), journal).run()
+
+
+def test_documents_that_share_a_name_are_a_group_of_the_first(space: PlayedWorkspace) -> None:
+    corpus = CorpusPassages(space, "probes", "mine")
+    assert [(one.documents, one.shared) for one in groups_of(corpus, "bar.txt")] == [
+        (("bar.txt", "life.txt"), ("Ida Holm",))
+    ]
+    assert groups_of(corpus, "life.txt") == groups_of(corpus, "tides.txt") == []
+
+
+def test_the_groups_of_a_document_are_bounded(space: PlayedWorkspace) -> None:
+    put_documents(
+        space, {f"{name}.txt": f"About {name}\nIda {name * 3} met Nils Berg{name}." for name in "abcdefgh"}
+    )
+    corpus = CorpusPassages(space, "probes", "mine")
+    assert all(len(groups_of(corpus, f"{name}.txt")) <= 4 for name in "abcdefgh")
+
+
+def test_a_question_whose_documents_are_all_needed_is_accepted(space: PlayedWorkspace) -> None:
+    reader = Reader(DRAFT)
+    result = run(space, reader)
+    (pair,) = result.accepted
+    assert (pair.question_type, pair.document_id) == ("bridge", "bar.txt")
+    assert [(one.document_id, one.start_line) for one in pair.evidence] == [(None, 2), ("life.txt", 2)]
+    assert hops(pair.evidence) == 2
+    assert result.end is DocumentEnd.TARGET_REACHED
+    assert [one.passed for one in result.verdicts] == [True]
+    assert "What the documents have in common: Ida Holm" in reader.shown[0]
+
+
+@pytest.mark.parametrize("needs", [(BUILT,), (BORN,)])
+def test_a_question_that_one_document_answers_is_refused(
+    space: PlayedWorkspace, needs: tuple[str, ...]
+) -> None:
+    result = run(space, Reader(DRAFT, needs))
+    (lost,) = result.rejected
+    assert lost.rejection_reason is RejectionReason.NOT_MULTI_HOP
+    assert "without " in lost.rejection_detail
+    assert result.end is DocumentEnd.EXHAUSTED_REPORTED
+
+
+def test_the_documents_together_must_give_the_answer(space: PlayedWorkspace) -> None:
+    result = run(space, Reader(DRAFT, ("a line that is nowhere",)))
+    assert result.rejected[0].rejection_reason is RejectionReason.UNANSWERABLE
+
+
+def test_a_question_that_needs_no_document_is_trivial(space: PlayedWorkspace) -> None:
+    result = run(space, Reader(DRAFT, guess=ANSWER), closed_book=True)
+    assert result.rejected[0].rejection_reason is RejectionReason.TRIVIAL
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"evidence": [{"document": 1, "quote": BUILT}, {"document": 1, "quote": BUILT}]}, "not_multi_hop"),
+        (
+            {"evidence": [{"document": 1, "quote": BUILT}, {"document": 1, "quote": BORN}]},
+            "evidence_not_found",
+        ),
+        (
+            {"evidence": [{"document": 1, "quote": BUILT}, {"document": 9, "quote": BORN}]},
+            "evidence_not_found",
+        ),
+        ({"answer": "1922"}, "answer_not_supported"),
+        ({"question": "According to this document, when was the builder born?"}, "not_self_contained"),
+    ],
+)
+def test_evidence_is_looked_up_in_its_document(
+    space: PlayedWorkspace, changed: dict[str, Any], reason: str
+) -> None:
+    result = run(space, Reader(DRAFT | changed))
+    assert [one.rejection_reason.value for one in result.rejected] == [reason]
+
+
+def test_a_second_run_asks_nothing_again(space: PlayedWorkspace) -> None:
+    first = run(space, Reader(DRAFT))
+    assert run(space, Reader(DRAFT, ())) == first
