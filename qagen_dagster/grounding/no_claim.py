@@ -9,7 +9,14 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.english.words import listed, tokens
+from qagen_dagster.records.ids import normalise
 
+_UNKNOWN = frozenset(
+    {
+        "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
+        "cannot be determined", "cannot be known", "not enough information",
+    }
+)  # fmt: skip
 _SOURCE = (
     r"(?:(?:provided|given|above|supplied|source|attached) )?"
     r"(?:documents?|texts?|passages?|articles?|sources?|reports?|papers?|excerpts?|contexts?|information)"
@@ -131,3 +138,8 @@ def is_unsure(answer: str) -> bool:
 def _plain(text: str) -> str:
     flat = " ".join(text.replace("\u2019", "'").split())
     return _COURTESY.sub("", flat)
+
+
+def says_nothing(answer: str) -> bool:
+    """Whether the text is empty, or says that the answer is not known."""
+    return normalise(answer).rstrip(".!") in _UNKNOWN

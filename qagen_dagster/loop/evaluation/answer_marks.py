@@ -18,10 +18,9 @@ from qagen_dagster.english.answer_types import wrong_type
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.sentences import split
-from qagen_dagster.grounding.no_claim import is_refusal
+from qagen_dagster.grounding.no_claim import is_refusal, says_nothing
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import Decided
-from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.run import Outcome
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -55,14 +54,6 @@ def _is_punctuation(char: str) -> bool:
     return char in _ASCII or unicodedata.category(char).startswith("P")
 
 
-_UNKNOWN = frozenset(
-    {
-        "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
-        "cannot be determined", "cannot be known", "not enough information",
-    }
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Marked:
     """Whether an answer is right, and what decided it."""
@@ -70,11 +61,6 @@ class Marked:
     right: bool
     decided: Decided
     explanation: str
-
-
-def says_nothing(answer: str) -> bool:
-    """Whether the text is empty, or says that the answer is not known."""
-    return normalise(answer).rstrip(".!") in _UNKNOWN
 
 
 def abstained(answer: str) -> bool:

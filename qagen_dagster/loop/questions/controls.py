@@ -20,7 +20,7 @@ from qagen_dagster.agents.spec import Finish
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.amounts import amounts
 from qagen_dagster.english.answers import Match, match
-from qagen_dagster.loop.evaluation.answer_marks import says_nothing
+from qagen_dagster.grounding.no_claim import says_nothing
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.fingerprint import has_text_control
