@@ -215,11 +215,6 @@ class Table:
     label: str = ""
     caption: str = ""
 
-    @property
-    def ruled(self) -> bool:
-        """Whether a line separates the header from the rows, as in Markdown."""
-        return self.rows[-1].line.number > self.header.line.number + len(self.rows)
-
     def column(self, index: int) -> list[str]:
         return [row.cells[index] for row in self.rows]
 
