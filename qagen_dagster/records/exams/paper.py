@@ -103,7 +103,7 @@ class Paper(Record):
 
     @staticmethod
     def folder(exam: str) -> str:
-        return f"exams/{exam}/papers"
+        return store_key("exams", exam, "papers")
 
     @staticmethod
     def key(exam: str, paper: str) -> str:

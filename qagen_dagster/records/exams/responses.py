@@ -96,7 +96,7 @@ class Sitting(Record):
 
     @staticmethod
     def folder(exam: str) -> str:
-        return f"exams/{exam}/responses"
+        return store_key("exams", exam, "responses")
 
     @staticmethod
     def key(exam: str, sitting: str) -> str:
