@@ -96,8 +96,8 @@ class Sitting(Record):
 
     @staticmethod
     def folder(exam: str) -> str:
-        return store_key("exams", exam, "responses")
+        return f"exams/{exam}/responses"
 
     @staticmethod
     def key(exam: str, sitting: str) -> str:
-        return store_key(Sitting.folder(exam), sitting, suffix=".json")
+        return store_key("exams", exam, "responses", sitting, suffix=".json")
