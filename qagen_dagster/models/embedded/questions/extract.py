@@ -43,10 +43,6 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 CACHED_WINDOWS = 256
 
-_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
-_REFERENCE = re.compile(
-    r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
-)
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -77,12 +73,10 @@ def _framed(draft: Candidate, context: Context) -> Candidate:
 
 
 def _is_left_out(block: Block) -> bool:
-    """Whether a block is back matter, a list of references, or in another language, such as filler text."""
+    """Whether a block is back matter, or in another language, such as filler text."""
     names = {name.lower().strip(" .:") for name in block.section}
     text = block.passage.text
     if names & _BACK_MATTER or any(name.endswith(("license", "licence")) for name in names):
-        return True
-    if _REFERENCE.search(text[:500]) or len(_REFERENCE.findall(text)) > 2:
         return True
     return block.kind in (Kind.TEXT, Kind.ITEM) and not is_english(text)
 
@@ -96,11 +90,11 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Questions from sentences, without captions, which belong to visual mode."""
+    """Questions from sentences."""
     found = [
         sentence
         for block in blocks
-        if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
+        if block.kind in (Kind.TEXT, Kind.ITEM)
         for sentence in split(block.passage)
         if is_prose(sentence)
     ]

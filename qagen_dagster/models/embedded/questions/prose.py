@@ -52,9 +52,7 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
         index for index in free if subject[-1] < index < clause.root.i and not clause.doc[index].is_punct
     ]
     after = _trim(clause, [index for index in free if index > clause.root.i])
-    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle) or not _can_move(
-        clause, before
-    ):
+    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle):
         return ""  # "Smith and Sons, having lost its mill, was sold"
     if any(clause.doc[index].text in {",", ";", ":"} for index in after):
         return ""
@@ -75,8 +73,6 @@ def ask_subject(clause: Clause, wh: str) -> str:
     verbs = {clause.root.i, *(token.i for token in clause.auxiliaries)}
     if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
         return ""  # "The Levant followed by Mesopotamia are ..."
-    if not _can_move(clause, before):
-        return ""
     text = words(clause.doc, after).rstrip(".")
     if other := _other_word(clause.root):
         text = re.sub(rf"\b{re.escape(clause.root.text)}\b", other, text, count=1)
@@ -163,16 +159,6 @@ def _front(clause: Clause, before: list[int]) -> str:
     return _lower_first(words(clause.doc, before), clause.doc[before[0]]) if before else ""
 
 
-def _can_move(clause: Clause, before: list[int]) -> bool:
-    """Whether the words before the subject can stand at the end: a short phrase, or a condition."""
-    front = [clause.doc[index] for index in before]
-    if not front or front[0].lower_ in ("if", "when", "whenever"):
-        return True
-    verb = any(token.pos_ in ("VERB", "AUX") for token in front)
-    adverbs = all(token.pos_ in ("ADV", "PUNCT") for token in front)
-    return len(front) <= 7 and not verb and not adverbs and not any(token.text == "," for token in front)
-
-
 def _lower_first(text: str, first: Token) -> str:
     """A sentence's first word in lower case, unless it is a name or more than a plain word."""
     named = (
@@ -202,7 +188,7 @@ _MANY = word_set(
 
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     """How to ask for the thing that a noun phrase names, and the answer; empty if it is no answer to "what"."""
-    phrase = [index for index in clause.within(noun) if not _clausal(clause.doc[index], noun)]
+    phrase = clause.within(noun)
     answer = solid(clause.doc, phrase)
     inner = [clause.doc[index] for index in phrase]
     if (
@@ -230,13 +216,6 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     ):
         return f"What kind of {noun.text}", answer
     return "What", answer
-
-
-def _clausal(token: Token, noun: Token) -> bool:
-    """Whether the token is in a relative clause or participle after the noun."""
-    return any(
-        one.dep_ in ("relcl", "acl", "appos") and one.head.i == noun.i for one in (token, *token.ancestors)
-    )
 
 
 def who(clause: Clause) -> Iterator[Found]:

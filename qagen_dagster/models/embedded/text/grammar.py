@@ -135,27 +135,7 @@ def read_clause(doc: Doc) -> Clause | None:
     if subjects[0].i in dropped or root.i in dropped:
         return None
     split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
-    clause = Clause(doc, root, subjects[0], kept)
-    return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
-
-
-def _has_stray_verb(clause: Clause) -> bool:
-    """Whether a finite verb remains that no subordinate clause explains, which means that the parse is wrong."""
-    if any(
-        child.dep_ in ("ccomp", "parataxis") and child.i < clause.root.i for child in clause.root.children
-    ):
-        return True
-    for index in clause.kept:
-        token = clause.doc[index]
-        if (
-            token.tag_ not in ("VBD", "VBZ", "VBP")
-            or token.i == clause.root.i
-            or token.dep_ in ("aux", "auxpass")
-        ):
-            continue
-        if token.dep_ not in ("relcl", "advcl", "ccomp", "pcomp", "csubj"):
-            return True
-    return False
+    return None if split else Clause(doc, root, subjects[0], kept)  # half a date or a name misleads
 
 
 def _finite(root: Token) -> bool:
