@@ -43,6 +43,7 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 CACHED_WINDOWS = 256
 
+_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -90,11 +91,11 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Questions from sentences."""
+    """Questions from sentences, without captions, which belong to visual mode."""
     found = [
         sentence
         for block in blocks
-        if block.kind in (Kind.TEXT, Kind.ITEM)
+        if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
         for sentence in split(block.passage)
         if is_prose(sentence)
     ]

@@ -25,6 +25,7 @@ _SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)(?=[\s.,;:'\u2019)\]]
 _COMMON = word_set(
     "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
 )
+_SMALL = word_set("of the and for in on to a an by with or")
 
 
 def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
@@ -46,6 +47,12 @@ def expansion(before: str, short: str) -> str:
     words = list(re.finditer(r"[A-Za-z][A-Za-z\u2019']*", before))
     index = len(words) - 1
     for letter in reversed(letters):
+        while (
+            index >= 0
+            and words[index].group().lower() in _SMALL - {letter}
+            and words[index].group()[0].lower() != letter
+        ):
+            index -= 1
         if index < 0 or words[index].group()[0].lower() != letter:
             return ""
         index -= 1
