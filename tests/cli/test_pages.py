@@ -64,7 +64,7 @@ def test_a_busy_port_of_the_ui_is_one_line(qagen: Command) -> None:
     ("missing", "command", "error"),
     [
         ("dagster_webserver", "ui", "qagen ui needs Dagster's UI: pip install 'qagen-dagster[ui]'"),
-        ("mcp", "mcp", "qagen mcp needs the package mcp: pip install 'qagen-dagster[mcp]'"),
+        ("mcp.server.mcpserver", "mcp", "qagen mcp needs the package mcp: pip install 'qagen-dagster[mcp]'"),
     ],
 )
 def test_without_its_extra_a_command_names_it_in_one_line(

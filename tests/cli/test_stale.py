@@ -6,7 +6,6 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.support import waterworks
-from tests.support.exams.mini import write_exam
 
 KEY = "water/facts/textual"
 
@@ -97,11 +96,10 @@ def test_a_store_of_a_component_lists_only_what_the_component_makes(
     qagen: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     qagen.project.corpus("water", waterworks.corpus(1), {"quay.txt": waterworks.notes("quay")})
-    write_exam(qagen.project.corpora)
     monkeypatch.setenv("QAGEN_INCLUDE", "none")
     assert qagen("run").code == 0
-    assert not (qagen.project.assets / "grading").exists()
+    assert not (qagen.project.assets / "grounding").exists()
     assert qagen("stale").out == "everything is up to date\n"
     monkeypatch.delenv("QAGEN_INCLUDE")
-    tasks = qagen("stale", "--json").value["tasks"]
-    assert {"questions", "exam_part"} <= {one["product"] for one in tasks}
+    graded = qagen("stale", "--json").value["tasks"]
+    assert (graded[0]["product"], graded[0]["reasons"]) == ("questions", ["its answers were never graded"])
