@@ -160,6 +160,7 @@ def test_options_of_the_component_are_seen_in_the_graph(project: Project) -> Non
     graph, repository = definitions.resolve_asset_graph(), definitions.get_repository_def()
     node = graph.get(dg.AssetKey(["qagen", "corpus_json"]))
     assert str(node.metadata["docs"].value) == "https://github.com/owner/name/tree/main/docs/contracts.md"
+    assert f"See [docs/contracts.md]({node.metadata['docs'].value})." in (node.description or "")
     sources: Any = node.metadata["dagster/code_references"]
     assert sources.code_references[0].url.startswith(
         "https://github.com/owner/name/tree/main/qagen_dagster/defs"
