@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from qagen_dagster.mathematics.floats import fraction_of
 from qagen_dagster.models.embedded.draw import Draw
@@ -38,6 +42,22 @@ class Family:
     rationale: str
     paths: tuple[str, ...]
     contexts: int = 4
+
+
+def families(schema: str, *makers: Callable[[Draw, int], Draft | None]) -> tuple[Family, ...]:
+    """The families of a schema with their texts of `families.toml`; `makers` are in the order of its difficulties."""
+    texts = (
+        {**row, "constraints": tuple(row["constraints"]), "paths": tuple(row["paths"])}
+        for row in _texts()[schema].values()
+    )
+    rows = zip(_texts()[schema], makers, texts, strict=True)
+    return tuple(Family(schema, difficulty, make, **told) for difficulty, make, told in rows)
+
+
+@cache
+def _texts() -> dict[str, dict[str, dict[str, Any]]]:
+    """The entries of `families.toml` by schema and difficulty."""
+    return tomllib.loads(files(__package__ or "").joinpath("families.toml").read_text(encoding="utf-8"))
 
 
 def number(value: Fraction | int) -> str:

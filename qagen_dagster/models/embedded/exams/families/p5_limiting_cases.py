@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, times
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, times
 
 _STRINGS = (
     "Two bodies of masses ${a}m$ and ${b}m$ hang from the ends of a light string over a light smooth pulley and are released",
@@ -82,41 +82,4 @@ def _bounce(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P5", "easy", _strings, carrier="two bodies joined by a string", asked="the common acceleration as a fraction of that of free fall",
-        summary="Two connected bodies accelerate together. Letting one mass become negligible, or the two equal, shows which expression can be right.",
-        constraints=("the string and the pulley are ideal", "both bodies have one acceleration"),
-        rationale="A limiting case throws out each wrong form at once.",
-        paths=(
-            "Divides the driving force by one mass alone.",
-            "Takes a force for the driving one that does not drive, or leaves one out.",
-            "Takes the ratio of the masses for the ratio of the accelerations.",
-            "Lets the wrong mass do the driving or be moved.",
-        ),
-    ),
-    Family(
-        "P5", "medium", _sensor, carrier="a circuit with one variable element", asked="the ratio of the currents at both ends",
-        summary="An element in parallel is taken from no resistance to a very large one. At both ends the circuit becomes a simple one.",
-        constraints=("the battery is ideal", "the variable element lies in parallel to a fixed one"),
-        rationale="No general formula is needed if both limits are seen.",
-        paths=(
-            "Exchanges the two limits.",
-            "Lets the wrong resistor be bridged.",
-            "Lets the series resistor count in one limit only.",
-            "Exchanges the limits and counts one resistor in each.",
-        ),
-    ),
-    Family(
-        "P5", "hard", _bounce, carrier="an elastic collision with a very heavy body", asked="the factor by which the light body's kinetic energy grows",
-        summary="A light body meets a very heavy one that moves. In the limit the heavy one does not notice, and in its frame the light one just turns round.",
-        constraints=("the collision is elastic", "one mass is negligible"),
-        rationale="The frame has to be changed twice, and energy follows the square of the speed.",
-        paths=(
-            "Adds the speed of the heavy body only once.",
-            "Gives the factor of the speed instead of that of the energy.",
-            "Adds kinetic energies seen from two frames.",
-            "Squares the two parts of the new speed one by one.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P5", _strings, _sensor, _bounce)
