@@ -11,11 +11,11 @@ from io import StringIO
 from pathlib import Path
 
 from qagen_dagster.errors import ConfigError, TooLargeError
-from qagen_dagster.loop.exams.item_statistics import Asked, Table
+from qagen_dagster.loop.exams.item_statistics import Table
 from qagen_dagster.loop.exams.paper import papers
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.exams.paper import PRINTED, Paper, PaperItem, version_of
+from qagen_dagster.records.exams.paper import PRINTED, Paper, PaperItem
 from qagen_dagster.records.exams.responses import FormStatistics, ItemStatistics, Sitting
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.untrusted_file import read_file
@@ -57,21 +57,9 @@ def read_responses(
     for names in groups.values():
         held = [bank[one] for one in answers.items[names[0]]]
         given = [answers.given[one] for one, form in answers.forms.items() if form in names]
-        table = Table(
-            [[one.get(item.id, "") for item in held] for one in given],
-            [Asked(tuple(item.letters), item.question.correct_option) for item in held],
-        )
+        table = Table([[one.get(item.id, "") for item in held] for one in given], held)
         forms.append(_form(table, names))
-        statistics += [
-            ItemStatistics(
-                item=item.id,
-                version=version_of(item),
-                key=item.question.correct_option,
-                candidates=len(given),
-                **vars(table.figures(column)),
-            )
-            for column, item in enumerate(held)
-        ]
+        statistics += map(table.figures, range(len(held)))
     sitting = Sitting(
         id=f"sitting-{fingerprint([exam, asked.id if asked else '', text])}",
         exam=exam,

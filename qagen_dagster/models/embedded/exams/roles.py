@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from qagen_dagster.mathematics.values import Quantity, equal, value_of
+from qagen_dagster.mathematics.values import Quantity, equal, known_value, value_of
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.families.m1_proportionality import FAMILIES as M1
@@ -201,14 +201,10 @@ def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, A
 
 
 def _is(text: str, solved: Solved) -> bool:
-    try:
-        value = value_of(text)
-    except ValueError:
-        return False
-    number = _number(value)
-    wanted = (
-        solved.value * (_number(value_of(f"${solved.symbol}$")) or 1.0) if solved.symbol else solved.value
-    )
+    value = known_value(text)
+    number = _number(value) if value else None
+    scale = (_number(value_of(f"${solved.symbol}$")) or 1.0) if solved.symbol else 1.0
+    wanted = solved.value * scale
     return number is not None and abs(number - wanted) <= _NEAR * max(1.0, abs(wanted))
 
 
