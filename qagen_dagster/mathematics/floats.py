@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 _Function = Callable[[Mapping[str, Any]], Any]
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -63,9 +63,9 @@ def _of_node(node: ast.expr, kind: type[float] | type[Fraction]) -> _Function:
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign):
             value = _of_node(node.operand, kind)
             return (lambda names: -value(names)) if isinstance(sign, ast.USub) else value
-        case ast.BinOp(op=sign) if type(sign) in _OPERATORS:
+        case ast.BinOp(op=sign) if type(sign) in OPERATORS:
             operate, left, right = (
-                _OPERATORS[type(sign)],
+                OPERATORS[type(sign)],
                 _of_node(node.left, kind),
                 _of_node(node.right, kind),
             )

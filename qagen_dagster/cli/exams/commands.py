@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _RETRIES = click.IntRange(0, 20)
+_OF_SET = ("slots", "unfinished", "profile", "seed", "run_id", "ended")
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
@@ -86,14 +87,8 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
         parts.append(
             PartReport(
                 part=part.key,
-                slots=made.slots,
-                accepted=counts.accepted,
-                rejected=counts.rejected,
-                unfinished=made.unfinished,
-                profile=made.profile,
-                seed=made.seed,
-                run_id=made.run_id,
-                ended=made.ended,
+                **dict(counts),
+                **{name: getattr(made, name) for name in _OF_SET},
             )
         )
     return ExamReport(

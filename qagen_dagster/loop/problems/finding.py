@@ -5,7 +5,6 @@ The model of the classifier names the boxes. Its reply is in the ledger, so a re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -32,18 +31,10 @@ _SAME = 0.5  # share of a box that another box must not cover
 _MARGIN = 0.005  # share of the page around a box
 
 
-@dataclass(frozen=True)
-class FoundProblems:
-    """The selected problems of a file, and the calls that found them."""
-
-    problems: tuple[Problem, ...]
-    calls: tuple[CallSummary, ...]
-
-
 def find_problems(
     space: Workspace, path: Path, wanted: Range, options: ProblemOptions, run_id: str, name: str
-) -> FoundProblems:
-    """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1.
+) -> tuple[tuple[Problem, ...], list[CallSummary]]:
+    """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1; and the calls that found them.
 
     Pages after the last wanted problem are not looked at. Raises ConfigError for a range that the file does not have, which says how many
     problems there are, and for a model that takes no pictures; DocumentError for a page on which no problem is found; ModelError.
@@ -64,8 +55,7 @@ def find_problems(
     if len(found) < last:
         raise beyond(path, len(found), wanted)
     numbered = enumerate(found[first - 1 : last], first)
-    problems = tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered)
-    return FoundProblems(problems, tuple(calls))
+    return tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered), calls
 
 
 def _model(space: Workspace, options: ProblemOptions, run_id: str, name: str) -> Model:
