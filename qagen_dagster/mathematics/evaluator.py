@@ -390,9 +390,9 @@ def _functions() -> Mapping[str, _Function]:
     table |= dict.fromkeys(("Min", "min"), (_SOME, sympy.Min))
     table |= dict.fromkeys(("Max", "max"), (_SOME, sympy.Max))
     table |= {name: (_TWO, getattr(sympy, name)) for name in ("atan2", "binomial", "Mod")}
-    table["cbrt"] = (_ONE, lambda value: sympy.real_root(value, 3))
-    table["root"] = (_TWO, lambda value, degree: _power(value, 1 / degree))
-    table["Rational"] = (_TWO, lambda top, bottom: top / bottom)
+    table["cbrt"] = (_ONE, lambda *of: sympy.real_root(*of, 3))
+    table["root"] = (_TWO, lambda *of: _power(of[0], 1 / of[1]))
+    table["Rational"] = (_TWO, lambda *of: of[0] / of[1])
     table["gcd"] = (_SOME, lambda *numbers: sympy.Integer(math.gcd(*map(int, numbers))))
     table["lcm"] = (_SOME, lambda *numbers: sympy.Integer(math.lcm(*map(int, numbers))))
     return table

@@ -46,12 +46,11 @@ class Family:
 
 def families(schema: str, *makers: Callable[[Draw, int], Draft | None]) -> tuple[Family, ...]:
     """The families of a schema with their texts of `families.toml`; `makers` are in the order of its difficulties."""
-    texts = (
-        {**row, "constraints": tuple(row["constraints"]), "paths": tuple(row["paths"])}
-        for row in _texts()[schema].values()
-    )
-    rows = zip(_texts()[schema], makers, texts, strict=True)
-    return tuple(Family(schema, difficulty, make, **told) for difficulty, make, told in rows)
+    found: list[Family] = []
+    for (difficulty, row), make in zip(_texts()[schema].items(), makers, strict=True):
+        told: dict[str, Any] = row | {name: tuple(row[name]) for name in ("constraints", "paths")}
+        found.append(Family(schema, difficulty, make, **told))
+    return tuple(found)
 
 
 @cache
