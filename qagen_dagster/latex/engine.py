@@ -60,15 +60,8 @@ _PACKAGES = tuple((name, re.compile(pattern)) for name, pattern in _USED)
 _SIUNITX_DEGREE = frozenset(("siunitx", "gensymb"))  # both define \degree, so gensymb is dropped
 _LIBRARY = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,40}\Z")
 USUAL_LIBRARIES = (
-    "arrows.meta",
-    "calc",
-    "angles",
-    "quotes",
-    "patterns",
-    "positioning",
-    "decorations.pathmorphing",
-    "decorations.markings",
-)  # TikZ libraries; TikZ is loaded with them
+    "arrows.meta", "calc", "angles", "quotes", "patterns", "positioning", "decorations.pathmorphing", "decorations.markings",
+)  # fmt: skip  # TikZ libraries; TikZ is loaded with them
 _SIGNS = {
     "00B0": r"^\circ", "00B1": r"\pm", "00B2": "^2", "00B3": "^3", "00B5": r"\mu", "00B7": r"\cdot", "00B9": "^1", "00D7": r"\times", "00F7": r"\div",
     "2022": r"\bullet", "2032": r"'", "2212": "-", "2248": r"\approx", "2264": r"\leq", "2265": r"\geq", "2260": r"\neq", "221A": r"\surd",
@@ -256,7 +249,7 @@ def _line(line: int, source: str, latex: str) -> int | None:
 
 def _environment(engine: Path, folder: Path) -> dict[str, str]:
     """The engine's whole environment: no variable of this process; files only in its folder and its own trees."""
-    own = {name: str(folder / ".texmf") for name in ("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG")}
+    own = dict.fromkeys(("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG"), str(folder / ".texmf"))
     return {
         "PATH": os.pathsep.join((str(engine.parent), os.defpath)),
         "HOME": str(folder),
@@ -265,10 +258,7 @@ def _environment(engine: Path, folder: Path) -> dict[str, str]:
         "openin_any": "p",
         "openout_any": "p",
         "shell_escape": "f",
-        "MKTEXPK": "0",
-        "MKTEXTFM": "0",
-        "MKTEXMF": "0",
-        "MKTEXFMT": "0",
+        **dict.fromkeys(("MKTEXPK", "MKTEXTFM", "MKTEXMF", "MKTEXFMT"), "0"),
         "max_print_line": "1000",
         "error_line": "254",
         "half_error_line": "238",
