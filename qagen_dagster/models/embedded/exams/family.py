@@ -45,18 +45,26 @@ class Family:
 
 
 def families(schema: str, *makers: Callable[[Draw, int], Draft | None]) -> tuple[Family, ...]:
-    """The families of a schema with their texts of `families.toml`; `makers` are in the order of its difficulties."""
+    """The families of a schema with their texts of `families_of_*.toml`; `makers` are in the order of its difficulties."""
     found: list[Family] = []
     for (difficulty, row), make in zip(_texts()[schema].items(), makers, strict=True):
         told: dict[str, Any] = row | {name: tuple(row[name]) for name in ("constraints", "paths")}
+        told.pop("settings", None)
         found.append(Family(schema, difficulty, make, **told))
     return tuple(found)
 
 
+def settings(schema: str, difficulty: str) -> list[Any]:
+    """The settings of a family, by the number of the context: texts, or lists of texts and numbers."""
+    return _texts()[schema][difficulty]["settings"]
+
+
 @cache
 def _texts() -> dict[str, dict[str, dict[str, Any]]]:
-    """The entries of `families.toml` by schema and difficulty."""
-    return tomllib.loads(files(__package__ or "").joinpath("families.toml").read_text(encoding="utf-8"))
+    """The texts of the families by schema and difficulty."""
+    folder = files(__package__ or "")
+    names = ("families_of_mathematics.toml", "families_of_physics.toml")
+    return tomllib.loads("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names))
 
 
 def number(value: Fraction | int) -> str:

@@ -8,14 +8,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, settings
 
-_SOLIDS = (
-    ("Two solid bronze statues", "statue", "kg", (15, 20, 25)),
-    ("Two solid wax candles", "candle", "g", (4, 5)),
-    ("Two solid glass paperweights", "paperweight", "g", (2, 3)),
-    ("Two solid chocolate figures", "figure", "g", (3, 4)),
-)
+_SOLIDS = settings("M1", "easy")
 
 
 def _similar(draw: Draw, context: int) -> Draft | None:
@@ -35,12 +30,7 @@ def _similar(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_LAWS = (
-    ("The quantity $P$", "P", "Q", "R"),
-    ("The lifetime $T$ of a certain component", "T", "L", "V"),
-    ("The output $W$ of a certain machine", "W", "D", "N"),
-    ("The yield $Y$ of a certain process", "Y", "C", "K"),
-)
+_LAWS = settings("M1", "medium")
 
 
 def _law(draw: Draw, context: int) -> Draft | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, draft, families
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (4, 3, 5), (12, 5, 13), (8, 6, 10))
 
@@ -24,12 +24,7 @@ def _fraction(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_WAVES = (
-    ("The depth of water in a harbour, in metres, is $d={c}+{a}\\sin\\theta+{b}\\cos\\theta$", 1, "What is the greatest depth, in metres"),
-    ("The temperature in a greenhouse, in degrees Celsius, is $T={c}+{a}\\cos\\theta-{b}\\sin\\theta$", -1, "What is the lowest temperature, in degrees Celsius"),
-    ("A function is given by $f(\\theta)={c}+{a}\\sin\\theta-{b}\\cos\\theta$", 1, "What is the greatest value of $f(\\theta)$"),
-    ("A function is given by $g(\\theta)={c}-{a}\\cos\\theta-{b}\\sin\\theta$", -1, "What is the least value of $g(\\theta)$"),
-)  # fmt: skip
+_WAVES = settings("M5", "medium")
 
 
 def _sum_of_waves(draw: Draw, context: int) -> Draft | None:

@@ -6,14 +6,9 @@ from fractions import Fraction
 from math import comb, lcm
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, draft, families
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings
 
-_GROUPS = (
-    ("chess clubs", "players", "Every player plays exactly one game against every player of each other club, and none within the club", "games are played"),
-    ("families", "people", "Every person shakes hands exactly once with everyone outside the family, and with nobody within it", "handshakes are there"),
-    ("islands", "villages", "A ferry line joins every two villages that lie on different islands, and no other two", "ferry lines are there"),
-    ("racks", "servers", "One cable joins every two servers that stand in different racks, and no other two", "cables are there"),
-)  # fmt: skip
+_GROUPS = settings("M6", "easy")
 
 
 def _groups(draw: Draw, context: int) -> Draft | None:
@@ -56,12 +51,7 @@ def _telescope(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_TOGGLES = (
-    ("A row of ${n}$ lamps, numbered from $1$ to ${n}$, is switched off", "lamp", "lamps are on in the end", "switches"),
-    ("In a corridor ${n}$ lockers, numbered from $1$ to ${n}$, are closed", "locker", "lockers are open in the end", "changes the state of"),
-    ("A board has ${n}$ tiles, numbered from $1$ to ${n}$, that all show white; their backs are black", "tile", "tiles show black in the end", "turns over"),
-    ("On a table lie ${n}$ cards, numbered from $1$ to ${n}$, all face down", "card", "cards lie face up in the end", "turns over"),
-)  # fmt: skip
+_TOGGLES = settings("M6", "hard")
 
 
 def _toggles(draw: Draw, context: int) -> Draft | None:

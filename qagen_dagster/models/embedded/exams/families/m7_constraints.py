@@ -6,14 +6,9 @@ from fractions import Fraction
 from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
-_FENCES = (
-    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall", 25),
-    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area", "rope", "beach", 25),
-    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage", "railing", "wall", 4),
-    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed", "edging", "house", 4),
-)  # fmt: skip
+_FENCES = settings("M7", "easy")
 
 
 def _fence(draw: Draw, context: int) -> Draft | None:
@@ -38,12 +33,7 @@ def _clean(value: Fraction) -> str | None:
     return number(value) if value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4 else None
 
 
-_CORNERS = (
-    "A right-angled triangular metal sheet has perpendicular sides of ${a}$ cm and ${b}$ cm. A rectangle is cut from it that has a corner at the right angle",
-    "A triangular garden has sides of ${a}$ cm and ${b}$ cm at right angles on a plan. A rectangular pond is drawn into it with a corner at the right angle",
-    "A right-angled triangle of paper has shorter sides of ${a}$ cm and ${b}$ cm. It is to yield a rectangle with a corner at the right angle",
-    "A triangular shelf fits into a corner of a room and measures ${a}$ cm and ${b}$ cm along the walls. A rectangular box stands on it, pushed into the corner",
-)  # fmt: skip
+_CORNERS = settings("M7", "medium")
 
 
 # Sides for which the inscribed square also has a whole side: a b is divisible by a + b.
@@ -66,12 +56,7 @@ def _corner(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_COSTS = (
-    ("A rectangular enclosure of area ${s}$ m$^2$ is fenced. Fencing for one pair of opposite sides", "the fencing"),
-    ("A rectangular pool of area ${s}$ m$^2$ gets a border. The border of one pair of opposite sides", "the border"),
-    ("A rectangular yard of area ${s}$ m$^2$ is walled in. The wall on one pair of opposite sides", "the wall"),
-    ("A rectangular field of area ${s}$ m$^2$ gets a hedge round it. The hedge on one pair of opposite sides", "the hedge"),
-)  # fmt: skip
+_COSTS = settings("M7", "hard")
 
 
 def _cost(draw: Draw, context: int) -> Draft | None:

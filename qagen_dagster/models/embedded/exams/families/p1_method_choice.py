@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, number
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, number, settings
 
 _SLIDES = (
     ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide", range(4, 13)),
@@ -31,12 +31,7 @@ def _slide(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_CRASHES = (
-    ("A model truck of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ runs into a stationary one of mass ${n}$ kg, and they move on coupled together", "the collision"),
-    ("A trolley of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ hits a stationary trolley of mass ${n}$ kg and sticks to it", "the collision"),
-    ("A lump of clay of mass ${m}$ kg flies horizontally at ${v}$ m s$^{{-1}}$ into a stationary block of mass ${n}$ kg on smooth ice and sticks to it", "the impact"),
-    ("On smooth ice a sledge of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ locks onto a stationary sledge of mass ${n}$ kg", "the contact"),
-)  # fmt: skip
+_CRASHES = settings("P1", "medium")
 
 
 def _crash(draw: Draw, context: int) -> Draft | None:
@@ -57,12 +52,7 @@ def _crash(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_STOPS = (
-    ("A pellet of mass ${m}$ g moving horizontally at ${v}$ m s$^{{-1}}$ embeds itself in a block of mass ${n}$ g that hangs at rest on long strings", "How high does the block rise?"),
-    ("A dart of mass ${m}$ g moving horizontally at ${v}$ m s$^{{-1}}$ sticks in a target of mass ${n}$ g that hangs at rest on long strings", "How high does the target rise?"),
-    ("A ball of putty of mass ${m}$ g is thrown horizontally at ${v}$ m s$^{{-1}}$ and sticks to a stationary block of mass ${n}$ g at the foot of a smooth ramp", "How high up the ramp do they get?"),
-    ("A puck of mass ${m}$ g slides at ${v}$ m s$^{{-1}}$ on smooth ice and sticks to a stationary puck of mass ${n}$ g at the foot of a smooth ramp", "How high up the ramp do they get?"),
-)  # fmt: skip
+_STOPS = settings("P1", "hard")
 
 
 def _rise(draw: Draw, context: int) -> Draft | None:

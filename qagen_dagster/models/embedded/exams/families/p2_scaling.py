@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, number
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, number, settings
 
 _MOVERS = ("A car", "A speedboat", "A hovercraft", "A motorcycle on a level road")
 
@@ -30,12 +30,7 @@ def _power(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_ORBITS = (
-    ("Two satellites move in circular orbits round the same planet", "satellite", "hours"),
-    ("Two planets move in circular orbits round the same star", "planet", "years"),
-    ("Two moons move in circular orbits round the same planet", "moon", "days"),
-    ("Two space probes move in circular orbits round the Sun", "probe", "years"),
-)
+_ORBITS = settings("P2", "medium")
 
 
 def _orbit(draw: Draw, context: int) -> Draft | None:

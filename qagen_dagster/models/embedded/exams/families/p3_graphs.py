@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
-_JOURNEYS = (  # with plausible speeds
-    ("a tram between two stops", "the two stops", (8, 10, 12, 14)),
-    ("a lift between two floors of a tower", "the two floors", (4, 6)),
-    ("a train between two stations", "the two stations", (14, 16, 18, 20)),
-    ("a cable car between two platforms", "the two platforms", (4, 6, 8)),
-)
+_JOURNEYS = settings("P3", "easy")
 
 
 def _trapezium(draw: Draw, context: int) -> Draft | None:
@@ -32,12 +27,7 @@ def _trapezium(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_PUSHES = (
-    ("A box of mass ${m}$ kg is at rest on a smooth floor and is pushed along it", "box"),
-    ("A trolley of mass ${m}$ kg is at rest on a level frictionless track and is pulled along it", "trolley"),
-    ("A sledge of mass ${m}$ kg is at rest on smooth ice and is pulled along it", "sledge"),
-    ("A puck of mass ${m}$ kg is at rest on an air table and is pushed along it", "puck"),
-)
+_PUSHES = settings("P3", "medium")
 
 
 def _work(draw: Draw, context: int) -> Draft | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
 
 def _supply(draw: Draw, context: int) -> Draft | None:
@@ -25,10 +25,7 @@ def _supply(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_PAIRS = (
-    "A resistor of ${a}\\,\\Omega$ is in series with two resistors of ${b}\\,\\Omega$ and ${c}\\,\\Omega$ that are parallel to each other. An ideal battery of ${v}$ V drives the circuit. What power is dissipated in the ${b}\\,\\Omega$ resistor?",
-    "Two heaters of ${b}\\,\\Omega$ and ${c}\\,\\Omega$ are connected in parallel, and a resistance of ${a}\\,\\Omega$ in the leads is in series with both. The ideal supply gives ${v}$ V. What power does the heater of ${b}\\,\\Omega$ deliver?",
-)
+_PAIRS = settings("P4", "medium")
 _UNEQUAL = ((3, 6), (6, 3), (4, 12), (12, 4), (6, 12), (12, 6), (10, 15), (15, 10), (20, 30), (30, 20))
 
 
@@ -51,12 +48,7 @@ def _pair_power(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_TWO = (
-    "Two resistors are connected to an ideal battery",
-    "Two heating wires are connected to an ideal supply",
-    "Two lamps of constant resistance are connected to an ideal battery",
-    "Two electric heaters of constant resistance are connected to the mains",
-)
+_TWO = settings("P4", "hard")
 
 
 def _both_ways(draw: Draw, context: int) -> Draft | None:

@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, settings
 
-_SPEAKERS = (
-    ("Two loudspeakers emit the same note in phase. A microphone is ${a}$ m from one and ${b}$ m from the other", 340, "the sound at the microphone"),
-    ("Two loudspeakers emit the same note in phase. A listener sits ${a}$ m from one and ${b}$ m from the other", 330, "the sound at the listener"),
-    ("Two underwater sources emit the same tone in phase. A hydrophone is ${a}$ m from one and ${b}$ m from the other", 1500, "the sound at the hydrophone"),
-    ("Two dippers make waves in phase on a long tank. A float is ${a}$ m from one and ${b}$ m from the other", 3, "the motion of the float"),
-)  # fmt: skip
+_SPEAKERS = settings("P6", "easy")
 
 
 def _lowest(draw: Draw, context: int) -> Draft | None:
@@ -34,12 +29,7 @@ def _lowest(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_PIPES = (
-    "A pipe that is closed at one end and open at the other",
-    "A string that is fixed at both ends",
-    "A tall vase that acts as a pipe closed at its lower end",
-    "A pipe that is open at both ends",
-)
+_PIPES = settings("P6", "medium")
 
 
 def _resonances(draw: Draw, context: int) -> Draft | None:
@@ -57,12 +47,7 @@ def _resonances(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_RINGS = (
-    ("Two transmitters ${d}$ m apart emit waves of wavelength ${w}$ m in phase. A detector is carried once round a large circle centred midway between them", "How many maxima does it pass", 0, True),
-    ("Two transmitters ${d}$ m apart emit waves of wavelength ${w}$ m in phase. A detector is moved along the straight line from one to the other", "How many maxima does it pass on the way", 0, False),
-    ("Two loudspeakers ${d}$ m apart emit sound of wavelength ${w}$ m in antiphase. A microphone is moved along the straight line from one to the other", "How many maxima does it pass on the way", 1, False),
-    ("Two sources ${d}$ m apart emit waves of wavelength ${w}$ m in antiphase. A detector is carried once round a large circle centred midway between them", "How many maxima does it pass", 1, True),
-)  # fmt: skip
+_RINGS = settings("P6", "hard")
 
 
 def _count(draw: Draw, context: int) -> Draft | None:

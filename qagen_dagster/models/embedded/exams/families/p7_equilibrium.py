@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
-_BEAMS = (
-    ("A uniform beam", "hinged to a wall", "vertical rope", "A sign", 1),
-    ("A uniform drawbridge", "hinged at the gate", "vertical chain", "A cart", 40),
-    ("A uniform shelf", "hinged to a wall", "vertical wire", "A parcel", 1),
-    ("A uniform gangway", "hinged to a quay", "vertical cable", "A crate", 10),
-)
+_BEAMS = settings("P7", "easy")
 
 
 def _beam(draw: Draw, context: int) -> Draft | None:
