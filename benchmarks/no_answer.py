@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.ingest.parsing import parse_corpus
@@ -75,7 +76,7 @@ def articles(file: Path, most: int) -> Iterator[Article]:
         yield Article(f"article{number:02}.txt", paragraphs, asked)
 
 
-def _asked(context: str, qa: dict) -> Asked:
+def _asked(context: str, qa: dict[str, Any]) -> Asked:
     answer = qa["answers"][0]
     start = answer["answer_start"]
     around = context[max(0, start - _AROUND) : start + len(answer["text"]) + _AROUND]

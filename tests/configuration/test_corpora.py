@@ -202,7 +202,7 @@ def test_a_fault_in_the_mix_is_told_with_file_and_line(tmp_path: Path, options: 
 @pytest.mark.parametrize("method", ["semantic", "keyword", "llm", "hybrid"])
 def test_a_method_of_grading_is_no_strategy(tmp_path: Path, method: str) -> None:
     add(tmp_path, "bells", YAML.format(name="x") + f"    strategy: {method}\n")
-    with pytest.raises(ConfigError, match=r"strategy: .*'agent' or 'batch'.*`grading.method`"):
+    with pytest.raises(ConfigError, match=r"strategy: .*'agent', 'batch' or 'across'.*`grading.method`"):
         find_corpus(tmp_path, "bells")
 
 

@@ -86,7 +86,7 @@ def propose(
     )
     values = context.task_values() | {
         "shared": one_line(", ".join(shared), 600) or "their subject",
-        "documents": Block("\n\n".join(_shown(at, one) for at, one in enumerate(members, 1))),
+        "documents": block(part for at, one in enumerate(members, 1) for part in (_shown(at, one), "")),
         "wanted": str(wanted),
         "known": block(f"- {one}" for one in known) or "(none yet)",
     }

@@ -107,7 +107,7 @@ class Paper(Record):
 
     @staticmethod
     def key(exam: str, paper: str) -> str:
-        return store_key(Paper.folder(exam), paper, suffix=".json")
+        return store_key("exams", exam, "papers", paper, suffix=".json")
 
     @property
     def item_ids(self) -> set[str]:

@@ -100,4 +100,4 @@ class Sitting(Record):
 
     @staticmethod
     def key(exam: str, sitting: str) -> str:
-        return store_key(Sitting.folder(exam), sitting, suffix=".json")
+        return store_key("exams", exam, "responses", sitting, suffix=".json")

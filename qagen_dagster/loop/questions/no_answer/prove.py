@@ -20,10 +20,10 @@ from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import LineRange
 from qagen_dagster.records.questions.no_answer import NoAnswer, Searched
-from qagen_dagster.records.questions.results import BY_READER, CallSummary, Candidate, QAPair, RejectionReason
+from qagen_dagster.records.questions.results import BY_READER, CallSummary, Candidate, RejectionReason
 from qagen_dagster.records.questions.submissions import BlindAnswer, JudgingAnswer
 
-CONTROLS = 3  # accepted questions on which the validator must show that it finds answers
+CONTROLS = 3  # questions with an answer on which the validator must show that it finds answers
 _MOST = 300  # characters of an answer in a record
 
 
@@ -66,17 +66,17 @@ class Prover:
         proved = candidate.model_copy(update={"no_answer": claim.model_copy(update=proof)})
         return Proved(proved, calls=self._taken())
 
-    def finds_answers(self, accepted: Sequence[QAPair]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
-        """Ask accepted questions in the same way. Returns how many were asked, those without an answer, and the calls."""
-        chosen = list(accepted[:CONTROLS])
+    def finds_answers(self, questions: Sequence[str]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
+        """Ask questions that have an answer in the same way. Returns how many were asked, those without an answer, and the calls."""
+        chosen = list(questions[:CONTROLS])
         missed: list[str] = []
-        for pair in chosen:
-            found = self.corpus.best(pair.question, self._own)
+        for question in chosen:
+            found = self.corpus.best(question, self._own)
             try:
-                answered = self._from_excerpts(pair.question, found, 0).answered
+                answered = self._from_excerpts(question, found, 0).answered
             except _Refused:
                 answered = False
-            missed += [] if answered else [pair.question]
+            missed += [] if answered else [question]
         return len(chosen), missed, self._taken()
 
     def _search(self, candidate: Candidate, claim: NoAnswer, attempt: int, searched: list[Searched]) -> None:

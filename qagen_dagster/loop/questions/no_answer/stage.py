@@ -180,12 +180,8 @@ class Stage:
     def _step(self, state: _State, result: GenerationResult, earlier: Sequence[QAPair]) -> StageEvent | None:
         if not state.tested:
             prover = Prover(self.work, self.models, self.corpus)
-            asked, missed, calls = prover.finds_answers(result.accepted)
-            fault = (
-                ""
-                if asked
-                else "the document has no accepted question on which the validator could be tested"
-            )
+            asked, missed, calls = prover.finds_answers(_with_answers(result))
+            fault = "" if asked else "the document has no question on which the validator could be tested"
             if 2 * len(missed) >= asked > 0:
                 fault = f"the validator found no answer to {len(missed)} of {asked} questions that the document answers, such as {missed[0]!r}"
             return Tested(fault=fault, asked=asked, answered=asked - len(missed), calls=calls)
@@ -299,6 +295,16 @@ class Stage:
                 have = kept[kind.value]
                 found.append(Shortfall(question_type=kind.value, wanted=count, accepted=have, reason=reason))
         return found
+
+
+def _with_answers(result: GenerationResult) -> list[str]:
+    """Questions that the document answers: accepted ones, then those whose only fault is that a model answers them without it."""
+    trivial = (
+        one.question
+        for one in result.rejected
+        if one.rejection_reason is RejectionReason.TRIVIAL and one.evidence
+    )
+    return [*(pair.question for pair in result.accepted), *trivial]
 
 
 def _candidate(pair: QAPair) -> Candidate:

@@ -6,9 +6,10 @@ import pytest
 
 from qagen_dagster.loop.questions.no_answer.stage import distrust, without_no_answer
 from qagen_dagster.records.corpus_config import NoAnswerKind
-from qagen_dagster.records.questions.results import RejectionReason
+from qagen_dagster.records.questions.results import RejectedQA, RejectionReason
 from tests.loop.conftest import PlayedWorkspace, put_documents
 from tests.loop.questions.no_answer.harbour import (
+    KNOWN,
     TEXTS,
     Keeper,
     accepted,
@@ -122,7 +123,27 @@ def test_without_an_accepted_question_the_validator_cannot_be_tested(workspace: 
     keeper = Keeper([[unanswerable("funnel")]])
     found = add(workspace, keeper, {UNANSWERABLE: 1}, result(accepted()))
     assert (found.accepted, keeper.asked) == ((), [])
-    assert "no accepted question" in found.shortfalls[0].reason
+    assert "no question on which the validator could be tested" in found.shortfalls[0].reason
+
+
+def test_a_question_that_a_model_knows_tests_the_validator_too(workspace: PlayedWorkspace) -> None:
+    for reason, asked in ((RejectionReason.TRIVIAL, 2), (RejectionReason.DUPLICATE, 0)):
+        rejected = tuple(
+            RejectedQA(
+                question=one.question,
+                answer=one.answer,
+                evidence=one.evidence,
+                document_id=one.document_id,
+                attempt_number=1,
+                rejection_reason=reason,
+                rejection_detail="",
+            )
+            for one in KNOWN
+        )
+        before = result(()).model_copy(update={"rejected": rejected})
+        keeper = Keeper([[unanswerable("funnel")]])
+        found = add(workspace, keeper, {UNANSWERABLE: 1}, before, key=f"journals/{reason.value}.json")
+        assert (found.controls, len(found.accepted)) == ((asked, asked), asked // 2)
 
 
 def test_it_resumes_from_its_journal_and_gives_back_what_was_there_before(
