@@ -16,13 +16,22 @@ from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.image import cut, enlarge
 from qagen_dagster.loop.problems.plan import ProblemOptions, keep_picture, see_picture
-from qagen_dagster.loop.problems.run_problem import BLIND
-from qagen_dagster.loop.problems.sources import PDF, Named, Range, beyond, drawn, page_count, prefix_of
+from qagen_dagster.loop.problems.run_problem import BLIND, result_of
+from qagen_dagster.loop.problems.sources import (
+    PDF,
+    Named,
+    Range,
+    beyond,
+    drawn,
+    of_picture,
+    page_count,
+    prefix_of,
+)
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.item import Breach, PageResult, PlaceOnPage, Problem, ProblemInput
+from qagen_dagster.records.problems.item import Breach, PageResult, PlaceOnPage, Problem
 from qagen_dagster.records.problems.result import ProblemBank, Stage, Task, TaskEnd, TaskResult
 from qagen_dagster.records.run import CallSummary
 
@@ -85,16 +94,10 @@ def _look(
         pictures=(see_picture(space.store, picture),),
     )
     said = find_places(asking)
-    result = TaskResult(
-        task=Task(stage=Stage.FIND),
-        end=said.end,
-        detail=said.detail,
-        breaches=said.breaches,
-        repaired=said.repaired,
-        prompt=said.prompt,
-        model=model.spec.name,
-        raw=said.raw,
-        calls=said.calls,
+    result = result_of(
+        Task(stage=Stage.FIND),
+        said,
+        model,
         fingerprint=fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
         at=datetime.now(UTC).isoformat(),
     )
@@ -128,10 +131,4 @@ def _cut_out(space: Workspace, named: Named, number: int, page: int, place: Plac
     )
     how = RenderOptions()
     image = cut(drawn(space, named, page, enlarge(how, part)), part, how)
-    return Problem(
-        id=f"{prefix_of(named.path)}-{number:02d}",
-        input=ProblemInput.IMAGE,
-        source_path=f"{named.shown}#page={page}" if named.path.suffix.lower() == PDF else named.shown,
-        index=number,
-        picture=keep_picture(space.store, image.data, image.media_type),
-    )
+    return of_picture(space, named, page, f"{prefix_of(named.path)}-{number:02d}", number, image)

@@ -7,6 +7,7 @@ branches.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -136,8 +137,8 @@ class _TaskRun:
             return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
-        said = roles.classify(self._asking(_nothing), problem.tex)
-        found = self._result(said)
+        asking: Asking[ClassificationResult] = self._asking(lambda _: ())  # its schema checks property 1
+        found = self._result(roles.classify(asking, problem.tex))
         if problem.kind is None or found.classification is None:
             return found
         right = found.classification.model_copy(update={"question_type": problem.kind})
@@ -292,19 +293,12 @@ class _TaskRun:
         )
 
     def _result(self, said: Reply[ResultT]) -> TaskResult:
-        return TaskResult(
-            task=self.task,
-            end=said.end,
-            detail=said.detail,
-            breaches=said.breaches,
-            repaired=said.repaired,
-            compiled=said.compiled,
-            prompt=said.prompt,
-            model=self.work.models[ROLE_OF[self.task.stage]].spec.name,
-            raw=said.raw,
-            calls=(*said.calls, *(call for _, calls in self.solutions for call in calls)),
-            solved=self.solutions[-1][0] if self.solutions else NOT_SOLVED,
-        ).model_copy(update={_FIELDS[self.task.stage]: said.result})
+        told: dict[str, Any] = {
+            "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
+            "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
+            _FIELDS[self.task.stage]: said.result,
+        }
+        return result_of(self.task, said, self.work.models[ROLE_OF[self.task.stage]]).model_copy(update=told)
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
         """The task's result if code provides it without a model. LaTeX is compiled."""
@@ -380,9 +374,10 @@ class _TaskRun:
         return said or ""
 
 
-def _nothing(_result: ClassificationResult) -> tuple[Breach, ...]:
-    """No breaches. Property 1 is checked by the schema of the result."""
-    return ()
+def result_of(task: Task, said: Reply[ResultT], model: Model, **fields: Any) -> TaskResult:
+    """The result of a task from the reply of a role, without what the role submitted."""
+    told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
+    return TaskResult(task=task, model=model.spec.name, **told, **fields)
 
 
 def _latex_of(result: ScanResult | VariantResult | ConversionResult) -> tuple[str, tuple[str, ...]]:
