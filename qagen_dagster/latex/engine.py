@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from qagen_dagster.latex.sandbox import Ended, ProgramLimits, run_limited
+from qagen_dagster.latex.limited_program import Ended, ProgramLimits, run_limited
 from qagen_dagster.latex.structure import environments, plain_of
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome
 

@@ -20,7 +20,7 @@ from qagen_dagster.latex.engine import (
     find_engine,
     preamble_of,
 )
-from qagen_dagster.latex.sandbox import ProgramLimits, network_closed
+from qagen_dagster.latex.limited_program import ProgramLimits, network_closed
 from qagen_dagster.records.problems.result import CompileOutcome
 
 _ITEM = "\\item A ball?\n\\begin{solution}\nIt falls.\n\\end{solution}"

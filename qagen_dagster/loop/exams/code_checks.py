@@ -18,7 +18,7 @@ from qagen_dagster.latex.equalities import (
 )
 from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.latex.structure import structure_faults
-from qagen_dagster.loop.exams.proof import (
+from qagen_dagster.loop.exams.computed_key import (
     FORM_STATES,
     SEVERAL_RIGHT,
     OptionValues,
