@@ -79,15 +79,15 @@ def unbroken(lines: Iterable[str]) -> str:
 
 
 def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> None:
-    """Add empty cells before or between those of a row, according to the row with the most cells between two lines of text.
+    """Add empty cells before or between those of a row, according to the row with the most cells of the same block.
 
     `cells` holds the cells of the lines that have several, by the lines' numbers.
     """
     run: dict[int, list[_Span]] = {}
-    for n, (text, _) in enumerate([*lines, (" " * (_PROSE + 1), [])]):
+    for n, (text, _) in enumerate([*lines, ("", [])]):
         if n in cells and text.count(BAR) == len(cells[n]) - 1:  # its texts may have bars
             run[n] = [(f.x0[cell[0]], f.x1[cell[-1]]) for cell in cells[n]]
-        elif len(text) > _PROSE:
+        elif not text or len(text) > _PROSE:
             wide = max(run.values(), key=len, default=[])
             for number, spans in run.items() if len(wide) >= _MIN_CELLS else ():
                 lines[number] = (_filled(lines[number][0], spans, wide), lines[number][1])
