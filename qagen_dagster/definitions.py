@@ -1,4 +1,4 @@
-"""The code location of this project: the component `QuestionSets` with everything, without a prefix."""
+"""The code location of this project: the component `QuestionSets` without a prefix, with everything unless `QAGEN_INCLUDE` says less."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.settings import OPTIONAL, Settings, load_settings
+from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
-_HERE = QuestionSets.model_validate({"key_prefix": "", "include": OPTIONAL})
+
+def _here(settings: Settings) -> QuestionSets:
+    return QuestionSets.model_validate({"key_prefix": "", "include": settings.optional})
 
 
 def build_definitions(settings: Settings | None = None, **more: Any) -> dg.Definitions:
     """The graph of the corpora folder. `more` is for `QuestionSets.assemble`. Raises ConfigError for settings that cannot be used."""
-    return _HERE.assemble(settings or load_settings(), **more)
+    settings = settings or load_settings()
+    return _here(settings).assemble(settings, **more)
 
 
 def open_graph(settings: Settings, progress: Progress, work: Work | None = None) -> Graph:
@@ -31,7 +34,9 @@ def open_graph(settings: Settings, progress: Progress, work: Work | None = None)
     home, store = open_home(settings), Store(settings.assets)
     work = work or Work(Workspace(settings))
     loggers = {"console": progress_logger(progress)}
-    graph = Graph(build_definitions(settings, loggers=loggers, work=work), home, progress, work, _HERE.layout)
+    graph = Graph(
+        build_definitions(settings, loggers=loggers, work=work), home, progress, work, _here(settings).layout
+    )
     record_killed(store, graph.dead, KILLED)
     return graph
 

@@ -22,6 +22,7 @@ from urllib.request import proxy_bypass_environment  # pyright: ignore[reportAtt
 from qagen_dagster.errors import ConfigError
 
 MAX_USD, MAX_USD_PER_DAY = "QAGEN_AUTOMATION_MAX_USD", "QAGEN_AUTOMATION_MAX_USD_PER_DAY"
+INCLUDE, NOTHING = "QAGEN_INCLUDE", "none"
 OPTIONAL = ("grading", "evaluation", "exams", "problems")
 _PACKAGE = Path(__file__).resolve().parent
 PROJECT_ROOT = _PACKAGE.parent
@@ -96,6 +97,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         shard_size=shard_size or None,
         automation_max_usd=_dollars(env, MAX_USD),
         automation_max_usd_per_day=_dollars(env, MAX_USD_PER_DAY),
+        optional=_included(env.get(INCLUDE, "")),
     )
 
 
@@ -222,6 +224,7 @@ def export(settings: Settings) -> dict[str, str]:
         "QAGEN_SHARD_SIZE": str(settings.shard_size or ""),
         MAX_USD: _text(settings.automation_max_usd),
         MAX_USD_PER_DAY: _text(settings.automation_max_usd_per_day),
+        INCLUDE: " ".join(settings.optional) or NOTHING,
     }
     if settings.profiles is not None:
         values["QAGEN_PROFILES"] = str(settings.profiles)
@@ -264,6 +267,13 @@ def op_seconds() -> int:
 
 def _text(value: float | None) -> str:
     return "" if value is None else str(value)
+
+
+def _included(raw: str) -> tuple[str, ...]:
+    names = {*raw.replace(",", " ").split()} or {*OPTIONAL}
+    if names != {NOTHING} and not names <= {*OPTIONAL}:
+        raise ConfigError(f"{INCLUDE}={raw!r} may name {', '.join(OPTIONAL)}, or be {NOTHING}")
+    return tuple(one for one in OPTIONAL if one in names)
 
 
 def _dollars(env: Mapping[str, str], name: str) -> float | None:

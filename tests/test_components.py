@@ -125,6 +125,19 @@ def test_two_components_share_a_location_and_an_instance(project: Project) -> No
         assert (project.root / store / "published" / KEY / "corpus.json").is_file()
 
 
+@pytest.mark.parametrize("include", [[], ["grading"]], ids=["sets alone", "graded"])
+def test_the_refresh_job_of_a_component_makes_what_the_component_has(
+    project: Project, include: list[str]
+) -> None:
+    definitions = _definitions(project, "one", key_prefix="team/one", include=include)
+    with project.instance() as instance:
+        job = definitions.resolve_job_def("team_one_refresh_stale")
+        assert job.execute_in_process(instance=instance).success
+    store = project.root / "one"
+    assert (store / "published" / KEY / "corpus.json").is_file()
+    assert (store / "grounding").exists() == bool(include)
+
+
 def test_paths_are_relative_to_the_project_and_addresses_stay(tmp_path: Path) -> None:
     found = _component(corpora="data/corpora", store="s3://bucket/sets", max_usd=2).settings(tmp_path)
     assert found.corpora == tmp_path / "data/corpora"
@@ -147,6 +160,7 @@ def test_options_of_the_component_are_seen_in_the_graph(project: Project) -> Non
     graph, repository = definitions.resolve_asset_graph(), definitions.get_repository_def()
     node = graph.get(dg.AssetKey(["qagen", "corpus_json"]))
     assert str(node.metadata["docs"].value) == "https://github.com/owner/name/tree/main/docs/contracts.md"
+    assert f"See [docs/contracts.md]({node.metadata['docs'].value})." in (node.description or "")
     sources: Any = node.metadata["dagster/code_references"]
     assert sources.code_references[0].url.startswith(
         "https://github.com/owner/name/tree/main/qagen_dagster/defs"

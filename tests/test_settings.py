@@ -7,6 +7,7 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import (
+    OPTIONAL,
     OTHER_CERTIFICATES,
     PROJECT_ROOT,
     apply,
@@ -214,3 +215,24 @@ def test_the_proxy_of_an_address(url: str, variable: str | None) -> None:
 def test_a_name_that_no_public_dns_has_is_local(host: str) -> None:
     assert is_local(f"http://{host}:8000/v1")
     assert not is_local(f"http://{host.strip('.')}.example.com/v1")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", OPTIONAL),
+        ("none", ()),
+        ("exams", ("exams",)),
+        ("problems, grading", ("grading", "problems")),
+    ],
+)
+def test_optional_products_can_be_left_out(given: str, expected: tuple[str, ...]) -> None:
+    found = load_settings({"QAGEN_INCLUDE": given})
+    assert found.optional == expected
+    assert load_settings(export(found)) == found
+
+
+@pytest.mark.parametrize("given", ["grades", "none, exams", "Grading"])
+def test_an_unknown_optional_product_is_refused(given: str) -> None:
+    with pytest.raises(ConfigError, match="QAGEN_INCLUDE="):
+        load_settings({"QAGEN_INCLUDE": given})

@@ -88,7 +88,9 @@ class Commands:
         with self._lock:
             left = self.max_usd - self._granted
             if not 0 <= max_usd <= left + 1e-9:
-                raise ValueError(
+                from mcp.server.mcpserver.exceptions import ToolError  # the agent reads only such errors
+
+                raise ToolError(
                     f"refused: {max_usd:g} US dollars are asked for and {left:g} of {self.max_usd:g} are left"
                 )
             self._granted += max_usd

@@ -102,10 +102,11 @@ class Layout:
         return dg.AssetSelection.key_prefixes(list(self.prefix), include_sources=False)
 
     def ops(self, configured: Mapping[str, Any]) -> dict[str, Any]:
-        """The run configuration of ops, from that of ops with plain names."""
+        """The run configuration of ops, from that of ops with plain names. Dagster refuses one of an asset that the graph has not."""
         return {
             self.node(name): {**one, "ops": self.ops(one["ops"])} if "ops" in one else dict(one)
             for name, one in configured.items()
+            if name != GRADED or self.has(name)
         }
 
     def asset(

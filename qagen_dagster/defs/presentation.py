@@ -63,7 +63,7 @@ def presented(spec: dg.AssetSpec, providers: Collection[str] = (), docs: str | N
     """
     page = PAGES[spec.key.path[-1]]
     link = dg.MetadataValue.url(f"{docs}/{page}") if docs else path(str(DOCS / page))
-    text = f"{spec.description}\n\nSee docs/{page}."
+    text = f"{spec.description}\n\nSee {f'[docs/{page}]({docs}/{page})' if docs else f'docs/{page}'}."
     models = sorted(set(providers) & ICONS)[: MOST_KINDS - len(spec.kinds)] if MODELS in spec.kinds else []
     described = spec.replace_attributes(description=text, kinds={*spec.kinds, *models})  # pyright: ignore[reportUnknownMemberType]
     return described.merge_attributes(

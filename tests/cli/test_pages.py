@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,18 @@ def test_a_busy_port_of_the_ui_is_one_line(qagen: Command) -> None:
     assert ended.errors == [
         f"qagen: error: port {port} cannot be used (Address already in use): choose another with --port"
     ]
+
+
+@pytest.mark.parametrize(
+    ("missing", "command", "error"),
+    [
+        ("dagster_webserver", "ui", "qagen ui needs Dagster's UI: pip install 'qagen-dagster[ui]'"),
+        ("mcp.server.mcpserver", "mcp", "qagen mcp needs the package mcp: pip install 'qagen-dagster[mcp]'"),
+    ],
+)
+def test_without_its_extra_a_command_names_it_in_one_line(
+    qagen: Command, monkeypatch: pytest.MonkeyPatch, missing: str, command: str, error: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)  # as if it were not installed
+    ended = qagen(command)
+    assert (ended.code, ended.errors) == (2, [f"qagen: error: {error}"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import Command
 from tests.support import waterworks
 
@@ -88,3 +90,16 @@ def test_what_is_broken_is_named(qagen: Command) -> None:
     faults = qagen("stale", "--json").value["faults"]
     for name in ("corpus.yaml", "exam.yaml", "problems.yaml"):
         assert [line for line in faults if name in line], f"{name} is missing in {faults}"
+
+
+def test_a_store_of_a_component_lists_only_what_the_component_makes(
+    qagen: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qagen.project.corpus("water", waterworks.corpus(1), {"quay.txt": waterworks.notes("quay")})
+    monkeypatch.setenv("QAGEN_INCLUDE", "none")
+    assert qagen("run").code == 0
+    assert not (qagen.project.assets / "grounding").exists()
+    assert qagen("stale").out == "everything is up to date\n"
+    monkeypatch.delenv("QAGEN_INCLUDE")
+    graded = qagen("stale", "--json").value["tasks"]
+    assert (graded[0]["product"], graded[0]["reasons"]) == ("questions", ["its answers were never graded"])

@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
 import httpx
+import psutil
 import pytest
 
 from qagen_dagster.settings import PROJECT_ROOT
@@ -19,6 +22,7 @@ from tests.support.machines import free_port, until
 
 pytestmark = pytest.mark.component
 CREATE = PROJECT_ROOT / ".venv-component/bin/create-dagster"
+DG = [sys.executable, "-m", "dagster_dg_cli.cli"]
 NAME = "another"
 SETTINGS = """\
 [project]
@@ -132,6 +136,35 @@ def _run(words: list[str], folder: Path, environment: dict[str, str]) -> str:
     return ended.stdout
 
 
+@contextmanager
+def _served(words: list[str], folder: Path, environment: dict[str, str]) -> Generator[str]:
+    """The address of the GraphQL server that a command starts. The command and what it started end with the block."""
+    port, log = str(free_port()), folder / "dev.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [*words, "--port", port], cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT
+        )
+    family = [psutil.Process(server.pid)]
+    try:
+        yield f"http://127.0.0.1:{port}/graphql"
+        family += family[0].children(recursive=True)
+    finally:
+        server.terminate()
+        server.wait(60)
+    assert psutil.wait_procs(family[1:], 60)[1] == [], log.read_text()
+
+
+def _locations(server: str) -> dict[str, str]:
+    """The code locations and whether they are loaded; none while the server does not answer."""
+    query = "{workspaceOrError {... on Workspace {locationEntries {name locationOrLoadError {__typename}}}}}"
+    try:
+        sent = httpx.post(server, json={"query": query}, timeout=60).json()
+    except httpx.TransportError:
+        return {}
+    entries = sent["data"]["workspaceOrError"]["locationEntries"]
+    return {one["name"]: (one["locationOrLoadError"] or {}).get("__typename", "") for one in entries}
+
+
 def _started(server: str, sensor: str) -> bool:
     """Switch a sensor on, as the UI does; False while the server does not answer."""
     selector = {"repositoryLocationName": NAME, "repositoryName": "__repository__", "sensorName": sensor}
@@ -176,46 +209,51 @@ def test_a_set_is_made_and_read_in_another_project(project: Strangers) -> None:
 def test_two_prefixes_share_an_instance_while_a_daemon_runs(project: Strangers) -> None:
     project.scaffold("others", SECOND)
     project.dg("check", "defs")
-    port = str(free_port())
-    server = subprocess.Popen(
-        [project.python, "-m", "dagster_dg_cli.cli", "dev", "--port", port],
-        cwd=project.root,
-        env=project.environment,
-        stdout=(project.home / "dev.log").open("w"),
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        until(
-            lambda: _started(f"http://127.0.0.1:{port}/graphql", "others_refresh_changed_combinations"), 120
-        )
+    with _served(
+        [project.python, "-m", "dagster_dg_cli.cli", "dev"], project.root, project.environment
+    ) as server:
+        until(lambda: _started(server, "others_refresh_changed_combinations"), 120)
         with dg.DagsterInstance.from_config(str(project.home)) as instance:
             made = project.root / "data/others/published/example/retrieval/textual/corpus.json"
             until(made.exists, 240)
             observed = [dg.AssetKey([one, "model_config"]) for one in ("my_sets", "others")]
             until(lambda: all(instance.fetch_observations(one, limit=1).records for one in observed))
             runs = {run.tags.get("qagen/task") for run in instance.get_runs()}
-    finally:
-        server.terminate()
-        server.wait(60)
     assert {"others_documents example", "others_questions example/retrieval/textual"} <= runs
     assert not any(task and task.startswith("my_sets") for task in runs)
     mine = project.root / "data/store/published/example/retrieval/textual/corpus.json"
     assert len(json.loads(made.read_text())["questions"]) == len(json.loads(mine.read_text())["questions"])
 
 
-def test_dg_works_in_a_fresh_clone(tmp_path: Path) -> None:
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
     _run(["git", "clone", "-q", str(PROJECT_ROOT), "clone"], tmp_path, dict(os.environ))
-    clone = tmp_path / "clone"
-    dropped = ("QAGEN_", "DAGSTER_", "PYTEST_", "PYTHONPATH")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return tmp_path / "clone"
 
+
+def _as_newcomer(clone: Path) -> dict[str, str]:
+    dropped = ("QAGEN_", "DAGSTER_", "PYTEST_", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return {**kept, "PWD": str(clone)}
+
+
+def test_dg_works_in_a_fresh_clone(clone: Path) -> None:
     def dg_command(*words: str) -> str:
-        return _run(
-            [sys.executable, "-m", "dagster_dg_cli.cli", *words], clone, {**environment, "PWD": str(clone)}
-        )
+        return _run([*DG, *words], clone, _as_newcomer(clone))
 
     dg_command("check", "defs")
     keys = {one["asset_key"] for one in json.loads(dg_command("list", "defs", "--json"))["assets"]}
     assert {"corpus_json", "item_bank", "problem_bank"} <= keys
     dg_command("launch", "--assets", "parsed_documents", "--partition", "town_records")
     assert (clone / "assets/documents/town_records/index.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [((), {"qagen_dagster"}), (("-w", "workspace.yaml"), {"qagen_dagster", "downstream_evaluation"})],
+    ids=["project", "workspace"],
+)
+def test_dg_dev_serves_a_fresh_clone(clone: Path, options: tuple[str, ...], expected: set[str]) -> None:
+    with _served([*DG, "dev", *options], clone, _as_newcomer(clone)) as server:
+        until(lambda: bool(found := _locations(server)) and "" not in found.values(), 240)
+        assert _locations(server) == dict.fromkeys(expected, "RepositoryLocation")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 
@@ -39,11 +39,17 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
 MAX_CROPS = 4
+_SCHEMA = PublishedQuestion.model_json_schema()
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    """The JSON type of a field; of one that may be null, the other type."""
+    first = field.get("anyOf", [field])[0]
+    return _SCHEMA["$defs"].get(first.get("$ref", "").rpartition("/")[2], first)["type"]
+
+
 COLUMNS = dg.TableSchema(  # of the rows of a published set
-    [
-        dg.TableColumn(name, re.sub(r"<\w+ '|'>|\b\w+\.", "", str(field.annotation)))
-        for name, field in PublishedQuestion.model_fields.items()
-    ]
+    [dg.TableColumn(name, _type(field)) for name, field in _SCHEMA["properties"].items()]
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qagen_dagster.defs.questions.metadata import log_comparisons, of_candidates, of_validated
+from qagen_dagster.defs.questions.metadata import COLUMNS, log_comparisons, of_candidates, of_validated
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
@@ -71,3 +71,9 @@ def test_each_visual_is_shown_once_above_its_questions(made: Made) -> None:
     assert [one.count("](data:image/") for one in crops] == [1, 1]
     assert crops[0].endswith("Which? **the intake**\n\nWhere? **\\[x\\](y)**")
     assert crops[1].endswith("How much? **2**")
+
+
+def test_the_columns_of_a_set_have_types_of_json() -> None:
+    types = {one.name: one.type for one in COLUMNS.columns}
+    assert set(types.values()) == {"string", "integer", "boolean", "array", "object"}
+    assert (types["row"], types["category"], types["evidence"]) == ("string", "string", "array")
