@@ -9,7 +9,7 @@ No agent controls retries or decides on acceptance: code does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
@@ -108,16 +108,20 @@ class Failed:
     style: StyleReport | None = None
 
 
+_ROLES: dict[
+    type[Record], tuple[Role, str, str, int]
+] = {  # role, prompt, terminal and first sample by submission
+    IdeaPlan: (Role.DESIGNER, "designer", "submit_idea", -1),
+    QuestionPackage: (Role.IMPLEMENTER, "implementer", "submit_question", 0),
+    BlindSolution: (Role.VERIFIER, "solve", "submit_solution", 100),
+    VerifierReport: (Role.VERIFIER, "verify", "submit_verdict", 200),
+    StyleReport: (Role.STYLE_JUDGE, "style", "submit_style", 300),
+}
+
+
 def prompts() -> tuple[Prompt, ...]:
     """The prompts of the roles."""
-    return (
-        load_prompt("exams/designer"),
-        load_prompt("exams/implementer"),
-        retry_prompt(),
-        load_prompt("exams/solve"),
-        load_prompt("exams/verify"),
-        load_prompt("exams/style"),
-    )
+    return (*(load_prompt(f"exams/{name}") for _, name, _, _ in _ROLES.values()), retry_prompt())
 
 
 def retry_prompt() -> Prompt:
@@ -135,19 +139,8 @@ def design(
         "ideas": shown_ideas(ideas),
         "failures": block(f"- {one_line(one, 400)}" for one in failures) or _NONE,
     }
-    number = len(failures)
-    terminal = Terminal("submit_idea", IdeaPlan, partial(_check_idea, context.schema.id))
-    return _ask(
-        Role.DESIGNER,
-        load_prompt("exams/designer"),
-        terminal,
-        IdeaPlan,
-        model,
-        context,
-        values,
-        number + 1,
-        number,
-    )
+    check = partial(_check_idea, context.schema.id)
+    return _ask(context, model, IdeaPlan, values, len(failures) + 1, check)
 
 
 def shown_ideas(ideas: Sequence[str]) -> str:
@@ -187,9 +180,7 @@ def implement(
     values["plan"] = shown_plan(plan)
     thresholds = context.config.thresholds
     values |= {"least_score": str(thresholds.least_score), "least_mean": f"{thresholds.least_mean:g}"}
-    prompt = load_prompt("exams/implementer")
     if failed is not None:
-        prompt = retry_prompt().before(prompt)
         values |= {
             "previous": _NONE if failed.package is None else _shown_package(failed.package),
             "caught_by": failed.caught_by,
@@ -197,10 +188,7 @@ def implement(
             "instructions": failed.instructions or _NONE,
             "attempt": str(attempt),
         }
-    terminal = Terminal("submit_question", QuestionPackage)
-    return _ask(
-        Role.IMPLEMENTER, prompt, terminal, QuestionPackage, model, context, values, attempt, sample=attempt
-    )
+    return _ask(context, model, QuestionPackage, values, attempt, retried=failed is not None)
 
 
 def _why(failed: Failed) -> str:
@@ -230,11 +218,7 @@ def _shown_package(package: QuestionPackage) -> str:
 
 def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: int) -> Reply[BlindSolution]:
     """Answer from the stem and the options only. Raises ModelError."""
-    values = context.exam() | shown_question(question)
-    prompt, terminal = load_prompt("exams/solve"), Terminal("submit_solution", BlindSolution)
-    return _ask(
-        Role.VERIFIER, prompt, terminal, BlindSolution, model, context, values, attempt, 100 + attempt
-    )
+    return _ask(context, model, BlindSolution, context.exam() | shown_question(question), attempt)
 
 
 def verify(
@@ -250,10 +234,7 @@ def verify(
         "steps": package.solution.reasoning,
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
     }
-    prompt, terminal = load_prompt("exams/verify"), Terminal("submit_verdict", VerifierReport, _check_verdict)
-    return _ask(
-        Role.VERIFIER, prompt, terminal, VerifierReport, model, context, values, attempt, 200 + attempt
-    )
+    return _ask(context, model, VerifierReport, values, attempt, _check_verdict)
 
 
 def _check_verdict(result: Record) -> None:
@@ -275,35 +256,33 @@ def judge_style(
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
         "verifier": f"{report.verdict.value}{confidence}",
     }
-    prompt, terminal = load_prompt("exams/style"), Terminal("submit_style", StyleReport)
-    return _ask(
-        Role.STYLE_JUDGE, prompt, terminal, StyleReport, model, context, values, attempt, 300 + attempt
-    )
+    return _ask(context, model, StyleReport, values, attempt)
 
 
 def _ask(
-    role: Role,
-    prompt: Prompt,
-    terminal: Terminal,
-    kind: type[ResultT],
-    model: Model,
     context: ExamContext,
+    model: Model,
+    kind: type[ResultT],
     values: dict[str, str],
     attempt: int,
-    sample: int,
+    check: Callable[[Record], None] | None = None,
+    *,
+    retried: bool = False,
 ) -> Reply[ResultT]:
-    """Run the agent of a role, whose terminal submits a `kind`. Its calls are recorded with `attempt`.
+    """Run the agent of the role that submits a `kind`. Its calls are recorded with `attempt`.
 
     Raises ModelError when the model is not available, its prompt is too long, or its reply is malformed.
     """
-    agent = AgentSpec(f"exam {role.value}", role.value, prompt, (), (terminal,), LIMITS, reads_text=True)
-    run = run_agent(agent, model, {}, values, sample=context.sample(sample))
+    role, name, terminal, first = _ROLES[kind]
+    prompt, ends = load_prompt(f"exams/{name}"), (Terminal(terminal, kind, check),)
+    prompt = retry_prompt().before(prompt) if retried else prompt
+    agent = AgentSpec(f"exam {role.value}", role.value, prompt, (), ends, LIMITS, reads_text=True)
+    run = run_agent(agent, model, {}, values, sample=context.sample(first + attempt))
     if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:
         raise unfinished(str(run.end))
     calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
-    if isinstance(run.end, Finish):
-        return Reply(kind.model_validate(run.end.result), "", raw_text(run), calls)
-    return Reply(None, str(run.end), raw_text(run), calls)
+    result = kind.model_validate(run.end.result) if isinstance(run.end, Finish) else None
+    return Reply(result, "" if result else str(run.end), raw_text(run), calls)
 
 
 def bullets(lines: tuple[str, ...]) -> str:

@@ -41,12 +41,11 @@ ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """A document and its texts. `fetched`: the full text is not the document's own text, but was fetched."""
+    """A document and its texts."""
 
     document: Document
     own: str
     fulltext: str | None
-    fetched: bool
 
     @property
     def abstract(self) -> str | None:
@@ -92,7 +91,7 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
     own = data.decode("utf-8", "replace")
     fetched = stored_text(store, corpus, document_id)
     fulltext = own if fetched is None and is_fulltext(document, own) else fetched
-    return DocumentTexts(document, own, fulltext, fetched is not None)
+    return DocumentTexts(document, own, fulltext)
 
 
 def is_fulltext(document: Document, text: str) -> bool:

@@ -18,7 +18,7 @@ from qagen_dagster.cli.output import print_json
 from qagen_dagster.errors import ConfigError, QagenError, StoreError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
-from qagen_dagster.latex.sandbox import network_closed
+from qagen_dagster.latex.limited_program import network_closed
 from qagen_dagster.loop import ledger
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.model_checkup import checkup

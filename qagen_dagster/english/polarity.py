@@ -6,7 +6,7 @@ Opposites come from a list (the antonyms of WordNet 3.0, `opposites.txt`) or by 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 
@@ -95,8 +95,6 @@ def denied(text: str) -> frozenset[str] | None:
 
 
 OPPOSITES_FILE = "opposites.txt"
-BESIDE = 2  # content words of the claim on each side of the word
-AROUND = 3  # content words of the evidence on each side of the opposite
 _REST = 4  # minimum letters of a word without its prefix
 _DENYING = listed("un in im ir il non dis mis anti counter de")
 _PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
@@ -125,34 +123,6 @@ def listed_opposites() -> dict[str, frozenset[str]]:
 def opposites_of(word: str) -> frozenset[str]:
     """The opposites of a word, which must be in lower case. Some that are made by form are not words."""
     return listed_opposites().get(word, frozenset()) | by_form(word)
-
-
-def opposite_in(
-    stems: Sequence[str], given: Container[str], windows: Sequence[Sequence[str]]
-) -> tuple[str, str] | None:
-    """The first word of a claim that has an opposite in the windows, and that opposite; None if there is none.
-
-    The words of the claim (`stems`) and of the windows are stems. No window may contain the word itself, the claim must not
-    contain the opposite, and both must share a neighbouring word. Words of the question (`given`) are not considered.
-    """
-    held = {word for window in windows for word in window}
-    for place, word in enumerate(stems):
-        if word in held or word in given:
-            continue
-        beside = {*stems[max(0, place - BESIDE) : place], *stems[place + 1 : place + 1 + BESIDE]}
-        for other in sorted(by_form(word) & held - {*stems}):
-            if _beside(other, beside, windows):
-                return word, other
-    return None
-
-
-def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bool:
-    return any(
-        beside & {*window[max(0, at - AROUND) : at], *window[at + 1 : at + 1 + AROUND]}
-        for window in windows
-        for at, one in enumerate(window)
-        if one == word
-    )
 
 
 @lru_cache(maxsize=20_000)

@@ -22,7 +22,7 @@ from qagen_dagster.english.facts import (
     missing_dates,
     missing_names,
 )
-from qagen_dagster.english.polarity import leaves_open, opposite_in
+from qagen_dagster.english.polarity import leaves_open
 from qagen_dagster.english.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.source import Source, Window, is_statement
 
@@ -144,14 +144,13 @@ def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window
     return None
 
 
-VERSION = "4"  # increase when the same claim may get another verdict or score
+VERSION = "5"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length
 ALIKE = 0.7  # minimum share of words in the same order for a sentence to count as the claim with some words changed
 NAMES = 2  # absent names that refute a claim; one is enough in a short answer
 BRIEF = 8  # maximum content words of an answer that a single absent name refutes
-HALF = 0.5  # minimum share of the claim's words that a window must have so that an opposite in it refutes the claim
 ABSENT = 1 / 3  # reduction of a claim's closeness for each absent name or value
 LONG = 400  # sentences; in a longer document, absent names and values are not searched
 NOTHING_ALIKE = "nothing in the document is like it"
@@ -180,7 +179,6 @@ class Rule(StrEnum):
     CHANGED_NAME = "changed name"
     CHANGED_NEGATION = "changed negation"
     CHANGED_DIRECTION = "changed direction"
-    OPPOSITE = "opposite"
     ABSENT_VALUE = "absent value"
     ABSENT_NAME = "absent name"
 
@@ -322,22 +320,12 @@ def _refutes(
     claim: _Claim, ranked: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
     yield from _changed(claim, ranked[:KEPT], source)
-    kept = [source.window_stems(one) for one in ranked[:KEPT]]
-    opposite = opposite_in(claim.stems, content_stems(claim.question), kept)
-    if opposite and _share(sum(word in kept[0] for word in claim.stems), len(claim.stems)) >= HALF:
-        texts = (claim.text, " ".join(map(source.window_text, ranked[:KEPT])))
-        said, there = (_written(word, text) for word, text in zip(opposite, texts, strict=True))
-        yield Rule.OPPOSITE, None, f'says "{said}" where the document says "{there}"'
     if len(source.sentences) <= LONG:
         for value in _absent_values(claim, source):
             yield Rule.ABSENT_VALUE, None, f'the document has "{value}" nowhere'
         names = _absent_names(claim, source)
         if len(names) >= (1 if claim.question and len(claim.stems) <= BRIEF else NAMES):
             yield Rule.ABSENT_NAME, None, f"the document has {', '.join(names[:5])} nowhere"
-
-
-def _written(root: str, text: str) -> str:
-    return next((word for word in tokens(text) if stem(word) == root), root)
 
 
 def _changed(

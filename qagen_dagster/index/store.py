@@ -170,15 +170,6 @@ class ChunkTable:
             raise StoreError(f"the search index cannot be read: {_one_line(error)}") from None
         return [_chunk(columns, row) for row in range(len(columns["number"]))]
 
-    def plans(self, document_id: str | None, words: Collection[int], vector: Vectors) -> tuple[str, str]:
-        """DuckDB's query plans of the statements for chunks and for words."""
-        cursor = self._connection.cursor()
-        explained = [
-            cursor.execute(f"EXPLAIN {statement}", values).fetchall()
-            for statement, values in (self._meanings(document_id, vector), self._words(document_id, words))
-        ]
-        return str(explained[0][0][1]), str(explained[1][0][1])
-
     def _postings(
         self,
         cursor: duckdb.DuckDBPyConnection,

@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from qagen_dagster.latex.comparison import amounts_of
-from qagen_dagster.mathematics.reading import read_unit
-from qagen_dagster.mathematics.units import ONE, Unit
+from qagen_dagster.mathematics.reading import known_unit
+from qagen_dagster.mathematics.units import Unit
 
 _DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
 _NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
@@ -90,10 +90,5 @@ def _upright(formula: str) -> Unit | None:
 
 def _read(text: str) -> Unit | None:
     plain = text.replace("$", "").replace(r"\degree", "\u00b0").replace(r"\%", "%")
-    try:
-        unit = read_unit(
-            re.sub(r"\\(?:mathrm|text)\s*", "", plain).strip(" {}") if "^" not in plain else plain
-        )
-    except ValueError:
-        return None
-    return None if unit == ONE else unit.named(" ".join(text.replace("$", "").split()))
+    unit = known_unit(plain if "^" in plain else re.sub(r"\\(?:mathrm|text)\s*", "", plain).strip(" {}"))
+    return unit and unit.named(" ".join(text.replace("$", "").split()))

@@ -10,7 +10,7 @@ from qagen_dagster.latex.amounts import Amount, amounts
 from qagen_dagster.latex.comparison import without_layout, without_pictures
 from qagen_dagster.latex.possible import KINDS, asked_quantity, impossible_answer
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import Quantity, equal, value_of
+from qagen_dagster.mathematics.values import equal, known_value
 
 _CATCH_ALL = re.compile(
     r"\W*(?:none|all|both|any|neither|either|two|more than one)\s+(?:of\s+)?(?:the\s+|these\b|them\b)?\s*"
@@ -56,7 +56,7 @@ def option_faults(question: str, options: Mapping[str, str], right: frozenset[st
 
 def equal_options(options: Mapping[str, str]) -> Iterator[str]:
     """Faults: two options are the same value in other forms or units. Options of the same text are not compared."""
-    values = {letter: value for letter, text in options.items() if (value := _value(text)) is not None}
+    values = {letter: value for letter, text in options.items() if (value := known_value(text)) is not None}
     for one, other in combinations(values, 2):
         if options[one] != options[other] and equal(values[one], values[other]):
             yield f"options {one} and {other} are the same value: {options[one]} and {options[other]}"
@@ -68,20 +68,13 @@ def _is_catch_all(text: str) -> bool:
 
 
 def _of_another_quantity(options: Mapping[str, str], key: str) -> Iterator[str]:
-    mine = _value(key)
+    mine = known_value(key)
     if mine is None or mine.unit == ONE:
         return
     for letter, text in options.items():
-        other = _value(text)
+        other = known_value(text)
         if other is not None and other.unit != ONE and not other.unit.comparable(mine.unit):
             yield f"option {letter} is in {other.unit.text}, a unit of another quantity than {mine.unit.text}"
-
-
-def _value(text: str) -> Quantity | None:
-    try:
-        return value_of(text)
-    except ValueError:
-        return None
 
 
 def _standing_out(options: Mapping[str, str], key: str) -> Iterator[str]:

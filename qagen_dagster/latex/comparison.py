@@ -12,7 +12,7 @@ from functools import lru_cache
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import SPELLED
-from qagen_dagster.mathematics.values import close, equal, rounds_to, value_of
+from qagen_dagster.mathematics.values import close, equal, known_value, rounds_to
 
 _OPTION = r"[ \t]*\[[^\]\n]{0,300}\]"
 _GROUP = r"[ \t]*\{(?:[^{}]|\{[^{}]{0,300}\}){0,300}\}"
@@ -364,9 +364,8 @@ def same_answer(left: str, right: str) -> bool | None:
     one, other = bare_answer(left), bare_answer(right)
     if one == other:
         return True
-    try:
-        mine, theirs = value_of(one), value_of(other)
-    except ValueError:
+    mine, theirs = known_value(one), known_value(other)
+    if mine is None or theirs is None:
         return _same_text(one, other)
     return (
         equal(mine, theirs)

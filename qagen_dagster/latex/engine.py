@@ -11,12 +11,12 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from qagen_dagster.latex.sandbox import Ended, ProgramLimits, run_limited
+from qagen_dagster.latex.limited_program import Ended, ProgramLimits, run_limited
 from qagen_dagster.latex.structure import environments, plain_of
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome
 
@@ -60,15 +60,8 @@ _PACKAGES = tuple((name, re.compile(pattern)) for name, pattern in _USED)
 _SIUNITX_DEGREE = frozenset(("siunitx", "gensymb"))  # both define \degree, so gensymb is dropped
 _LIBRARY = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,40}\Z")
 USUAL_LIBRARIES = (
-    "arrows.meta",
-    "calc",
-    "angles",
-    "quotes",
-    "patterns",
-    "positioning",
-    "decorations.pathmorphing",
-    "decorations.markings",
-)  # TikZ libraries; TikZ is loaded with them
+    "arrows.meta", "calc", "angles", "quotes", "patterns", "positioning", "decorations.pathmorphing", "decorations.markings",
+)  # fmt: skip  # TikZ libraries; TikZ is loaded with them
 _SIGNS = {
     "00B0": r"^\circ", "00B1": r"\pm", "00B2": "^2", "00B3": "^3", "00B5": r"\mu", "00B7": r"\cdot", "00B9": "^1", "00D7": r"\times", "00F7": r"\div",
     "2022": r"\bullet", "2032": r"'", "2212": "-", "2248": r"\approx", "2264": r"\leq", "2265": r"\geq", "2260": r"\neq", "221A": r"\surd",
@@ -125,19 +118,14 @@ def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -
     return f"{head}\\makeatletter\n{loaded}\\makeatother\n{tikz}{sign_declarations()}{_GIVEN}"
 
 
-def document_of(
-    latex: str, preamble: str = "", libraries: Sequence[str] = (), *, pictures: bool = False
-) -> str:
-    """A document with an item, or with other content such as a picture.
-
-    Without `pictures` no image files are loaded: a box stands for each.
-    """
+def document_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
+    """A document with an item, or with other content such as a picture. A box stands for each image file."""
     body = latex.strip()
     listed = plain_of(body).startswith("\\item") or not _has_own_lists(body)
     if listed:
         body = f"\\begin{{enumerate}}\n{body}\n\\end{{enumerate}}"
-    demo = "" if pictures else "\\PassOptionsToPackage{demo}{graphicx}\n"
-    return f"{demo}{preamble_of(latex, preamble, libraries)}\\pagestyle{{empty}}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    head = f"\\PassOptionsToPackage{{demo}}{{graphicx}}\n{preamble_of(latex, preamble, libraries)}"
+    return f"{head}\\pagestyle{{empty}}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
 
 
 def _has_own_lists(body: str) -> bool:
@@ -205,29 +193,22 @@ def find_engine(path: str | None = None) -> Engine | None:
 
 
 def compile_item(
-    engine: Engine | None,
-    latex: str,
-    preamble: str = "",
-    libraries: Sequence[str] = (),
-    files: Mapping[str, bytes] | None = None,
+    engine: Engine | None, latex: str, preamble: str = "", libraries: Sequence[str] = ()
 ) -> Compilation:
-    """Compile an item or a picture. `files` are its images by name; without files, a box stands for each image.
+    """Compile an item or a picture.
 
     Without an engine, or if it lacks a package, the outcome is not_compiled and the message says why.
     """
     if engine is None:
         return Compilation(Compiled(message=MISSING))
-    source = document_of(latex, preamble, libraries, pictures=bool(files))
-    return compile_document(engine, source, latex, files)
+    return compile_document(engine, document_of(latex, preamble, libraries), latex)
 
 
-def compile_document(
-    engine: Engine, source: str, latex: str = "", files: Mapping[str, bytes] | None = None
-) -> Compilation:
+def compile_document(engine: Engine, source: str, latex: str = "") -> Compilation:
     """Compile a whole document. `latex` is the part of it that an error is placed in."""
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
-        _write_files(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
+        (folder / f"{_JOB}.tex").write_bytes(source.encode("utf-8", "replace"))
         command = (str(engine.path), *_FLAGS, f"-jobname={_JOB}", f"{_JOB}.tex")
         ended = run_limited(command, folder, _environment(engine.path, folder), engine.limits)
         made = folder / f"{_JOB}.pdf"
@@ -266,20 +247,9 @@ def _line(line: int, source: str, latex: str) -> int | None:
     return line - before if 0 < line - before <= latex.count("\n") + 1 else None
 
 
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into the folder. Raises ValueError for a name that leaves it."""
-    for name, data in files.items():
-        place = PurePosixPath(name)
-        if place.is_absolute() or ".." in place.parts or not place.parts:
-            raise ValueError(f"{name} is not a relative file name inside the folder")
-        target = folder.joinpath(*place.parts)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-
-
 def _environment(engine: Path, folder: Path) -> dict[str, str]:
     """The engine's whole environment: no variable of this process; files only in its folder and its own trees."""
-    own = {name: str(folder / ".texmf") for name in ("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG")}
+    own = dict.fromkeys(("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG"), str(folder / ".texmf"))
     return {
         "PATH": os.pathsep.join((str(engine.parent), os.defpath)),
         "HOME": str(folder),
@@ -288,10 +258,7 @@ def _environment(engine: Path, folder: Path) -> dict[str, str]:
         "openin_any": "p",
         "openout_any": "p",
         "shell_escape": "f",
-        "MKTEXPK": "0",
-        "MKTEXTFM": "0",
-        "MKTEXMF": "0",
-        "MKTEXFMT": "0",
+        **dict.fromkeys(("MKTEXPK", "MKTEXTFM", "MKTEXMF", "MKTEXFMT"), "0"),
         "max_print_line": "1000",
         "error_line": "254",
         "half_error_line": "238",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from qagen_dagster.latex.comparison import (
     bare_answer,
@@ -99,21 +99,26 @@ def uncheckable(kind: str, item: str) -> Iterator[str]:
 def assertion_faults(item: str) -> Iterator[str]:
     """Faults of an assertion-reason item: the option that the solution names says something else than the solution does."""
     options, solution = lettered_options(item), _MATH.sub(" ", without_pictures(solution_of(item)))
-    named = named_options(solution_of(item))
     if not options:
         return
-    if not named:
-        yield "the solution must name the right option: The correct option is (A)."
-        return
-    letter = "".join(sorted(named[-1])).upper()
-    if letter not in options:
-        yield f"the solution names option {letter}, which does not exist"
+    letter, fault = _named_option(item, options)
+    if fault:
+        yield fault
         return
     said, option = _truths(solution), _truths(_MATH.sub(" ", options[letter]))
     for name in ("A", "R", "link"):
         if name in said and name in option and said[name] is not option[name]:
             what = "that R explains A" if name == "link" else f"that {name} is true"
             yield f"the solution {'says' if said[name] else 'denies'} {what}, but option {letter} says: {options[letter]}"
+
+
+def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
+    """The letter of the option that the solution names, and what is wrong with it."""
+    named = named_options(solution_of(item))
+    if not named:
+        return "", "the solution must name the right option: The correct option is (A)."
+    letter = "".join(sorted(named[-1])).upper()
+    return letter, "" if letter in options else f"the solution names option {letter}, which does not exist"
 
 
 def _truths(text: str) -> dict[str, bool]:
@@ -139,16 +144,13 @@ def _truths(text: str) -> dict[str, bool]:
 
 def match_faults(item: str) -> Iterator[str]:
     """Faults of a match item: the option that the solution names does not have the pairs that the solution states."""
-    named = named_options(solution_of(item))
     tasks = {chr(ord("A") + place): one.text for place, one in enumerate(options_of(item))}
     options = tasks or lettered_options(item)
     if not options or not any(_pairs(text) for text in options.values()):
         return
-    letter = "".join(sorted(named[-1])).upper() if named else ""
-    if not named:
-        yield "the solution must name the right option: The correct option is (A)."
-    elif letter not in options:
-        yield f"the solution names option {letter}, which does not exist"
+    letter, fault = _named_option(item, options)
+    if fault:
+        yield fault
     else:
         said, option = _pairs(solution_of(item)), _pairs(options[letter])
         wrong = [name for name in said if name in option and said[name] != option[name]]

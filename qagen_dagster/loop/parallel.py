@@ -109,6 +109,11 @@ class WorkOutcome(Generic[NameT]):
     stopped: list[NameT] = field(default_factory=list[NameT])  # a budget was exhausted; a later run resumes
     failed: dict[NameT, str] = field(default_factory=dict[NameT, str])  # with the reasons
 
+    def missed(self, name: NameT, error: ModelError | None) -> str:
+        """Record that a model failed, or without an error that nothing was tried. Returns it in words."""
+        self.failed[name] = NOT_TRIED if error is None else str(error)
+        return "not tried" if error is None else "failed"
+
 
 class EarlyStop:
     """Ends a run early: after `most` permanent model failures without any success, no further work starts."""

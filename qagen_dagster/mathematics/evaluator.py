@@ -17,6 +17,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from qagen_dagster.mathematics.floats import OPERATORS
+
 LONGEST = 2_000
 MOST_NODES = 400
 MOST_GIVENS = 40
@@ -348,17 +350,9 @@ def _size(value: Any) -> Any:
 
 
 def _operate(operator: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(operator, ast.Add):
-        return left + right
-    if isinstance(operator, ast.Sub):
-        return left - right
-    if isinstance(operator, ast.Mult):
-        return left * right
     if isinstance(operator, ast.Mod):
         return _sympy().Mod(left, right)
-    if isinstance(operator, ast.Div):
-        return left / right
-    return _power(left, right)
+    return _power(left, right) if isinstance(operator, ast.Pow) else OPERATORS[type(operator)](left, right)
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -387,26 +381,6 @@ def _function(name: str, args: list[Any]) -> Any:
     return function(*args)
 
 
-def _cube_root(value: Any) -> Any:
-    return _sympy().real_root(value, 3)
-
-
-def _root_of(value: Any, degree: Any) -> Any:
-    return _power(value, 1 / degree)
-
-
-def _quotient(top: Any, bottom: Any) -> Any:
-    return top / bottom
-
-
-def _common_divisor(*numbers: Any) -> Any:
-    return _sympy().Integer(math.gcd(*map(int, numbers)))
-
-
-def _common_multiple(*numbers: Any) -> Any:
-    return _sympy().Integer(math.lcm(*map(int, numbers)))
-
-
 @lru_cache(maxsize=1)
 def _functions() -> Mapping[str, _Function]:
     sympy = _sympy()
@@ -416,6 +390,9 @@ def _functions() -> Mapping[str, _Function]:
     table |= dict.fromkeys(("Min", "min"), (_SOME, sympy.Min))
     table |= dict.fromkeys(("Max", "max"), (_SOME, sympy.Max))
     table |= {name: (_TWO, getattr(sympy, name)) for name in ("atan2", "binomial", "Mod")}
-    table |= {"cbrt": (_ONE, _cube_root), "root": (_TWO, _root_of), "Rational": (_TWO, _quotient)}
-    table |= {"gcd": (_SOME, _common_divisor), "lcm": (_SOME, _common_multiple)}
+    table["cbrt"] = (_ONE, lambda *of: sympy.real_root(*of, 3))
+    table["root"] = (_TWO, lambda *of: _power(of[0], 1 / of[1]))
+    table["Rational"] = (_TWO, lambda *of: of[0] / of[1])
+    table["gcd"] = (_SOME, lambda *numbers: sympy.Integer(math.gcd(*map(int, numbers))))
+    table["lcm"] = (_SOME, lambda *numbers: sympy.Integer(math.lcm(*map(int, numbers))))
     return table

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_Function = Callable[[Mapping[str, Any]], Any]
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -30,8 +31,8 @@ _OF_ONE: dict[str, Callable[[float], float]] = {
 def float_of(expression: str, names: Mapping[str, float] | None = None) -> float:
     """The value of an expression in the syntax of checkable forms. Raises ValueError if it has no finite value, or symbols without a value."""
     try:
-        value = _value(_parsed(expression), {"pi": math.pi, **(names or {})}, float)
-    except (ArithmeticError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        value = _function(expression, float)({"pi": math.pi, **(names or {})})
+    except (ArithmeticError, KeyError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise ValueError(f"no value: {error}") from None
     if isinstance(value, complex) or not math.isfinite(value):
         raise ValueError("no finite value")
@@ -40,28 +41,40 @@ def float_of(expression: str, names: Mapping[str, float] | None = None) -> float
 
 def fraction_of(expression: str, names: Mapping[str, Fraction]) -> Fraction:
     """The exact value of an expression of rational numbers with whole powers. Raises ValueError and ArithmeticError."""
-    return Fraction(_value(_parsed(expression), names, Fraction))
+    try:
+        return Fraction(_function(expression, Fraction)(names))
+    except KeyError as error:
+        raise ValueError(f"no value of {error}") from None
 
 
 @lru_cache(maxsize=1_024)
-def _parsed(expression: str) -> ast.expr:
-    return ast.parse(expression, mode="eval").body
+def _function(expression: str, kind: type[float] | type[Fraction]) -> _Function:
+    return _of_node(ast.parse(expression, mode="eval").body, kind)
 
 
-def _value(node: ast.expr, names: Mapping[str, Any], kind: type[float] | type[Fraction]) -> Any:
+def _of_node(node: ast.expr, kind: type[float] | type[Fraction]) -> _Function:
+    """The value of a part of an expression as a function of the names."""
     match node:
         case ast.Constant(value=int() | float() as number):
-            return kind(number)
-        case ast.Name(id=name) if name in names:
-            return names[name]
+            constant = kind(number)
+            return lambda names: constant
+        case ast.Name(id=name):
+            return lambda names: names[name]
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign):
-            value = _value(node.operand, names, kind)
-            return -value if isinstance(sign, ast.USub) else value
-        case ast.BinOp(op=sign) if type(sign) in _OPERATORS:
-            return _OPERATORS[type(sign)](_value(node.left, names, kind), _value(node.right, names, kind))
-        case ast.Call(func=ast.Name(id="Rational"), args=[above, below]):
-            return _value(above, names, kind) / _value(below, names, kind)
-        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _OF_ONE:
-            return _OF_ONE[name](_value(inner, names, kind))
+            value = _of_node(node.operand, kind)
+            return (lambda names: -value(names)) if isinstance(sign, ast.USub) else value
+        case ast.BinOp(op=sign) if type(sign) in OPERATORS:
+            operate, left, right = (
+                OPERATORS[type(sign)],
+                _of_node(node.left, kind),
+                _of_node(node.right, kind),
+            )
+            return lambda names: operate(left(names), right(names))
+        case ast.Call(func=ast.Name(id="Rational"), args=[one, other]):
+            above, below = _of_node(one, kind), _of_node(other, kind)
+            return lambda names: above(names) / below(names)
+        case ast.Call(func=ast.Name(id=name), args=[one]) if name in _OF_ONE:
+            function, inner = _OF_ONE[name], _of_node(one, kind)
+            return lambda names: function(inner(names))
         case _:
             raise ValueError("symbols, or an unknown function")

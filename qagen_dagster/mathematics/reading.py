@@ -157,6 +157,15 @@ def read_unit(text: str) -> Unit:
     return read_units(tokens(plain.replace("\\,", " ").replace("$", "")), braces=True)
 
 
+def known_unit(text: str) -> Unit | None:
+    """The unit that a text is; None if it is none."""
+    try:
+        unit = read_unit(text)
+    except Unreadable:
+        return None
+    return None if unit == ONE else unit
+
+
 def _without_about(text: str, about: re.Match[str] | None) -> str:
     if about is None:
         return text

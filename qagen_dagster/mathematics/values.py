@@ -45,6 +45,14 @@ def value_of(text: str) -> Quantity:
     return quantity(reading, *evaluate(parse_form(reading.expression, free=reading.symbols)))
 
 
+def known_value(text: str) -> Quantity | None:
+    """The value that a text states; None if it states none."""
+    try:
+        return value_of(text)
+    except ValueError:
+        return None
+
+
 def equal(left: Quantity, right: Quantity) -> bool:
     """Whether both are the same value.
 

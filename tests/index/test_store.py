@@ -97,24 +97,6 @@ def test_words_are_weighed_by_how_rare_they_are_in_what_is_searched() -> None:
     assert bm25("b") == pytest.approx(only.bm25)
 
 
-def test_the_filter_on_the_document_is_inside_both_scans() -> None:
-    documents = [
-        EmbeddedDocument(f"d{n}", "", one.chunks, one.words, one.vectors)
-        for one in [document("b", BRIDGE)]
-        for n in range(1_500)
-    ]
-    table = ChunkTable.of_documents(documents)
-    query = "keeper of the bridge"
-    for plan in table.plans("d7", words_of(query), vector(query)):
-        flat = " ".join(plan.replace("│", " ").split())
-        assert "Filters:" in flat
-        scan = flat.split("SEQ_SCAN")[1]
-        assert "document=" in scan.split("Filters:")[1][:40]
-        assert "document" not in flat.split("SEQ_SCAN")[0].partition("FILTER")[2]  # nor is it filtered above
-    whole = table.plans(None, words_of(query), vector(query))
-    assert "document=" not in "".join(whole)
-
-
 def test_a_word_that_stands_nowhere_and_no_word_at_all_are_searched_for_without_harm() -> None:
     table = ChunkTable.of_documents([document("b", BRIDGE)])
     for words in (words_of("zzz"), Counter[int]()):

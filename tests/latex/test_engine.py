@@ -20,7 +20,7 @@ from qagen_dagster.latex.engine import (
     find_engine,
     preamble_of,
 )
-from qagen_dagster.latex.sandbox import ProgramLimits, network_closed
+from qagen_dagster.latex.limited_program import ProgramLimits, network_closed
 from qagen_dagster.records.problems.result import CompileOutcome
 
 _ITEM = "\\item A ball?\n\\begin{solution}\nIt falls.\n\\end{solution}"
@@ -168,15 +168,6 @@ def test_there_is_no_network_where_the_system_can_take_it_away(tmp_path: Path) -
         """
         made = _compile(tmp_path, f"{dedent(does)}\n{_WRITE}")
     assert made.pdf == (b"%PDF-1.5 refused" if network_closed() else b"%PDF-1.5 reached")
-
-
-def test_files_lie_beside_the_item_and_nowhere_else(tmp_path: Path) -> None:
-    engine = _engine(tmp_path, f"said = open('figures/a.png', 'rb').read()\n{_WRITE}")
-    made = compile_item(engine, _ITEM, files={"figures/a.png": b"a picture"})
-    assert made.pdf == b"%PDF-1.5 a picture"
-    for name in ("/tmp/a.png", "../a.png", ""):
-        with pytest.raises(ValueError, match="not a relative file name"):
-            compile_item(engine, _ITEM, files={name: b""})
 
 
 def test_a_document_has_the_packages_that_are_used() -> None:

@@ -12,7 +12,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.exams.paper import bank_of, one_exam, one_exam_option, paper, responses, weight_options
+from qagen_dagster.cli.exams.paper import (
+    bank_of,
+    one_exam,
+    one_exam_option,
+    paper,
+    prefixes_of,
+    responses,
+    weight_options,
+    weights_of,
+)
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
@@ -39,7 +48,7 @@ from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
-from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
@@ -49,6 +58,7 @@ if TYPE_CHECKING:
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _RETRIES = click.IntRange(0, 20)
+_OF_SET = ("slots", "unfinished", "profile", "seed", "run_id", "ended")
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
@@ -86,14 +96,8 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
         parts.append(
             PartReport(
                 part=part.key,
-                slots=made.slots,
-                accepted=counts.accepted,
-                rejected=counts.rejected,
-                unfinished=made.unfinished,
-                profile=made.profile,
-                seed=made.seed,
-                run_id=made.run_id,
-                ended=made.ended,
+                **dict(counts),
+                **{name: getattr(made, name) for name in _OF_SET},
             )
         )
     return ExamReport(
@@ -313,21 +317,14 @@ def _chosen(exams: Exams, key: str | None) -> list[Exam]:
 
 
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
-    weights = {
-        level: wished[f"w_{level.value}"] for level in Difficulty if wished[f"w_{level.value}"] is not None
-    }
-    prefixes = tuple(part.strip() for part in ",".join(wished["schema"]).split(",") if part.strip())
     return ExamOptions(
         profile=profile,
-        n_items=wished["items"],
-        seed=wished["seed"],
-        weights=weights or None,
-        schema_prefixes=prefixes or None,
-        max_designer_retries=wished["max_designer_retries"],
-        max_implementer_retries=wished["max_implementer_retries"],
-        models={role: wished[f"model_{role}"] for role in ROLES if wished[f"model_{role}"]},
+        n_items=wished.pop("items"),
+        weights=weights_of(wished) or None,
+        schema_prefixes=prefixes_of(wished.pop("schema")) or None,
+        models={role: model for role in ROLES if (model := wished.pop(f"model_{role}"))},
         run_budget=budget,
-        replace=wished["replace"],
+        **wished,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,17 @@ def bank_of(space: Workspace, exam: Exam) -> ItemBank:
             f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
         )
     return bank
+
+
+def weights_of(wished: dict[str, Any]) -> dict[Difficulty, float]:
+    """The weights that were given with these options, which are taken from `wished`."""
+    found = {level: wished.pop(f"w_{level.value}") for level in Difficulty}
+    return {level: weight for level, weight in found.items() if weight is not None}
+
+
+def prefixes_of(values: Sequence[str]) -> tuple[str, ...]:
+    """The prefixes of ids of schemas that were given."""
+    return tuple(part.strip() for part in ",".join(values).split(",") if part.strip())
 
 
 def weight_options(default: str) -> Callable[[Command], Command]:
@@ -199,13 +210,11 @@ def _show_sitting(sitting: Sitting) -> None:
 def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
     """The blueprint of the file, with the options that were given."""
     found = read_yaml(file, Blueprint) if file else Blueprint()
-    weights = {level: wished.pop(f"w_{level.value}") for level in Difficulty}
-    prefixes = [part.strip() for part in ",".join(wished.pop("schemas")).split(",") if part.strip()]
+    levels, prefixes = weights_of(wished), prefixes_of(wished.pop("schemas"))
     since: datetime | None = wished.pop("unused_since")
     given: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
     given |= {"schemas": prefixes} if prefixes else {}
     given |= {"unused_since": since.date()} if since else {}
-    levels = {level: weight for level, weight in weights.items() if weight is not None}
     given |= {"difficulties": levels} if levels else {}
     return Blueprint.model_validate({**dict(found), **given})
 

@@ -49,12 +49,13 @@ from qagen_dagster.loop.problems.bank import (
     plan_problem_set,
     told_bank,
 )
-from qagen_dagster.loop.problems.finding import FoundProblems, find_problems
+from qagen_dagster.loop.problems.finding import find_problems
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
+from qagen_dagster.records.run import CallSummary
 
 
 @click.command(cls=SpreadCommand)
@@ -124,15 +125,24 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     if request.output is None:
         raise ConfigError("give a folder to write to (-o)")
     run_id = f"cli-{uuid.uuid4().hex[:12]}"
-    pages = _found(request, run_id)
-    problems = pages.problems if pages else request.problems()
+    calls: list[
+        CallSummary
+    ] = []  # that find the problems which a range selects on the pages of an image file
+    if request.image is not None and request.tex is None and request.item_range is not None:
+        path, files = request.image, name_of_files([str(request.image)])
+        check_kind(path, tex=False)
+        problems, calls = find_problems(
+            request.space, path, request.item_range, request.options, run_id, files
+        )
+    else:
+        problems = request.problems()
     done = carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
     write_folder(request.output, bank_files(bank) | export_files(export_of(bank)))
     keep_raw_texts(request, done, request.output)
     if request.as_json:
-        found = {"finding": [call.model_dump(mode="json") for call in pages.calls]} if pages else {}
+        found = {"finding": [call.model_dump(mode="json") for call in calls]} if calls else {}
         print_json(json_record(done.records, done.errors, done.warnings) | found)
     else:
         unusable = not_usable(bank)
@@ -144,21 +154,6 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
             echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}{but}")
         echo(f"{request.output}: {told_bank(bank)}")
     return tell(done.warnings, done.errors)
-
-
-def _found(request: Request, run_id: str) -> FoundProblems | None:
-    """The problems that a range selects on the pages of an image file; None without a range or for TeX."""
-    if request.image is None or request.tex is not None or request.item_range is None:
-        return None
-    check_kind(request.image, tex=False)
-    return find_problems(
-        request.space,
-        request.image,
-        request.item_range,
-        request.options,
-        run_id,
-        name_of_files([str(request.image)]),
-    )
 
 
 def _process_set(request: Request, key: str, *, replace: bool = False) -> int:

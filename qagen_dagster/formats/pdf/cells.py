@@ -1,16 +1,10 @@
-"""Cells of tables without ruling lines, found by the positions of fragments alone.
-
-These steps are applied to the lines of a page in this order: fragments that stand apart become cells; lines that continue the cells
-above them are joined to the row of these cells; and rows that lack cells get empty cells.
-"""
+"""Cells of tables without ruling lines: fragments that stand apart, in lines as the page shows them."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Line, Row
@@ -25,15 +19,11 @@ _Span = tuple[int, int]  # left and right edge of a cell
 Cells = list[list[int]]  # the fragments of each cell
 _STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
 _WORD = re.compile(r"[a-z][^\W\d_]*[,;:.]?")
-_NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
-_DENOMINATOR = re.compile(r"\^\d{1,2} ")
 _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
 _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
-_NEAR = 7  # maximum gap between two lines of a cell, in tenths of a line's height
-_CELLS = 12  # how many of the last cells are searched for the column of a line without cells
 
 
 def breadth(f: Fragments, line: Sequence[int]) -> int:
@@ -88,56 +78,35 @@ def unbroken(lines: Iterable[str]) -> str:
     return "".join(parts)
 
 
-def with_empty_cells(f: Fragments, lines: list[Line]) -> None:
-    """Add empty cells before or between those of a row, according to the nearby row with the most cells."""
-    wide: list[_Span] = []
-    last: list[_Span] = []
-    before, original = -1, ""  # number and text of the last row of cells, before cells were added
-    for n, (text, row) in enumerate(lines):
-        if len(row) < 2 and len(text) <= _PROSE:
-            continue
-        cells = _spans(f, row)
-        if len(cells) < 2 or text.count(BAR) != len(cells) - 1:
-            wide, before = [], -1
-            continue
-        if len(cells) > len(wide):
-            if before >= 0 and len(cells) >= _MIN_CELLS:
-                _fill(lines, before, original, last, cells, between=False)
-            wide = cells
-        elif len(cells) < len(wide) and len(wide) >= _MIN_CELLS:
-            _fill(lines, n, text, cells, wide, between=len(wide) >= _MIN_BETWEEN)
-        last, before, original = cells, n, text
+def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> None:
+    """Add empty cells before or between those of a row, according to the row with the most cells of the same block.
+
+    `cells` holds the cells of the lines that have several, by the lines' numbers.
+    """
+    run: dict[int, list[_Span]] = {}
+    for n, (text, _) in enumerate([*lines, ("", [])]):
+        if n in cells and text.count(BAR) == len(cells[n]) - 1:  # its texts may have bars
+            run[n] = [(f.x0[cell[0]], f.x1[cell[-1]]) for cell in cells[n]]
+        elif not text or len(text) > _PROSE:
+            wide = max(run.values(), key=len, default=[])
+            for number, spans in run.items() if len(wide) >= _MIN_CELLS else ():
+                lines[number] = (_filled(lines[number][0], spans, wide), lines[number][1])
+            run = {}
 
 
-def _spans(f: Fragments, row: Row) -> list[_Span]:
-    """The edges of the cells of a row; a sign of a currency belongs to the number after it."""
-    cells: list[_Span] = []
-    start = -1
-    for one in row:
-        left = f.x0[one] if start < 0 else start
-        if f.text[one] in SIGNS:
-            start = left
-        else:
-            cells.append((left, f.x1[one]))
-            start = -1
-    return cells
-
-
-def _fill(
-    lines: list[Line], n: int, text: str, cells: Sequence[_Span], wide: Sequence[_Span], *, between: bool
-) -> None:
-    """Add the missing cells to row `n`, whose text is `text`, if each of its cells stands in one column of `wide`."""
+def _filled(text: str, cells: Sequence[_Span], wide: Sequence[_Span]) -> str:
+    """The text of a row with its missing cells if each of its cells stands in one column of `wide`; else the text as it is."""
     places: list[int] = []
     for left, right in cells:
         columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]
         if len(columns) != 1 or (places and columns[0] <= places[-1]):
-            return
+            return text
         places.append(columns[0])
-    if places[-1] == len(places) - 1 or (places[-1] - places[0] >= len(places) and not between):
-        return
+    if places[-1] - places[0] >= len(places) and len(wide) < _MIN_BETWEEN:
+        return text
     shown = dict(zip(places, text.split(BAR), strict=True))
     filled = BAR.join(shown.get(place, "") for place in range(places[-1] + 1))
-    lines[n] = (filled.replace("  ", " ").strip(), lines[n][1])
+    return filled.replace("  ", " ").strip()
 
 
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
@@ -208,9 +177,6 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
-        if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
-            parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
-            continue
         is_number = (
             parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
         )  # two numbers, or the library had joined them
@@ -218,81 +184,3 @@ def _text(f: Fragments, cell: Sequence[int]) -> str:
             parts.append(" ")
         parts.append(f.text[n])
     return "".join(parts)
-
-
-class _Part(NamedTuple):
-    """A line of a run of lines with cells."""
-
-    number: int
-    cells: Cells
-    top: int
-    bottom: int
-
-
-def join_wrapped(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> dict[int, int]:
-    """Append lines that continue the cells above them to the row of these cells.
-
-    Returns, for the number of each joined line, the number of its row.
-    """
-    joins: dict[int, int] = {}
-    number = 0
-    for start in cells:
-        if start < number:
-            continue
-        run: list[_Part] = []
-        lefts: list[int] = []  # left edges of the run's cells that are not the first of their lines
-        for number in range(start, len(lines)):
-            row = lines[number][1]
-            if not row:
-                continue
-            first = row[0]
-            parted = cells.get(number)
-            if parted:
-                lefts += [f.x0[cell[0]] for cell in parted[1:]]
-            elif not any(abs(left - f.x0[first]) < SAME for left in reversed(lefts[-_CELLS:])):
-                break
-            run.append(_Part(number, parted or [row], f.y0[first], f.y1[first]))
-        if len(run) > 1:
-            _join(f, run, lines, joins)
-    return joins
-
-
-def _join(f: Fragments, run: Sequence[_Part], lines: list[Line], joins: dict[int, int]) -> None:
-    widths: defaultdict[int, int] = defaultdict(int)  # width of the widest cell at each left edge
-    for part in run:
-        for cell in part.cells:
-            place = f.x0[cell[0]] // SAME
-            widths[place] = max(widths[place], breadth(f, cell))
-    base = run[0].number
-    rows: dict[int, list[Cells]] = {}  # for the number of a row's first line: the lines of each of its cells
-    columns: list[Cells] = []
-    for last, part in pairwise([run[0], *run]):
-        is_near = 10 * (part.top - last.bottom) < _NEAR * (part.bottom - part.top)
-        places = _places(f, columns, part.cells, widths) if is_near else []
-        if places:
-            for place, cell in zip(places, part.cells, strict=True):
-                columns[place].append(cell)
-            joins[part.number] = base
-            rows[base] = columns
-        else:
-            base, columns = part.number, [[cell] for cell in part.cells] if len(part.cells) > 1 else []
-    for base, columns in rows.items():
-        text = BAR.join(unbroken(_text(f, cell) for cell in column) for column in columns)
-        lines[base] = (text, lines[base][1])
-
-
-def _places(f: Fragments, columns: Sequence[Cells], cells: Cells, widths: Mapping[int, int]) -> list[int]:
-    """The columns of a row that the cells of the next line continue; empty unless each cell continues a column."""
-    places: list[int] = []
-    for cell in cells:
-        at = f.x0[cell[0]] // SAME
-        width = max(widths.get(place, 0) for place in (at - 1, at, at + 1))
-        for place, column in enumerate(columns):
-            if goes_on(f, column[-1], cell, width) and place not in places:
-                places.append(place)
-                break
-        else:
-            return []
-    if 0 in places and not (1 < len(cells) < len(columns) and begins_within(f, cells[0])):
-        return []
-    return places

@@ -258,15 +258,15 @@ class Printed:
         return b"\n".join([_stream(one) for one in _streams(self._page)])
 
     @cached_property
-    def hides(self) -> str:
-        """Whether the page may have text that is not painted or as light as paper ("light"), or of any kind ("any")."""
+    def hides(self) -> bool:
+        """Whether the page may have text that is not painted, transparent or as light as paper."""
         states = _values(_mupdf.ll_pdf_dict_get(_resources(self._page)[0], _key("ExtGState")))
-        if any(_opacity(state) <= _TRANSPARENT for state in states):
-            return "any"
         said = self._commands
-        if any(command in said for command in _UNPAINTED_OR_WHITE) or _NEAR_WHITE.search(said):
-            return "light"
-        return ""
+        return (
+            any(_opacity(state) <= _TRANSPARENT for state in states)
+            or any(command in said for command in _UNPAINTED_OR_WHITE)
+            or _NEAR_WHITE.search(said) is not None
+        )
 
     @cached_property
     def covers(self) -> bool:

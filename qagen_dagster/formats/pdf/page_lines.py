@@ -18,7 +18,6 @@ from qagen_dagster.formats.pdf.cells import (
     BAR,
     Cells,
     cells_of,
-    join_wrapped,
     joined,
     unbroken,
     with_empty_cells,
@@ -259,22 +258,10 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
 
 
 def _completed(f: Fragments, flow: _Flow) -> list[Line]:
-    """The lines of the page, with wrapped cells joined and with empty cells added where other rows show columns."""
-    lines, cells, torn = flow
-    joins: dict[int, int] = {}
-    if cells and not f.rtl:
-        joins = join_wrapped(f, lines, cells)
-        whole = {base: [*lines[base][1]] for base in joins.values()}
-        for n, base in joins.items():
-            whole[base] += lines[n][1]
-            lines[n] = _BLANK
-        if any(len(lines[n][1]) > 2 for n in cells):
-            with_empty_cells(f, lines)
-        for base, row in whole.items():
-            lines[base] = (lines[base][0], row)
-    if not (joins or torn):
-        return lines
-    return [line for n, line in enumerate(lines) if n not in joins and n not in torn]
+    """The lines of the page, with empty cells where other rows show columns, and without blank lines within sentences."""
+    if not f.rtl and len(flow.cells) > 1:
+        with_empty_cells(f, flow.lines, flow.cells)
+    return [line for n, line in enumerate(flow.lines) if n not in flow.torn]
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:

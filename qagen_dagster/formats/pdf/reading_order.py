@@ -30,7 +30,6 @@ _FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
 _PROSE = 14  # average characters per line from which a run of lines is a column and not cells
-_FORMULA = 3  # maximum height of a part of a formula above the part drawn before it, in letter sizes
 _Box = tuple[int, int, int, int]
 # For each direction of text, a function that turns a box so that text runs left to right and lines follow downwards.
 _FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
@@ -350,7 +349,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
     """The rows in drawing order, if this is a reading order; else None."""
     rows: list[Row] = []
     row: Row = []
-    start = jumps = formulas = 0  # `start` is the first row of the current column
+    start = jumps = 0  # `start` is the first row of the current column
     edge, top, bottom = 0, -1_000_000, -1_000_000
     sizes, lefts, rights, tops, bottoms = f.size, f.x0, f.x1, f.y0, f.y1
     for n in which:
@@ -362,18 +361,6 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
             row.append(n)
             edge = max(edge, rights[n])
             continue
-        elif (
-            y1 > top - _FORMULA * sizes[n] and lefts[n] < edge + 2 * sizes[n] and len(f.text[n]) < 2 * _PROSE
-        ):
-            formulas += 1  # a limit or a denominator, which is read as drawn; a page with many of them is not accepted
-            if lefts[n] >= edge - sizes[n]:
-                row.append(n)
-            else:
-                row = [n]
-                rows.append(row)
-                top, bottom = min(top, y0), max(bottom, y1)
-            edge = max(edge, rights[n])
-            continue
         else:
             jumps += 1
             if not _starts_column(f, rows[start:], n):
@@ -382,7 +369,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
             row = [n]
         rows.append(row)
         top, bottom, edge = y0, y1, rights[n]
-    if formulas * 6 > len(which) + 12 or (jumps and not _is_prose(f, rows[start:])):
+    if jumps and not _is_prose(f, rows[start:]):
         return None
     return rows
 

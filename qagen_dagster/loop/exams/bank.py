@@ -246,15 +246,10 @@ def bank_files(found: Bank) -> dict[str, bytes]:
         [item.model_dump_json() for item in found.bank.items],
         [one.model_dump_json() for one in found.rejected],
         [json.dumps(entry, ensure_ascii=False) for entry in logs],
+        [found.stats.model_dump_json(indent=1)],
     )
-    texts = ["".join(f"{line}\n" for line in part) for part in lines]
-    return dict(
-        zip(
-            FILES,
-            [text.encode() for text in (*texts, found.stats.model_dump_json(indent=1) + "\n")],
-            strict=True,
-        )
-    )
+    texts = ["".join(f"{line}\n" for line in part).encode() for part in lines]
+    return dict(zip(FILES, texts, strict=True))
 
 
 def export_files(bank: ItemBank) -> dict[str, bytes]:
@@ -268,12 +263,8 @@ def export_files(bank: ItemBank) -> dict[str, bytes]:
 
 def schema_library(exam: Exam) -> bytes:
     """The schemas of the exam as they were read."""
-    return (
-        json.dumps(
-            [one.model_dump(mode="json") for one in exam.schemas.values()], indent=1, ensure_ascii=False
-        )
-        + "\n"
-    ).encode()
+    rows = [one.model_dump(mode="json") for one in exam.schemas.values()]
+    return f"{json.dumps(rows, indent=1, ensure_ascii=False)}\n".encode()
 
 
 def _published(workspace: Workspace, key: str) -> set[str]:

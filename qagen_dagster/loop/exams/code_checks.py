@@ -18,7 +18,7 @@ from qagen_dagster.latex.equalities import (
 )
 from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.latex.structure import structure_faults
-from qagen_dagster.loop.exams.proof import (
+from qagen_dagster.loop.exams.computed_key import (
     FORM_STATES,
     SEVERAL_RIGHT,
     OptionValues,
@@ -34,7 +34,7 @@ from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.publishing.markup import mathml, split
 from qagen_dagster.records.exams.bank import Examination, Fault, ProofStatus
-from qagen_dagster.records.exams.submissions import QuestionPackage, Severity
+from qagen_dagster.records.exams.submissions import ExamQuestion, QuestionPackage, Severity
 
 _ESCAPED = re.compile(r"\\[\\${}%&#_]")  # a line break before a bracket does not open a formula
 _PER_CENT = re.compile(r"(?<!\\)%")
@@ -122,17 +122,20 @@ def _fixable(name: str, detail: str) -> _Found:
     return name, Severity.FIXABLE, detail
 
 
+def _asked(question: ExamQuestion) -> dict[str, str]:
+    """The texts that a candidate is shown, by their places."""
+    options = {f"option {letter}": text for letter, text in sorted(question.options.items())}
+    return {"the stem": question.stem, **options}
+
+
 def _latex(case: _Case) -> Iterator[_Found]:
-    question, solution = case.package.question, case.package.solution
-    texts = {"the stem": question.stem} | {
-        f"option {letter}": text for letter, text in sorted(question.options.items())
-    }
-    texts |= {"the solution": solution.reasoning, "the key insight": solution.key_insight}
+    shown, solution = _asked(case.package.question), case.package.solution
+    texts = shown | {"the solution": solution.reasoning, "the key insight": solution.key_insight}
     texts |= {f"the path of {letter}": text for letter, text in sorted(case.package.distractor_map.items())}
     for place, text in texts.items():
         if fault := latex_fault(text):
             yield _fixable(UNBALANCED_LATEX, f"{place}: {fault}")
-        elif place == "the stem" or place.startswith("option"):
+        elif place in shown:
             unset = [one.text for one in split(text) if one.kind != "prose" and mathml(one.text) is None]
             yield from (_fixable(UNKNOWN_LATEX, f"{place}: {one} cannot be typeset") for one in unset)
 
@@ -184,10 +187,7 @@ def _paths(case: _Case) -> Iterator[_Found]:
 
 def _numbers(case: _Case) -> Iterator[_Found]:
     question = case.package.question
-    texts = {"the stem": question.stem} | {
-        f"option {letter}": text for letter, text in sorted(question.options.items())
-    }
-    for place, text in texts.items():
+    for place, text in _asked(question).items():
         for whole, decimals in _NUMBER.findall(text):
             digits = re.sub(r"\D", "", whole + decimals).strip("0")
             if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):

@@ -7,14 +7,16 @@ resampling the candidates with a fixed seed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.records.blind import Letter
-from qagen_dagster.records.exams.responses import Estimate, ItemFlag
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.paper import version_of
+from qagen_dagster.records.exams.responses import Estimate, ItemFlag, ItemStatistics
 
 Floats = NDArray[np.float64]
 RESAMPLES = 1_000
@@ -24,36 +26,14 @@ _LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
 _CELLS = 4_000_000  # of a table of resamples that is in memory
 
 
-@dataclass(frozen=True)
-class Asked:
-    """An item as it was set: its options and its key."""
-
-    letters: tuple[Letter, ...]
-    key: Letter
-
-
-@dataclass(frozen=True)
-class ItemFigures:
-    """The statistics of an item, as `ItemStatistics` describes them."""
-
-    facility: Estimate
-    discrimination: Estimate | None
-    upper: float
-    lower: float
-    thirds: Estimate
-    chosen: dict[Letter, int]
-    dead: tuple[Letter, ...]
-    suspected: Letter | None
-    flags: tuple[ItemFlag, ...]
-
-
 class Table:
     """Answers of candidates (rows) to items (columns); "" is no answer. At least one candidate and one item."""
 
-    def __init__(self, answers: Sequence[Sequence[str]], asked: Sequence[Asked]) -> None:
-        self._asked = asked
+    def __init__(self, answers: Sequence[Sequence[str]], items: Sequence[ExamItem]) -> None:
+        self._items = items
         self._answers = np.array(answers, dtype="U1")
-        self.right: Floats = (self._answers == np.array([one.key for one in asked])).astype(float)
+        keys = np.array([one.question.correct_option for one in items])
+        self.right: Floats = (self._answers == keys).astype(float)
         self.scores: Floats = self.right.sum(axis=1)
         count = len(self.scores)
         # Row 0 is the sample, the others are resamples: how often each candidate is in it, as a share.
@@ -71,33 +51,36 @@ class Table:
             return None
         return _estimate(items / (items - 1) * (1 - _over(inner, variance)))
 
-    def figures(self, column: int) -> ItemFigures:
+    def figures(self, column: int) -> ItemStatistics:
         """The statistics of one item."""
-        asked, given, right = self._asked[column], self._answers[:, column], self.right[:, column]
+        item, given, right = self._items[column], self._answers[:, column], self.right[:, column]
+        key = item.question.correct_option
         rest = self.scores - right
         upper, lower = _third(rest), _third(-rest)
-        by_option: dict[Letter, Floats] = {
-            letter: (given == letter).astype(float) for letter in asked.letters
-        }
+        by_option: dict[Letter, Floats] = {one: (given == one).astype(float) for one in item.letters}
         with_rest: dict[Letter, Floats] = {
             letter: self._correlation(taken, rest) for letter, taken in by_option.items()
         }
         chosen: dict[Letter, int] = {letter: int(taken.sum()) for letter, taken in by_option.items()}
         high, low = float(upper @ right / upper.sum()), float(lower @ right / lower.sum())
-        facility = wilson(right.mean(), len(right))
-        discrimination = _estimate(with_rest[asked.key])
+        facility = share_of(right.mean(), len(right))
+        discrimination = _estimate(with_rest[key])
         among: dict[Letter, float] = {letter: float(upper @ taken) for letter, taken in by_option.items()}
-        dead, suspected = _dead(chosen, asked.key), _suspected(with_rest, among, asked.key)
-        return ItemFigures(
+        dead, suspected = _dead(chosen, key), _suspected(with_rest, among, key)
+        return ItemStatistics(
+            item=item.id,
+            version=version_of(item),
+            key=key,
+            candidates=len(right),
             facility=facility,
             discrimination=discrimination,
             upper=high,
             lower=low,
-            thirds=_difference(wilson(high, upper.sum()), wilson(low, lower.sum())),
+            thirds=_difference(share_of(high, upper.sum()), share_of(low, lower.sum())),
             chosen=chosen,
             dead=dead,
             suspected=suspected,
-            flags=_flags(facility, discrimination, dead, suspected, len(asked.letters)),
+            flags=_flags(facility, discrimination, dead, suspected, len(item.letters)),
         )
 
     def _variance(self, values: Floats) -> Floats:
@@ -109,11 +92,10 @@ class Table:
         return _over(together, np.sqrt(np.clip(self._variance(one) * self._variance(other), 0, None)))
 
 
-def wilson(share: float, count: float) -> Estimate:
+def share_of(share: float, count: float) -> Estimate:
     """A share of `count` with Wilson's interval."""
-    middle = (share + Z * Z / (2 * count)) / (1 + Z * Z / count)
-    half = Z * sqrt(share * (1 - share) / count + Z * Z / (4 * count * count)) / (1 + Z * Z / count)
-    return Estimate(value=share, low=max(0.0, middle - half), high=min(1.0, middle + half))
+    low, high = wilson(share * count, count, Z)
+    return Estimate(value=share, low=low, high=high)
 
 
 def _difference(one: Estimate, other: Estimate) -> Estimate:
@@ -151,7 +133,9 @@ def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
     wrong: dict[Letter, int] = {letter: count for letter, count in chosen.items() if letter != key}
     total = sum(wrong.values())
     return tuple(
-        letter for letter, count in wrong.items() if total and wilson(count / total, total).high < _DEAD_SHARE
+        letter
+        for letter, count in wrong.items()
+        if total and share_of(count / total, total).high < _DEAD_SHARE
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
+from typing import TypeVar
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.families import families
@@ -22,6 +23,7 @@ from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperForm, PaperItem, paper_id
 
+NameT = TypeVar("NameT", bound=str)
 _STEPS, _ATTEMPTS = 20_000, 5  # of one form, and at all forms together
 _BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
 _WORSE = (0, 0, 0, 2, 6)  # by how much a step may raise the cost
@@ -82,12 +84,11 @@ def draw_paper(
     known_items = {one.id: one for one in items}
     for form in forms:
         levels = Counter(known_items[one.item].difficulty for one in form.items)
-        missing = {
-            one.value: f"{levels[one]} of {count}"
+        warnings += [
+            f"form {form.number} has only {levels[one]} of {count} {one} items"
             for one, count in wanted.by_difficulty.items()
             if levels[one] < count
-        }
-        warnings += [f"form {form.number} has only {count} {name} items" for name, count in missing.items()]
+        ]
         warnings += _uneven(form)
     found = paper_id(exam, blueprint, forms)
     known = next((one for one in earlier if one.id == found), None)
@@ -119,7 +120,7 @@ def _prefix(schema: str, schemas: Collection[str]) -> str | None:
     )
 
 
-def _shares(total: int, weights: Mapping[str, float]) -> dict[str, int]:
+def _shares(total: int, weights: Mapping[NameT, float]) -> dict[NameT, int]:
     """Whole numbers with the sum `total`, in proportion to the weights; the largest remainders are rounded up."""
     whole = sum(weights.values())
     exact = {name: total * weight / whole for name, weight in weights.items()}
@@ -131,12 +132,12 @@ def _shares(total: int, weights: Mapping[str, float]) -> dict[str, int]:
 
 
 def _wanted(blueprint: Blueprint, weights: Mapping[Difficulty, float], free: Sequence[ExamItem]) -> Wanted:
-    difficulties = {name.value: weight for name, weight in (blueprint.difficulties or weights).items()}
+    difficulties = blueprint.difficulties or weights
     if not sum(difficulties.values()) or (blueprint.schemas and not sum(blueprint.schemas.values())):
         raise ConfigError("the weights of a blueprint must not all be 0")
 
     def counted(items: int) -> tuple[dict[Difficulty, int], float]:
-        counts = {Difficulty(name): count for name, count in _shares(items, difficulties).items()}
+        counts = _shares(items, difficulties)
         return counts, sum(blueprint.minutes_each.get(one, 2) * count for one, count in counts.items())
 
     items = blueprint.items
@@ -227,23 +228,17 @@ class _Walk:
     def _missed(self, items: Sequence[ExamItem]) -> tuple[Counter[str], Counter[str]]:
         """How many items are missing by difficulty, and by prefix."""
         wanted = self._wanted
-        levels = Counter({one.value: count for one, count in wanted.by_difficulty.items()})
-        prefixes = Counter(wanted.by_prefix)
-        found = (
-            Counter(_prefix(one.schema_id, wanted.by_prefix) or "" for one in items) if prefixes else prefixes
-        )
-        return levels - Counter(one.difficulty.value for one in items), prefixes - found
+        levels = Counter[str](wanted.by_difficulty) - Counter[str](one.difficulty for one in items)
+        counted = items if wanted.by_prefix else ()
+        found = Counter(_prefix(one.schema_id, wanted.by_prefix) or "" for one in counted)
+        return levels, Counter(wanted.by_prefix) - found
 
     def _lacking(self, items: Sequence[ExamItem]) -> Iterator[str]:
         levels, prefixes = self._missed(items)
-        wished = {one.value: count for one, count in self._wanted.by_difficulty.items()}
-        counts = (
-            (levels if self._wanted.is_strict else Counter[str](), wished),
-            (prefixes, self._wanted.by_prefix),
-        )
-        for missing, asked in counts:
-            for name, count in missing.items():
-                yield f"of {asked[name]} items of {name} it has {asked[name] - count}"
+        missing = levels + prefixes if self._wanted.is_strict else prefixes
+        asked: dict[str, int] = {**self._wanted.by_difficulty, **self._wanted.by_prefix}
+        for name, count in missing.items():
+            yield f"of {asked[name]} items of {name} it has {asked[name] - count}"
 
 
 def _least_squares(total: int, parts: int) -> int:

@@ -11,11 +11,11 @@ from io import StringIO
 from pathlib import Path
 
 from qagen_dagster.errors import ConfigError, TooLargeError
-from qagen_dagster.loop.exams.item_statistics import Asked, Table
+from qagen_dagster.loop.exams.item_statistics import Table
 from qagen_dagster.loop.exams.paper import papers
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.exams.paper import PRINTED, Paper, PaperItem, version_of
+from qagen_dagster.records.exams.paper import PRINTED, Paper, PaperItem
 from qagen_dagster.records.exams.responses import FormStatistics, ItemStatistics, Sitting
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.untrusted_file import read_file
@@ -57,21 +57,9 @@ def read_responses(
     for names in groups.values():
         held = [bank[one] for one in answers.items[names[0]]]
         given = [answers.given[one] for one, form in answers.forms.items() if form in names]
-        table = Table(
-            [[one.get(item.id, "") for item in held] for one in given],
-            [Asked(tuple(item.letters), item.question.correct_option) for item in held],
-        )
+        table = Table([[one.get(item.id, "") for item in held] for one in given], held)
         forms.append(_form(table, names))
-        statistics += [
-            ItemStatistics(
-                item=item.id,
-                version=version_of(item),
-                key=item.question.correct_option,
-                candidates=len(given),
-                **vars(table.figures(column)),
-            )
-            for column, item in enumerate(held)
-        ]
+        statistics += map(table.figures, range(len(held)))
     sitting = Sitting(
         id=f"sitting-{fingerprint([exam, asked.id if asked else '', text])}",
         exam=exam,
@@ -179,11 +167,7 @@ def _answers(
     found = _Answers({}, {}, defaultdict(dict), [], {})
     for line, row in rows:
         candidate, form = row["candidate"], row.get("form", "") or only
-        place = _Place(
-            printed.get(form, tuple[PaperItem, ...]()), row.get("item", ""), row.get("position", "")
-        )
-        fault = _fault(row, form, printed, place, bank)
-        item = place.item
+        shown, item, fault = _asked(row, form, printed, bank)
         given = found.given.setdefault(candidate, {})
         if not fault and found.forms.setdefault(candidate, form) != form:
             fault = f"candidate {candidate} has form {form!r} and form {found.forms[candidate]!r}"
@@ -194,46 +178,34 @@ def _answers(
         held = [one.item for one in printed[form]] if printed else [item]
         found.items[form].update(dict.fromkeys(one for one in held if one in bank))
         found.gone.update(dict.fromkeys(one for one in held if one not in bank))
-        letter = place.bank_letter(row["letter"].upper())
+        letter = row["letter"].upper()
+        if shown is not None:  # the option of the bank that is printed at the letter
+            order: dict[str, str] = dict(zip(PRINTED, shown.order, strict=False))
+            letter = order.get(letter, letter.lower())
         given[item] = letter if item in bank and letter in bank[item].question.options else ""
         if item in bank and not given[item] and row["letter"] not in _NO_ANSWER:
             found.odd.append(line)
     return found
 
 
-class _Place:
-    """The item that a line answers: by its id, or by its position in the form (from 1)."""
-
-    def __init__(self, form: Sequence[PaperItem], item: str, position: str) -> None:
-        at = int(position) - 1 if position.isdecimal() else -1
-        by_id = next((one for one in form if one.item == item), None)
-        by_place = form[at] if 0 <= at < len(form) else None
-        self.printed = by_id if item else by_place
-        self.item = self.printed.item if self.printed else item
-
-    def bank_letter(self, letter: str) -> str:
-        """The option of the bank that is printed at a letter; another text stays as it is."""
-        order = dict(zip(PRINTED, self.printed.order, strict=False)) if self.printed else {}
-        return next(
-            (old for new, old in order.items() if new == letter), letter if not order else letter.lower()
-        )
-
-
-def _fault(
+def _asked(
     row: Mapping[str, str],
     form: str,
     printed: Mapping[str, Sequence[PaperItem]],
-    place: _Place,
     bank: Mapping[str, ExamItem],
-) -> str:
-    """What is wrong with a line; empty if nothing is."""
+) -> tuple[PaperItem | None, str, str]:
+    """The item that a line answers, as printed and its id: by its id, or by its position in the form (from 1); and what is wrong."""
+    held, item, position = printed.get(form, ()), row.get("item", ""), row.get("position", "")
+    at = int(position) - 1 if position.isdecimal() else -1
+    chosen = [one for place, one in enumerate(held) if (one.item == item if item else place == at)]
+    shown, asked, fault = next(iter(chosen), None), item or f"position {row.get('position')}", ""
+    item = shown.item if shown else item
     if not row["candidate"]:
-        return "has no candidate"
-    if printed and form not in printed:
-        return f"the paper has no form {form!r} (forms: {', '.join(printed)})"
-    asked = row.get("item") or f"position {row.get('position')}"
-    if printed and place.printed is None:
-        return f"the form has no item {asked}"
-    if not printed and place.item not in bank:
-        return f"the bank has no item {place.item or asked}"
-    return ""
+        fault = "has no candidate"
+    elif printed and form not in printed:
+        fault = f"the paper has no form {form!r} (forms: {', '.join(printed)})"
+    elif printed and shown is None:
+        fault = f"the form has no item {asked}"
+    elif not printed and item not in bank:
+        fault = f"the bank has no item {asked}"
+    return shown, item, fault

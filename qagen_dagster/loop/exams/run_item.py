@@ -193,29 +193,28 @@ def _item(work: ItemWork, step: Accepted, events: tuple[ExamEvent, ...]) -> Exam
         raise ValueError("an accepted question was solved blind")
     return ExamItem(
         id=item_id(work.part.schema_id, work.part.difficulty, step.package.question),
-        exam=work.part.exam,
-        schema_id=work.part.schema_id,
-        schema_title=work.context.schema.title,
-        difficulty=work.part.difficulty,
+        **_place(work),
         idea_plan=step.plan,
         question_package=step.package,
         blind_solution=step.attempt.blind,
         verifier_report=step.report,
         style_report=step.style,
         proof=examination.proof if examination is not None else Proof(),
-        models=work.model_names,
         attempts=step.attempt.number,
         timestamp=events[-1].at,
     )
 
 
+def _place(work: ItemWork) -> dict[str, Any]:
+    """The fields that accepted and rejected items have of the work on them."""
+    place = {"schema_title": work.context.schema.title, "models": work.model_names}
+    return {name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")} | place
+
+
 def _rejected(work: ItemWork, worked: Worked, step: GivenUp) -> RejectedItem:
     last = worked.state.last or Attempt(number=0)
     return RejectedItem(
-        exam=work.part.exam,
-        schema_id=work.part.schema_id,
-        schema_title=work.context.schema.title,
-        difficulty=work.part.difficulty,
+        **_place(work),
         slot=work.slot,
         stage=step.finding.stage.value,
         failure_type=step.finding.name,
@@ -226,7 +225,6 @@ def _rejected(work: ItemWork, worked: Worked, step: GivenUp) -> RejectedItem:
         blind_solution=last.blind,
         verifier_report=last.report,
         style_report=last.style,
-        models=work.model_names,
         attempts=last.number,
         timestamp=worked.events[-1].at,
     )

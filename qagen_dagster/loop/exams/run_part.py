@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
@@ -17,7 +17,7 @@ from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
 from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, work_on_each
+from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, work_on_each
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -130,7 +130,15 @@ class _PartRun:
             elif slot not in outcome.failed:
                 todo.append(slot)
         workers = self.workspace.settings.document_workers
-        work_on_each(todo, self._unless_stopped, partial(self._done, outcome), workers=workers)
+
+        def work(slot: int) -> Worked | None:
+            return self.stop.run(lambda: self._work(slot, design_only=False))
+
+        def done(slot: int, worked: Worked | ModelError | None) -> None:
+            note = _note(slot, worked, outcome)
+            self._say(slot, len(outcome.finished) + len(outcome.reused), note)
+
+        work_on_each(todo, work, done, workers=workers)
         outcome.finished.sort()
         outcome.stopped.sort()
         return outcome
@@ -139,19 +147,14 @@ class _PartRun:
         try:
             worked = self.stop.run(lambda: self._work(slot, design_only=True))
         except ModelError as error:
-            outcome.failed[slot] = str(error)
-            return None
-        if worked is None:
-            outcome.failed[slot] = NOT_TRIED
+            worked = error
+        if worked is None or isinstance(worked, ModelError):
+            outcome.missed(slot, worked)
             return None
         (outcome.stopped if worked.stopped else outcome.finished).append(slot)
         note = "budget exhausted" if worked.stopped else "designed"
         self._say(slot, len(outcome.finished) + len(outcome.reused), note)
         return worked.state.plan
-
-    def _unless_stopped(self, slot: int) -> Worked | None:
-        """Work a slot; None if the part was stopped before."""
-        return self.stop.run(lambda: self._work(slot, design_only=False))
 
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
@@ -173,26 +176,18 @@ class _PartRun:
         spent = total_spent(call for event in journal.events for call in event.calls)
         return all_metered(self.models, BudgetMeter(self.plan.budget, self.spending, spent, "item"))
 
-    def _done(self, outcome: WorkOutcome[int], slot: int, worked: Worked | ModelError | None) -> None:
-        note = self._note(slot, worked, outcome)
-        self._say(slot, len(outcome.finished) + len(outcome.reused), note)
-
-    def _note(self, slot: int, worked: Worked | ModelError | None, outcome: WorkOutcome[int]) -> str:
-        if isinstance(worked, ModelError):
-            outcome.failed[slot] = str(worked)
-            return "failed"
-        if worked is None:
-            outcome.failed[slot] = NOT_TRIED
-            return "not tried"
-        if not worked.over:
-            outcome.stopped.append(slot)
-            return "budget exhausted"
-        outcome.finished.append(slot)
-        return "accepted" if isinstance(worked.step, Accepted) else "rejected"
-
     def _say(self, slot: int, done: int, note: str) -> None:
         if self.progress is not None:
             self.progress(done, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
+
+
+def _note(slot: int, worked: Worked | ModelError | None, outcome: WorkOutcome[int]) -> str:
+    if worked is None or isinstance(worked, ModelError):
+        return outcome.missed(slot, worked)
+    (outcome.finished if worked.over else outcome.stopped).append(slot)
+    if not worked.over:
+        return "budget exhausted"
+    return "accepted" if isinstance(worked.step, Accepted) else "rejected"
 
 
 def _idea(plan: IdeaPlan) -> str:

@@ -258,11 +258,9 @@ def transition(state: ItemState, event: ExamEvent) -> ItemState:
         )
     if isinstance(event, Implemented):
         _expect(state.plan is not None, event)
-        fresh = Attempt(
-            number=len(state.attempts) + 1,
-            package=event.package,
-            broken=_broken(Stage.IMPLEMENTER, event.failure) if event.package is None else None,
-        )
+        fresh = Attempt(number=len(state.attempts) + 1, package=event.package)
+        if event.package is None:
+            fresh = fresh.model_copy(update=_broken(Stage.IMPLEMENTER, event))
         return state.model_copy(update={"attempts": (*state.attempts, fresh)})
     return _with_last(state, event)
 
@@ -317,28 +315,20 @@ def _with_last(state: ItemState, event: Examined | Solved | Verified | Styled) -
             update: dict[str, object] = {"examination": event.examination}
         case Solved():
             _expect(last.examination is not None and last.blind is None, event)
-            update = {"blind": event.blind} if event.blind else _breaking(Stage.BLIND_SOLUTION, event)
+            update = {"blind": event.blind} if event.blind else _broken(Stage.BLIND_SOLUTION, event)
         case Verified():
             _expect(last.blind is not None and last.report is None, event)
-            update = {"report": event.report} if event.report else _breaking(Stage.VERIFIER, event)
+            update = {"report": event.report} if event.report else _broken(Stage.VERIFIER, event)
         case Styled():
             _expect(last.report is not None and last.style is None, event)
-            update = {"style": event.report} if event.report else _breaking(Stage.STYLE_JUDGE, event)
+            update = {"style": event.report} if event.report else _broken(Stage.STYLE_JUDGE, event)
     return state.model_copy(update={"attempts": (*state.attempts[:-1], last.model_copy(update=update))})
 
 
-def _breaking(stage: Stage, event: Solved | Verified | Styled) -> dict[str, object]:
-    return {"broken": _broken(stage, event.failure)}
-
-
-def _broken(stage: Stage, failure: str) -> Finding:
-    """The finding for a step without a result. It counts as fixable, as specified."""
-    return Finding(
-        stage=stage,
-        name=UNUSABLE,
-        severity=Severity.FIXABLE,
-        detail=failure or "no result",
-    )
+def _broken(stage: Stage, event: _ReplyEvent) -> dict[str, object]:
+    """The update of an attempt by a step without a result. It counts as fixable, as specified."""
+    detail = event.failure or "no result"
+    return {"broken": Finding(stage=stage, name=UNUSABLE, severity=Severity.FIXABLE, detail=detail)}
 
 
 def _undesigned(state: ItemState) -> Finding:

@@ -33,8 +33,8 @@ from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.review import rejections_of
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.problems.allowed_tex import own_of, refused
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
-from qagen_dagster.publishing.problems.tex_check import own_of, refused
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions, left_out
 from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import (

@@ -5,7 +5,6 @@ The model of the classifier names the boxes. Its reply is in the ledger, so a re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -17,13 +16,22 @@ from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.image import cut, enlarge
 from qagen_dagster.loop.problems.plan import ProblemOptions, keep_picture, see_picture
-from qagen_dagster.loop.problems.run_problem import BLIND
-from qagen_dagster.loop.problems.sources import PDF, Named, Range, beyond, drawn, page_count, prefix_of
+from qagen_dagster.loop.problems.run_problem import BLIND, result_of
+from qagen_dagster.loop.problems.sources import (
+    PDF,
+    Named,
+    Range,
+    beyond,
+    drawn,
+    of_picture,
+    page_count,
+    prefix_of,
+)
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.item import Breach, PageResult, PlaceOnPage, Problem, ProblemInput
+from qagen_dagster.records.problems.item import Breach, PageResult, PlaceOnPage, Problem
 from qagen_dagster.records.problems.result import ProblemBank, Stage, Task, TaskEnd, TaskResult
 from qagen_dagster.records.run import CallSummary
 
@@ -32,18 +40,10 @@ _SAME = 0.5  # share of a box that another box must not cover
 _MARGIN = 0.005  # share of the page around a box
 
 
-@dataclass(frozen=True)
-class FoundProblems:
-    """The selected problems of a file, and the calls that found them."""
-
-    problems: tuple[Problem, ...]
-    calls: tuple[CallSummary, ...]
-
-
 def find_problems(
     space: Workspace, path: Path, wanted: Range, options: ProblemOptions, run_id: str, name: str
-) -> FoundProblems:
-    """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1.
+) -> tuple[tuple[Problem, ...], list[CallSummary]]:
+    """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1; and the calls that found them.
 
     Pages after the last wanted problem are not looked at. Raises ConfigError for a range that the file does not have, which says how many
     problems there are, and for a model that takes no pictures; DocumentError for a page on which no problem is found; ModelError.
@@ -64,8 +64,7 @@ def find_problems(
     if len(found) < last:
         raise beyond(path, len(found), wanted)
     numbered = enumerate(found[first - 1 : last], first)
-    problems = tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered)
-    return FoundProblems(problems, tuple(calls))
+    return tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered), calls
 
 
 def _model(space: Workspace, options: ProblemOptions, run_id: str, name: str) -> Model:
@@ -95,16 +94,10 @@ def _look(
         pictures=(see_picture(space.store, picture),),
     )
     said = find_places(asking)
-    result = TaskResult(
-        task=Task(stage=Stage.FIND),
-        end=said.end,
-        detail=said.detail,
-        breaches=said.breaches,
-        repaired=said.repaired,
-        prompt=said.prompt,
-        model=model.spec.name,
-        raw=said.raw,
-        calls=said.calls,
+    result = result_of(
+        Task(stage=Stage.FIND),
+        said,
+        model,
         fingerprint=fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
         at=datetime.now(UTC).isoformat(),
     )
@@ -138,10 +131,4 @@ def _cut_out(space: Workspace, named: Named, number: int, page: int, place: Plac
     )
     how = RenderOptions()
     image = cut(drawn(space, named, page, enlarge(how, part)), part, how)
-    return Problem(
-        id=f"{prefix_of(named.path)}-{number:02d}",
-        input=ProblemInput.IMAGE,
-        source_path=f"{named.shown}#page={page}" if named.path.suffix.lower() == PDF else named.shown,
-        index=number,
-        picture=keep_picture(space.store, image.data, image.media_type),
-    )
+    return of_picture(space, named, page, f"{prefix_of(named.path)}-{number:02d}", number, image)

@@ -7,10 +7,11 @@ branches.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from qagen_dagster.agents.problems import roles
 from qagen_dagster.agents.problems.task import Asking, Reply
@@ -136,8 +137,8 @@ class _TaskRun:
             return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
-        said = roles.classify(self._asking(_nothing), problem.tex)
-        found = self._result(said)
+        asking: Asking[ClassificationResult] = self._asking(lambda _: ())  # its schema checks property 1
+        found = self._result(roles.classify(asking, problem.tex))
         if problem.kind is None or found.classification is None:
             return found
         right = found.classification.model_copy(update={"question_type": problem.kind})
@@ -156,13 +157,7 @@ class _TaskRun:
         word = scanned_as(problem, self.state).value
         broken = prompt_breaches(word, prompt.name)
         if broken:
-            return TaskResult(
-                task=self.task,
-                end=TaskEnd.REJECTED,
-                breaches=broken,
-                detail=str(broken[0]),
-                prompt=prompt.name,
-            )
+            return self._without(TaskEnd.REJECTED, str(broken[0]), breaches=broken, prompt=prompt.name)
         typed = text if problem.input is ProblemInput.TEX else ""
         asking: Asking[ScanResult] = self._asking(
             lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of
@@ -197,7 +192,7 @@ class _TaskRun:
         if there:
             return self._taken(TikzResult(tikz_code="\n".join(there)))
         if known is not None and not known.has_diagram:
-            return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail="the problem has no diagram")
+            return self._without(TaskEnd.SKIPPED, "the problem has no diagram")
         described = self._description()
         if self._is_blind() and not (described or statement_of(item).strip()):
             return self._blind()
@@ -243,11 +238,7 @@ class _TaskRun:
         item = item_of(problem, self.state)
         if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
             # Every variant would break property 7, so no model is asked and nothing is paid.
-            return TaskResult(
-                task=self.task,
-                end=TaskEnd.DECLINED,
-                detail="there is no number in it that could be another one",
-            )
+            return self._without(TaskEnd.DECLINED, "there is no number in it that could be another one")
         varying: Asking[VariantResult] = self._asking(
             lambda one: variant_breaches(kind, item, one.latex, before),
             _latex_of,
@@ -259,7 +250,7 @@ class _TaskRun:
         item, source = item_of(self.work.problem, self.state), format_of(self.work.problem, self.state)
         target = self.task.target or Format.SUBJECTIVE
         if source is target:
-            return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail=f"it is {target.value} already")
+            return self._without(TaskEnd.SKIPPED, f"it is {target.value} already")
         asking: Asking[ConversionResult] = self._asking(
             lambda one: conversion_breaches(item, target, one.latex),
             _latex_of,
@@ -302,19 +293,12 @@ class _TaskRun:
         )
 
     def _result(self, said: Reply[ResultT]) -> TaskResult:
-        return TaskResult(
-            task=self.task,
-            end=said.end,
-            detail=said.detail,
-            breaches=said.breaches,
-            repaired=said.repaired,
-            compiled=said.compiled,
-            prompt=said.prompt,
-            model=self.work.models[ROLE_OF[self.task.stage]].spec.name,
-            raw=said.raw,
-            calls=(*said.calls, *(call for _, calls in self.solutions for call in calls)),
-            solved=self.solutions[-1][0] if self.solutions else NOT_SOLVED,
-        ).model_copy(update={_FIELDS[self.task.stage]: said.result})
+        told: dict[str, Any] = {
+            "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
+            "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
+            _FIELDS[self.task.stage]: said.result,
+        }
+        return result_of(self.task, said, self.work.models[ROLE_OF[self.task.stage]]).model_copy(update=told)
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
         """The task's result if code provides it without a model. LaTeX is compiled."""
@@ -361,7 +345,11 @@ class _TaskRun:
         role = ROLE_OF[self.task.stage]
         spec = self.work.models[role].spec
         said = BLIND.format(name=spec.name, role=role.value)
-        return TaskResult(task=self.task, end=TaskEnd.DECLINED, detail=said, model=spec.name)
+        return self._without(TaskEnd.DECLINED, said, model=spec.name)
+
+    def _without(self, end: TaskEnd, detail: str, **fields: Any) -> TaskResult:
+        """The end of the task without a result."""
+        return TaskResult(task=self.task, end=end, detail=detail, **fields)
 
     def _classification(self) -> ClassificationResult | None:
         found = self.state.first(Stage.CLASSIFY)
@@ -386,9 +374,10 @@ class _TaskRun:
         return said or ""
 
 
-def _nothing(_result: ClassificationResult) -> tuple[Breach, ...]:
-    """No breaches. Property 1 is checked by the schema of the result."""
-    return ()
+def result_of(task: Task, said: Reply[ResultT], model: Model, **fields: Any) -> TaskResult:
+    """The result of a task from the reply of a role, without what the role submitted."""
+    told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
+    return TaskResult(task=task, model=model.spec.name, **told, **fields)
 
 
 def _latex_of(result: ScanResult | VariantResult | ConversionResult) -> tuple[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.call_totals import total_spent
-from qagen_dagster.loop.parallel import NOT_TRIED, EarlyStop, WorkOutcome, counter, work_on_each
+from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, counter, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
@@ -185,12 +185,8 @@ class _SetRun:
 
 
 def _note(problem_id: str, worked: Worked | ModelError | None, outcome: WorkOutcome[str]) -> str:
-    if isinstance(worked, ModelError):
-        outcome.failed[problem_id] = str(worked)
-        return "failed"
-    if worked is None:
-        outcome.failed[problem_id] = NOT_TRIED
-        return "not tried"
+    if worked is None or isinstance(worked, ModelError):
+        return outcome.missed(problem_id, worked)
     if worked.stopped:
         outcome.stopped.append(problem_id)
         return "budget exhausted"

@@ -65,7 +65,7 @@ def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
     if suffix == PDF:
         return tuple(_of_pdf(space, named))
     if suffix in IMAGES:
-        return select_range((_of_picture(space, named, 1, prefix_of(named.path)),), named.wanted)
+        return select_range((of_picture(space, named, 1, prefix_of(named.path)),), named.wanted)
     raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not supported; {_KINDS}")
 
 
@@ -147,7 +147,7 @@ def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
     if last > pages:
         raise DocumentError("unsupported", f"{named.shown}: there is no page {last}: it has {pages}")
     for page in range(first, last + 1):
-        yield _of_picture(space, named, page, f"{prefix_of(named.path)}-p{page}")
+        yield of_picture(space, named, page, f"{prefix_of(named.path)}-p{page}")
 
 
 def page_count(space: Workspace, named: Named) -> int:
@@ -159,13 +159,21 @@ def page_count(space: Workspace, named: Named) -> int:
     return count
 
 
-def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> Problem:
-    image = drawn(space, named, page)
+def of_picture(
+    space: Workspace,
+    named: Named,
+    page: int,
+    problem_id: str,
+    index: int = 0,
+    image: PageImage | None = None,
+) -> Problem:
+    """The problem on a page, or in `image`, a part of the page; then `index` is its number in the file."""
+    image = image or drawn(space, named, page)
     return Problem(
         id=problem_id,
         input=ProblemInput.IMAGE,
         source_path=named.shown if named.path.suffix.lower() != PDF else f"{named.shown}#page={page}",
-        index=page,
+        index=index or page,
         picture=keep_picture(space.store, image.data, image.media_type),
         kind=named.kind,
     )

@@ -36,9 +36,9 @@ from qagen_dagster.latex.structure import (
     solution_of,
     statement_of,
 )
-from qagen_dagster.mathematics.reading import read_unit, read_value
+from qagen_dagster.mathematics.reading import known_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
-from qagen_dagster.mathematics.values import Quantity, close, equal, rounds_to, value_of
+from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
 from qagen_dagster.records.problems.item import Format
 
 LEAST_WORDS = 8  # minimum words of a solution that contains no relation
@@ -144,21 +144,16 @@ def other_key(latex: str) -> Iterator[str]:
 
 def differs(option: str, boxed: str) -> bool:
     """Whether two answers certainly differ. If only one of them has a unit, only the numbers are compared."""
-    try:
-        one, other = (value_of(bare_answer(text)) for text in (option, boxed))
-    except ValueError:
-        return same_answer(option, boxed) is False
-    if (one.unit == ONE) != (other.unit == ONE):
+    one, other = (known_value(bare_answer(text)) for text in (option, boxed))
+    if one and other and (one.unit == ONE) != (other.unit == ONE):
         return one.numbers != other.numbers
     return same_answer(option, boxed) is False
 
 
 def exactly(option: str, boxed: str) -> bool:
     """Whether two answers are the same value without rounding, or the same words."""
-    try:
-        return equal(value_of(bare_answer(option)), value_of(bare_answer(boxed)))
-    except ValueError:
-        return same_answer(option, boxed) is True
+    one, other = (known_value(bare_answer(text)) for text in (option, boxed))
+    return equal(one, other) if one and other else same_answer(option, boxed) is True
 
 
 def _letters(letters: Collection[str]) -> str:
@@ -187,11 +182,7 @@ def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
 
 def is_value(answer: str) -> bool:
     """Whether an answer is a single value and not a sentence."""
-    try:
-        value_of(answer)
-    except ValueError:
-        return False
-    return True
+    return known_value(answer) is not None
 
 
 def is_number(answer: str) -> bool:
@@ -421,11 +412,8 @@ def _unit_of_answer(text: str) -> Unit | None:
     power = _TEN.match(text)
     words = text[power.end() if power else 0 :].strip(" $").split()
     for count in range(min(_MOST_WORDS, len(words)), 0, -1):
-        try:
-            unit = read_unit(" ".join(words[:count]).strip("$"))
-        except ValueError:
-            continue
-        if unit != ONE:
+        unit = known_unit(" ".join(words[:count]).strip("$"))
+        if unit is not None:
             scale = Fraction(10) ** int(power.group(1) or power.group(2)) if power else 1
             return replace(unit, factor=unit.factor * scale)
     return None

@@ -8,29 +8,12 @@ from __future__ import annotations
 
 import re
 from html import escape
+from pathlib import Path
 
 from qagen_dagster.publishing.markup import mathml, paragraphs, split, with_mathml, xml_text
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 
-HEAD = r"""\documentclass[11pt,a4paper]{exam}
-\usepackage{iftex}
-\ifPDFTeX
-  \usepackage[utf8]{inputenc}
-  \usepackage[T1]{fontenc}
-  \usepackage{textcomp}
-\else
-  \usepackage{fontspec}
-\fi
-\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
-\usepackage{amsmath,amssymb}
-% \printanswers % the paper with its solutions
-\CorrectChoiceEmphasis{\bfseries}
-\pagestyle{headandfoot}
-\firstpageheader{}{\Large\bfseries %(title)s}{}
-\footer{}{\thepage}{}
-\begin{document}
-\begin{questions}
-"""
+HEAD = Path(__file__).with_name("exam.tex").read_text(encoding="utf-8")
 QUESTIONS = "\\begin{questions}\n"  # how HEAD ends
 TAIL = "\\end{questions}\n\\end{document}\n"
 _PROSE = {
@@ -47,16 +30,7 @@ _PROSE = {
 _ESCAPES = str.maketrans(_PROSE)
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
 _NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
-STYLE = """\
-body{font:16px/1.5 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}
-h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.5rem;border-bottom:1px solid #ccc}
-article{margin:1.5rem 0 2rem;break-inside:avoid}header{font:13px sans-serif;color:#666}
-ol{list-style:upper-alpha;padding-left:2rem}li{margin:.25rem 0;padding-left:.3rem}
-details{font-size:.93rem;background:#f6f6f4;padding:.4rem .9rem;border-radius:4px}
-summary{font:13px sans-serif;cursor:pointer}dt{float:left;font-weight:bold;width:1.5rem}
-dd{margin:0 0 .2rem 1.5rem}math{font-size:1.06em}.key{font-weight:bold}code{background:#fee}
-nav{font:14px sans-serif}@media print{details>*{display:block}}
-"""
+STYLE = Path(__file__).with_name("pages.css").read_text(encoding="utf-8")
 _DOT = " \u00b7 "
 _PROOFS = {
     ProofStatus.PROVEN: "key computed by the form and reached by the verifier",
@@ -140,13 +114,16 @@ class HtmlPreview:
             f'<h2 id="{escape(schema[0])}">{escape(" ".join(schema))}</h2>' + "".join(map(item_html, items))
             for schema, items in groups
         )
-        title = escape(bank.name)
-        page = (
-            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title>'
-            f"<style>{STYLE}</style></head><body><h1>{title}</h1>"
-            f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}</body></html>\n"
-        )
-        return {"preview.html": page.encode()}
+        body = f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}"
+        return {"preview.html": html_page(bank.name, STYLE, body).encode()}
+
+
+def html_page(name: str, style: str, body: str) -> str:
+    title = escape(name)
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title>'
+        f"<style>{style}</style></head><body><h1>{title}</h1>{body}</body></html>\n"
+    )
 
 
 def item_html(item: ExamItem) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from qagen_dagster.publishing.exams.pages import (
     HEAD,
     QUESTIONS,
     STYLE,
     TAIL,
+    html_page,
     item_html,
     latex_question,
     question_html,
@@ -23,15 +25,7 @@ from qagen_dagster.records.exams.bank import ExamItem
 
 _SHEET, _SCHEME = "Answer sheet", "Mark scheme"
 _RULES = "Each question has one right option. Mark it on the answer sheet."
-_PRINT = """\
-@page{size:A4;margin:18mm}article.item{display:grid;grid-template-columns:2.2rem 1fr}h2{break-after:avoid;margin:1rem 0 .4rem}
-article{margin:.6rem 0}.item p:first-child{margin-top:0}
-header,footer{font:inherit;color:inherit}.sheet{columns:3}.sheet p{margin:.2rem 0;break-inside:avoid}
-.sheet b{display:inline-block;width:2rem}.sheet span{display:inline-block;width:1.4rem;height:1.4rem;line-height:1.4rem;
-margin:.1rem .2rem;border:1px solid;border-radius:50%;text-align:center;font:12px/1.4rem sans-serif}
-table{border-collapse:collapse}td,th{padding:.1rem .8rem;border:1px solid #999;text-align:left}tr{break-inside:avoid}
-@media print{body{margin:0;max-width:none;font-size:11pt}}
-"""
+_PRINT = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -42,10 +36,11 @@ class PaperHead:
     form: int = 0
     minutes: float | None = None
 
-    @property
-    def lines(self) -> list[str]:
-        form = [f"Form {self.form}"] if self.form else []
-        return form if self.minutes is None else [*form, f"{self.minutes:g} minutes"]
+    def line(self, kind: str) -> str:
+        """What is under the title: the kind of the file, the form and the time."""
+        form = f"Form {self.form}" if self.form else ""
+        time = "" if self.minutes is None else f"{self.minutes:g} minutes"
+        return " \u00b7 ".join(filter(None, (kind, form, time)))
 
 
 def paper_files(head: PaperHead, items: Sequence[ExamItem], number: int) -> dict[str, bytes]:
@@ -58,7 +53,8 @@ def paper_files(head: PaperHead, items: Sequence[ExamItem], number: int) -> dict
     found: dict[str, bytes] = {}
     for name, (latex, body, kind) in kinds.items():
         found[f"{name}-{number}.tex"] = latex.encode()
-        found[f"{name}-{number}.html"] = _page(head, kind, body).encode()
+        page = f"<p>{escape(head.line(kind))}</p>{body}"
+        found[f"{name}-{number}.html"] = html_page(head.title, f"{STYLE}{_PRINT}", page).encode()
     return found
 
 
@@ -66,7 +62,7 @@ def _head_tex(head: PaperHead, kind: str = "", extra: str = "") -> str:
     """The preamble and the title; a fixed trailer, so that engines write the same bytes again."""
     fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
     start = HEAD.replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
-    lines = tex(" \u00b7 ".join((*([kind] if kind else []), *head.lines)))
+    lines = tex(head.line(kind))
     before = start.removesuffix(QUESTIONS).replace("%(title)s", tex(head.title))
     return f"{before}\\noindent {lines}\\par\\bigskip\n" if lines else before
 
@@ -128,12 +124,3 @@ def _scheme_html(items: Sequence[ExamItem]) -> str:
         "<details>", "<details open>"
     )
     return f"<table><tr><th>Question</th><th>Key</th><th>Item</th></tr>{rows}</table>{shown}"
-
-
-def _page(head: PaperHead, kind: str, body: str) -> str:
-    title = escape(head.title)
-    lines = escape(" \u00b7 ".join((*([kind] if kind else []), *head.lines)))
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title><style>{STYLE}{_PRINT}</style></head>'
-        f"<body><h1>{title}</h1><p>{lines}</p>{body}</body></html>\n"
-    )

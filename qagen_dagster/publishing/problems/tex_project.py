@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
-from qagen_dagster.publishing.problems.tex_check import own_of, refused
+from qagen_dagster.publishing.problems.allowed_tex import own_of, refused
 from qagen_dagster.records.problems.result import BankExport
 
 _START = re.compile(
@@ -35,29 +36,8 @@ FOLDER = "tex"
 _BASIC = ("amsmath", "amssymb", "mathtools")
 _OURS = frozenset(("tasks", "graphicx", "tikz"))  # always loaded
 _LIBRARY = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-_HEAD = r"""\documentclass[11pt,a4paper]{article}
-\usepackage[margin=25mm]{geometry}
-\input{preamble}
-\title{%(title)s}
-\date{}
-\begin{document}
-\maketitle
-"""
-_OWN = r"""\newcommand{\maybe}[2][]{\IfFileExists{#2.sty}{\usepackage[#1]{#2}}{}}
-%(packages)s
-\usepackage{tasks}
-\usepackage{graphicx}
-%(libraries)s
-%(signs)s
-\providecommand{\ans}{\hfill$\checkmark$}
-\providecommand{\solution}{}
-\let\solution\relax
-\let\endsolution\relax
-\newenvironment{solution}{\par\noindent\textbf{Solution.} }{\par\medskip}
-\renewcommand{\includegraphics}[2][]{\fbox{\texttt{\detokenize{#2}}}}
-%% what the sources define
-%(definitions)s
-"""
+_HEAD = Path(__file__).with_name("main.tex").read_text(encoding="utf-8")
+_OWN = Path(__file__).with_name("preamble.tex").read_text(encoding="utf-8")
 _PROSE = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
     "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",

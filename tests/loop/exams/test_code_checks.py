@@ -10,7 +10,7 @@ import pytest
 
 from qagen_dagster.loop.exams import code_checks as gates
 from qagen_dagster.loop.exams.code_checks import latex_fault
-from qagen_dagster.loop.exams.proof import Proving, option_values, prove
+from qagen_dagster.loop.exams.computed_key import Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.records.exams.bank import Examination, ProofStatus
 from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, QuestionPackage, Severity

@@ -6,11 +6,12 @@ from statistics import correlation, pvariance
 
 import pytest
 
-from qagen_dagster.loop.exams.item_statistics import Asked, Table, wilson
+from qagen_dagster.loop.exams.item_statistics import Table, share_of
 from qagen_dagster.records.exams.responses import ItemFlag
+from tests.support.exams.items import item, question
 from tests.support.exams.papers import responses
 
-ASKED = Asked(("A", "B", "C", "D", "E"), "A")
+ASKED = item(question(key="A", **dict(zip("ABCDE", "12345", strict=True))))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -34,9 +35,9 @@ def test_values_follow_their_definitions(seed: int) -> None:
 
 
 def test_wilson_is_the_interval_of_the_textbook() -> None:
-    found = wilson(0.8, 50)
+    found = share_of(0.8, 50)
     assert (round(found.low, 3), round(found.high, 3)) == (0.670, 0.888)
-    assert (wilson(0, 10).low, wilson(1, 10).high) == (0, pytest.approx(1))
+    assert (share_of(0, 10).low, share_of(1, 10).high) == (0, pytest.approx(1))
 
 
 @pytest.mark.parametrize("keys", [["A"], ["A", "A"]])

@@ -60,14 +60,14 @@ The keepers store oil, wicks, rope, etc. Ida Holm painted the door in June 1904.
 1. Close the shutter of the lamp.
 2. Fill the tank up to the red mark.
 """
-LETTER = "MINUTES OF THE HARBOUR BOARD\nSELBY QUAY\n\nMartha Kellogg wrote the report in June 1911. The board has five members.\n"
+LETTER = "MINUTES OF THE HARBOUR BOARD\nSELBY QUAY\n\nMartha Kellogg wrote the report in June 1911. The board has five members. The Selby Treaty was signed in London.\n"
 LISTING = "1 visual\n- Table 2 | type: table | page: - | lines: 16-22 | caption: Ships that passed in 1903."
 ASKED = (
     "who designed the tower in April 1871?", "when did Anneke Visser design the tower?", "what is the lighthouse?",
     "how many windows does the tower have?", "why were the keepers moved to Selby in 1902?", "what does MSU stand for?",
     'what is the length in m for the ship "Petrel"?', "what is the height?", "who never lit the lamp?",
     "who painted the door in June 1904?", "which enzyme breaks down fructose?", "what is the default value of the option `--rate`?",
-    "how many keepers does the tower have?",
+    "how many keepers does the tower have?", "what happens if the horn is silent?",
 )  # fmt: skip
 COMPARED = (
     ("Anneke Visser", "the engineer Anneke Visser"), ("six years", "6 years"), ("41 m", "41 metres"), ("1,240 kg", "1240"),

@@ -49,7 +49,7 @@ def by_form(asked: Query, unit: Unit) -> str:
         return _cell(asked, unit)
     if unit.label:
         return unit.body.strip() if _label_asked(asked, unit) else ""
-    return _expansion(asked, unit.text) or _consequence(asked, unit.text) or _defined(asked, unit.text)
+    return _expansion(asked, unit.text) or _defined(asked, unit.text)
 
 
 def _label_asked(asked: Query, unit: Unit) -> bool:
@@ -77,14 +77,6 @@ def _cell(asked: Query, unit: Unit) -> str:
         return ""
     best, column = max(scores, key=lambda item: (item[0], -item[1]))
     return unit.cells[column] if best >= 0.5 else ""
-
-
-def _consequence(asked: Query, text: str) -> str:
-    """The part of a sentence after the condition that the question repeats."""
-    condition = re.sub(r"^what happens ", "", asked.text.lower()).rstrip("?")
-    if condition == asked.text.lower().rstrip("?") or not text.lower().startswith(condition):
-        return ""
-    return text[len(condition) :].strip(" ,.;")
 
 
 def _defined(asked: Query, text: str) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from qagen_dagster.mathematics.floats import fraction_of
 from qagen_dagster.models.embedded.draw import Draw
@@ -38,6 +42,29 @@ class Family:
     rationale: str
     paths: tuple[str, ...]
     contexts: int = 4
+
+
+def families(schema: str, *makers: Callable[[Draw, int], Draft | None]) -> tuple[Family, ...]:
+    """The families of a schema with their texts of `families_of_*.toml`; `makers` are in the order of its difficulties."""
+    found: list[Family] = []
+    for (difficulty, row), make in zip(_texts()[schema].items(), makers, strict=True):
+        told: dict[str, Any] = row | {name: tuple(row[name]) for name in ("constraints", "paths")}
+        told.pop("settings", None)
+        found.append(Family(schema, difficulty, make, **told))
+    return tuple(found)
+
+
+def settings(schema: str, difficulty: str) -> list[Any]:
+    """The settings of a family, by the number of the context: texts, or lists of texts and numbers."""
+    return _texts()[schema][difficulty]["settings"]
+
+
+@cache
+def _texts() -> dict[str, dict[str, dict[str, Any]]]:
+    """The texts of the families by schema and difficulty."""
+    folder = files(__package__ or "")
+    names = ("families_of_mathematics.toml", "families_of_physics.toml")
+    return tomllib.loads("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names))
 
 
 def number(value: Fraction | int) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from qagen_dagster.mathematics.values import Quantity, equal, value_of
+from qagen_dagster.mathematics.values import Quantity, equal, known_value, value_of
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.families.m1_proportionality import FAMILIES as M1
@@ -49,9 +49,7 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
     setting = (seed + slot) % family.contexts
     earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # all earlier slots, unless there are too many
-    taken = {_computation(_first(family, seed, one)[0]) for one in earlier}
-    if attempt > 1:
-        taken.add(_computation(_first(family, seed, slot)[0]))
+    taken = {_first(family, seed, one) for one in (*earlier, *([slot] if attempt > 1 else ()))}
     for tried in range(_TRIES):
         made = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
         if made is None or (tried < _TRIES - _TRIES_OF_A_SETTING and _computation(made) in taken):
@@ -62,16 +60,10 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     raise ValueError(f"no numbers fit {family.schema} {family.difficulty}")
 
 
-def _first(family: Family, seed: int, slot: int) -> tuple[Draft, list[tuple[str, str]]]:
-    return _first_of(family.schema, family.difficulty, seed, slot)
-
-
 @lru_cache(maxsize=4_096)
-def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Draft, list[tuple[str, str]]]:
-    family = family_of(schema, difficulty)
-    if family is None:
-        raise ValueError(f"there is no family for {schema} {difficulty}")
-    return question_of(family, seed, slot, 1)
+def _first(family: Family, seed: int, slot: int) -> tuple[str, ...]:
+    """The computation of the first attempt at a slot."""
+    return _computation(question_of(family, seed, slot, 1)[0])
 
 
 def _computation(made: Draft) -> tuple[str, ...]:
@@ -201,14 +193,10 @@ def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, A
 
 
 def _is(text: str, solved: Solved) -> bool:
-    try:
-        value = value_of(text)
-    except ValueError:
-        return False
-    number = _number(value)
-    wanted = (
-        solved.value * (_number(value_of(f"${solved.symbol}$")) or 1.0) if solved.symbol else solved.value
-    )
+    value = known_value(text)
+    number = _number(value) if value else None
+    scale = (_number(value_of(f"${solved.symbol}$")) or 1.0) if solved.symbol else 1.0
+    wanted = solved.value * scale
     return number is not None and abs(number - wanted) <= _NEAR * max(1.0, abs(wanted))
 
 
@@ -257,13 +245,8 @@ def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
         "plausibility": 8,
     }
     if min(scores.values()) >= 7:
-        return {
-            "verdict": "PASS",
-            "scores": scores,
-            "failure_type": "",
-            "regen_instructions": "",
-            "severity": None,
-        }
+        blank = {"failure_type": "", "regen_instructions": "", "severity": None}
+        return {"verdict": "PASS", "scores": scores, **blank}
     return {
         "verdict": "FAIL",
         "scores": scores,

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
+from qagen_dagster.mathematics.floats import float_of
 from qagen_dagster.models.embedded.exams.stems_of_physics import (
     PHYSICS,
     Method,
@@ -46,6 +47,25 @@ def _of_pair(form: str) -> _Answer:
     )
 
 
+def _extreme(form: str, low: str, high: str, how: str, word: str = "greatest") -> _Answer:
+    """Returns a function that computes the extreme value of a form of the numbers and x, for x between two forms of the numbers.
+
+    `word` is "greatest" or "least".
+    """
+
+    def answer(*numbers: float) -> Solved:
+        names = dict(zip("abcde", numbers, strict=False))
+        ends = float_of(low, names), float_of(high, names)
+        value = best(lambda x: float_of(form, {**names, "x": x}), *ends, greatest=word == "greatest")
+        return Solved(value, how)
+
+    return answer
+
+
+def _scanned(form: str, word: str, high: str = "2*pi") -> _Answer:
+    return _extreme(form, "0", high, "scanned a whole period", word)
+
+
 def _periodic(sign: float) -> _Answer:
     """Returns a function that computes f(first) + factor * f(second) for a periodic f with f(at) = value.
 
@@ -64,20 +84,6 @@ def _periodic(sign: float) -> _Answer:
         if left is None or right is None:
             return None
         return Solved(left + factor * right, "moved each argument by whole periods, mirrored where needed")
-
-    return answer
-
-
-def _distance(word: str) -> _Answer:
-    def answer(a: float, b: float, square: float, p: float, q: float) -> Solved:
-        r = math.sqrt(square)
-        value = best(
-            lambda t: math.hypot(r * math.cos(t) - a - p, r * math.sin(t) - b - q),
-            0,
-            2 * math.pi,
-            greatest=word == "greatest",
-        )
-        return Solved(value, "went round the circle and measured")
 
     return answer
 
@@ -105,49 +111,6 @@ def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
     return answer
 
 
-def _wave_below(word: str, wave: Callable[[float], float]) -> _Answer:
-    """Returns a function that computes the extreme value of top / (base + swing * wave(x)).
-
-    `word` is "greatest" or "least".
-    """
-
-    def answer(top: float, base: float, swing: float) -> Solved:
-        value = best(lambda x: top / (base + swing * wave(x)), 0, 4 * math.pi, greatest=word == "greatest")
-        return Solved(value, "scanned a whole period")
-
-    return answer
-
-
-def _waves(greatest: bool, sine: float, cosine: float, swapped: bool = False) -> _Answer:
-    """Returns a function for the extreme value of c + sine * first * sin(t) + cosine * second * cos(t).
-
-    `sine` and `cosine` are signs. If `swapped`, `first` belongs to the cosine and `second` to the sine.
-    """
-
-    def answer(c: float, first: float, second: float) -> Solved:
-        s, k = (second, first) if swapped else (first, second)
-        value = best(
-            lambda t: c + sine * s * math.sin(t) + cosine * k * math.cos(t), 0, 2 * math.pi, greatest=greatest
-        )
-        return Solved(value, "scanned a whole period")
-
-    return answer
-
-
-def _wave_and_square(word: str, first: str) -> _Answer:
-    """Returns a function that computes the extreme value of a sin x + b cos^2 x, or of a cos x + b sin^2 x.
-
-    `word` is "greatest" or "least". `first` is "sin" for the first expression and "cos" for the second.
-    """
-    one, other = (math.sin, math.cos) if first == "sin" else (math.cos, math.sin)
-
-    def answer(a: float, b: float) -> Solved:
-        value = best(lambda x: a * one(x) + b * other(x) ** 2, 0, 2 * math.pi, greatest=word == "greatest")
-        return Solved(value, "scanned a whole period")
-
-    return answer
-
-
 def _pairs(groups: float, size: float) -> Solved:
     members = [group for group in range(int(groups)) for _ in range(int(size))]
     return Solved(
@@ -170,36 +133,20 @@ def _switched(count: float, p: float, q: float) -> Solved:
     return Solved(sum(state), "went through all numbers twice")
 
 
-def _fence(length: float, parts: float = 1) -> Solved:
-    """The largest area of a rectangle along a wall, divided into equal `parts`.
-
-    The fences have the length `length` in all. One is parallel to the wall, and the others lead to it.
-    """
-    return Solved(best(lambda x: x * (length - (parts + 1) * x), 0, length), "tried all depths")
-
-
-def _corner(a: float, b: float) -> Solved:
-    """The largest area of a rectangle in the right angle of a right triangle with the legs `a` and `b`."""
-    return Solved(best(lambda x: x * b * (1 - x / a), 0, a), "tried all places of the free corner")
-
-
-def _cost(area: float, a: float, b: float) -> Solved:
-    """The least cost of the sides of a rectangle of `area` m^2.
-
-    The pairs of sides cost `a` and `b` per metre.
-    """
-    side = math.sqrt(area)
-    value = best(lambda t: 2 * a * side * math.exp(t) + 2 * b * side * math.exp(-t), -4, 4, greatest=False)
-    return Solved(value, "tried all shapes of the given area")
-
-
-_WAVES: tuple[tuple[str, Callable[[float], float]], ...] = (
-    (r"\sin 3x", lambda x: math.sin(3 * x)),
-    (r"\cos 2x", lambda x: math.cos(2 * x)),
-    (r"\cos x", math.cos),
-    (r"\sin\frac{x}{2}", lambda x: math.sin(x / 2)),
+_WAVES = (
+    (r"\sin 3x", "sin(3*x)"),
+    (r"\cos 2x", "cos(2*x)"),
+    (r"\cos x", "cos(x)"),
+    (r"\sin\frac{x}{2}", "sin(x/2)"),
 )
 _EXTREMES = ("greatest", "least")
+_ON_CIRCLE = "sqrt((sqrt(c)*cos(x)-a-d)**2+(sqrt(c)*sin(x)-b-e)**2)"  # the distance of a point of the circle
+_FENCE = _extreme(
+    "x*(a-2*x)", "0", "a", "tried all depths"
+)  # one fence is parallel to the wall, and the others lead to it
+_DIVIDED = _extreme("x*(a-(b+1)*x)", "0", "a", "tried all depths")  # into b parts
+_CORNER = _extreme("x*b*(1-x/a)", "0", "a", "tried all places of the free corner")
+_COST = "2*b*sqrt(a)*exp(x)+2*c*sqrt(a)*exp(-x)"  # of a rectangle of the area a, whose sides cost b and c per metre
 _CUBE = "took a unit cube, scaled it, and compared faces and volumes"
 _CRAMER = "wrote the equation at both arguments and used Cramer's rule"
 _PAIR = "satisfy $a+b=#$ and $ab=#$. What is the value of "
@@ -229,27 +176,27 @@ MATHEMATICS: tuple[Method, ...] = (
     method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
     method(r"satisfies $f(x)+#f\left(#-x\right)=§x$ for all...What is the value of $f(#)$", by_form("(c*d-a*c*(b-d))/(1-a*a)", _CRAMER)),
     method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=§x$ for all...What is the value of $f(#)$", by_form("(b*c-a*b/c)/(1-a*a)", _CRAMER)),
-    *(method(f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible", _distance(word)) for word in _EXTREMES),
+    *(method(f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible", _extreme(_ON_CIRCLE, "0", "2*pi", "went round the circle and measured", word)) for word in _EXTREMES),
     method("line through the point $(#,#)$ with gradient $#$ meets", by_form("Abs((a-b/c)*(b-c*a))/2", "found where the line meets the axes")),
     method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...area of the quadrilateral", _tangents(area=True)),
     method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...sum of the lengths", _tangents(area=False)),
-    *(method(f"What is the {word} value of $\\frac{{#}}{{#+§{shown}}}$", _wave_below(word, wave)) for word in _EXTREMES for shown, wave in _WAVES),
-    method(r"$d=#+#\sin\theta+#\cos\theta$...greatest", _waves(True, 1, 1)),
-    method(r"$T=#+#\cos\theta-#\sin\theta$...lowest", _waves(False, -1, 1, swapped=True)),
-    method(r"$f(\theta)=#+#\sin\theta-#\cos\theta$...greatest", _waves(True, 1, -1)),
-    method(r"$g(\theta)=#-#\cos\theta-#\sin\theta$...least", _waves(False, -1, -1, swapped=True)),
-    *(method(f"What is the {word} value of $§\\{one} x+§\\{other}^2 x$", _wave_and_square(word, one)) for word in _EXTREMES for one, other in (("sin", "cos"), ("cos", "sin"))),
+    *(method(f"What is the {word} value of $\\frac{{#}}{{#+§{shown}}}$", _scanned(f"a/(b+c*{wave})", word, "4*pi")) for word in _EXTREMES for shown, wave in _WAVES),
+    method(r"$d=#+#\sin\theta+#\cos\theta$...greatest", _scanned("a+b*sin(x)+c*cos(x)", "greatest")),
+    method(r"$T=#+#\cos\theta-#\sin\theta$...lowest", _scanned("a-c*sin(x)+b*cos(x)", "least")),
+    method(r"$f(\theta)=#+#\sin\theta-#\cos\theta$...greatest", _scanned("a+b*sin(x)-c*cos(x)", "greatest")),
+    method(r"$g(\theta)=#-#\cos\theta-#\sin\theta$...least", _scanned("a-c*sin(x)-b*cos(x)", "least")),
+    *(method(f"What is the {word} value of $§\\{one} x+§\\{other}^2 x$", _scanned(f"a*{one}(x)+b*{other}(x)**2", word)) for word in _EXTREMES for one, other in (("sin", "cos"), ("cos", "sin"))),
     method("re are $#$ ... with $#$ ... each. ... altogether?", _pairs),
     method(r"$\sum_{r=#}^{#}\frac{#}{r(r+#)}$", _sum),
     method("numbered from $1$ to $#$...a multiple of $#$; then...a multiple of $#$. How many", _switched),
-    method("$#$ m of ... runs at right angles to ... into $#$ equal parts", _fence),
-    method("farmer has $#$ m of fencing for a rectangular pen. One side", _fence),
-    method("by $#$ m of rope; the beach", _fence),
-    method("$#$ m of railing go along its other three sides", _fence),
-    method("$#$ m of edging round a rectangular bed; the side along the house needs none", _fence),
-    method("of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _corner),
-    method("of $#$ cm and $#$ cm at right angles...What is the greatest possible area", _corner),
-    method("shorter sides of $#$ cm and $#$ cm...What is the greatest possible area", _corner),
-    method("measures $#$ cm and $#$ cm along the walls...What is the greatest possible area", _corner),
-    method("of area $#$ m$^2$...costs £$#$ per metre, on the other pair £$#$ per metre. What is the least", _cost),
+    method("$#$ m of ... runs at right angles to ... into $#$ equal parts", _DIVIDED),
+    method("farmer has $#$ m of fencing for a rectangular pen. One side", _FENCE),
+    method("by $#$ m of rope; the beach", _FENCE),
+    method("$#$ m of railing go along its other three sides", _FENCE),
+    method("$#$ m of edging round a rectangular bed; the side along the house needs none", _FENCE),
+    method("of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _CORNER),
+    method("of $#$ cm and $#$ cm at right angles...What is the greatest possible area", _CORNER),
+    method("shorter sides of $#$ cm and $#$ cm...What is the greatest possible area", _CORNER),
+    method("measures $#$ cm and $#$ cm along the walls...What is the greatest possible area", _CORNER),
+    method("of area $#$ m$^2$...costs £$#$ per metre, on the other pair £$#$ per metre. What is the least", _extreme(_COST, "-4", "4", "tried all shapes of the given area", "least")),
 )  # fmt: skip

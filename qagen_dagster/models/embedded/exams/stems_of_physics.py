@@ -115,16 +115,6 @@ def _fading(start: float, seconds: float) -> Solved:
     return Solved(area(speed, 0, seconds), "integrated twice by Simpson's rule")
 
 
-def _branches(word: str) -> Callable[..., Solved]:
-    count = {"Two": 2, "Three": 3, "Four": 4}[word]
-
-    def answer(ohms: float, further: float, volts: float) -> Solved:
-        conductance = sum(1 / ohms for _ in range(count))
-        return Solved(volts / (further + 1 / conductance), "added conductances, then resistances")
-
-    return answer
-
-
 def _pair(series: float, first: float, second: float, volts: float, asked: float) -> Solved | None:
     if asked not in (first, second):
         return None
@@ -201,6 +191,7 @@ _SLIDES = (
     "passes a point of the wire $#$ m below",
 )
 
+_BRANCHES = (("Two", "1/a+1/a"), ("Three", "1/a+1/a+1/a"), ("Four", "1/a+1/a+1/a+1/a"))
 _ONE_BY_ONE = "scaled length and cross-section one by one"
 _MET = "let the lines of the three forces meet in one point"
 _LIMIT = "put in a tiny and a huge resistance"
@@ -218,7 +209,7 @@ PHYSICS: tuple[Method, ...] = (
     method("zero to $#$ m s$^{-1}$ in $#$ s, is level for $#$ s, and falls straight to zero in $#$ s. How far apart", _journey),
     method("of mass $#$ kg is at rest...from zero to $#$ N over the first $#$ m and is level at $#$ N over the next $#$ m", _push),
     method("falls from $#$ m s$^{-2}$ at the start to zero after $#$ s. How far", _fading),
-    *(method(f"{word} ..., each of resistance $#\\,\\Omega$, are...one further resistance of $#\\,\\Omega$...of $#$ V", _branches(word)) for word in ("Two", "Three", "Four")),
+    *(method(f"{word} ..., each of resistance $#\\,\\Omega$, are...one further resistance of $#\\,\\Omega$...of $#$ V", by_form(f"c/(b+1/({each}))", "added conductances, then resistances")) for word, each in _BRANCHES),
     method("A resistor of $#\\,\\Omega$ is in series with two resistors of $#\\,\\Omega$ and $#\\,\\Omega$...of $#$ V...in the $#\\,\\Omega$ resistor", _pair),
     method("Two heaters of $#\\,\\Omega$ and $#\\,\\Omega$...a resistance of $#\\,\\Omega$ in the leads...gives $#$ V...heater of $#\\,\\Omega$ deliver", _heaters),
     method("Together they take $#$ W when they are in series, and $#$ W when they are in parallel", _ratio),

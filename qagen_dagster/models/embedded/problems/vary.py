@@ -49,10 +49,9 @@ _AFTER = 12  # characters after a number in which the sign of an angle or of a p
 
 @dataclass(frozen=True)
 class Step:
-    """One computed equation: its first numeric side and the numeral of its last, as indices into the numerals."""
+    """One computed equation: its chain, and the index of the numeral of its last side."""
 
     chain: Chain
-    leaves: tuple[int, ...]
     result: int
 
     @property
@@ -156,11 +155,11 @@ class _Reader:
             leaves = self._within(head)
             self._explain_head(leaves, chain)
             if len(chain.numeric) > 1:
-                yield self._step(chain, leaves)
+                yield self._step(chain)
             place = last.end
         self._explain_rest(place, self.solution[1], None)
 
-    def _step(self, chain: Chain, leaves: tuple[int, ...]) -> Step:
+    def _step(self, chain: Chain) -> Step:
         head, last = chain.numeric[0], chain.numeric[-1]
         results = self._within(last)
         if len(results) != 1 or head.value is None or last.value is None:
@@ -171,7 +170,7 @@ class _Reader:
             )
         value = self.numerals[results[0]].value
         self.computed.setdefault(value, []).append(results[0])
-        return Step(chain, leaves, results[0])
+        return Step(chain, results[0])
 
     def _explain_head(self, leaves: tuple[int, ...], chain: Chain) -> None:
         counts = Counter(

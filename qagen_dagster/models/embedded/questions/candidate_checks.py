@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from qagen_dagster.english.dates import MONTHS
-from qagen_dagster.english.words import stem, word_set
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context
 from qagen_dagster.models.embedded.text.passages import balanced
 
@@ -24,28 +24,9 @@ _CUT = re.compile(
 _FORMULA = re.compile(
     r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
-_STOP = word_set(
-    "a an the of in on at to for from by with and or but is are was were be been being do does did has have had what which who whom "
-    "when where why how many much long according not no that as it its than into can could may might must shall should will would "
-    "give given use used there"
-)
 STRUCTURED = frozenset({"key", "cell", "acronym"})  # families whose questions are not made from sentences
 MAX_QUESTION_WORDS = 15  # of one made from a sentence
 MAX_ANSWER_WORDS = 30
-
-
-def _content_words(text: str) -> list[str]:
-    """Lower-case words that carry meaning."""
-    return [
-        word
-        for word in re.findall(r"[\w'-]+", text.lower())
-        if (word not in _STOP and len(word) > 1) or word.isdigit()
-    ]
-
-
-def content_stems(text: str) -> frozenset[str]:
-    """The stems of the words that carry meaning."""
-    return frozenset(stem(word) for word in _content_words(text))
 
 
 def _pointing(candidate: Candidate, context: Context) -> bool:
@@ -56,10 +37,8 @@ def _pointing(candidate: Candidate, context: Context) -> bool:
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
     """Whether the question reveals the answer."""
-    answer, asked = _content_words(candidate.answer), set(_content_words(candidate.question))
-    return (not answer and not any(char.isdigit() for char in candidate.answer)) or (
-        bool(answer) and all(word in asked for word in answer)
-    )
+    answer = content_stems(candidate.answer)
+    return set(answer) <= set(content_stems(candidate.question))
 
 
 def _bad_form(candidate: Candidate, context: Context) -> bool:
@@ -91,14 +70,14 @@ def names_something(asked: str) -> bool:
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: nothing names what it is about, or only a title does and little else."""
-    words = len(set(_content_words(candidate.asked)))
+    words = len(set(content_stems(candidate.asked)))
     if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
-        return words < 3 and candidate.family in ("object", "complement", "when", "where", "who", "subject")
+        return words < 3 and candidate.family in ("object", "complement", "when", "who")
     return (
         words < 4
         or not candidate.frame
         or context.long
-        or (candidate.family in ("why", "subject") and not any(map(str.isdigit, candidate.asked)))
+        or (candidate.family == "why" and not any(map(str.isdigit, candidate.asked)))
     )
 
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, name_words, plain_words
 from qagen_dagster.models.embedded.questions.candidate_checks import (
     STRUCTURED,
-    content_stems,
     names_something,
     refusal,
 )
@@ -43,10 +43,6 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 CACHED_WINDOWS = 256
 
-_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
-_REFERENCE = re.compile(
-    r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
-)
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -77,12 +73,10 @@ def _framed(draft: Candidate, context: Context) -> Candidate:
 
 
 def _is_left_out(block: Block) -> bool:
-    """Whether a block is back matter, a list of references, or in another language, such as filler text."""
+    """Whether a block is back matter, or in another language, such as filler text."""
     names = {name.lower().strip(" .:") for name in block.section}
     text = block.passage.text
     if names & _BACK_MATTER or any(name.endswith(("license", "licence")) for name in names):
-        return True
-    if _REFERENCE.search(text[:500]) or len(_REFERENCE.findall(text)) > 2:
         return True
     return block.kind in (Kind.TEXT, Kind.ITEM) and not is_english(text)
 
@@ -96,20 +90,20 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Questions from sentences, without captions, which belong to visual mode."""
+    """Questions from sentences."""
     found = [
         sentence
         for block in blocks
-        if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
+        if block.kind in (Kind.TEXT, Kind.ITEM)
         for sentence in split(block.passage)
         if is_prose(sentence)
     ]
     docs = parse([sentence.text.rstrip(";") for sentence in found])
-    said = [content_stems(sentence.text) for sentence in found]
+    said = [frozenset(content_stems(sentence.text)) for sentence in found]
     for place, (sentence, doc) in enumerate(zip(found, docs, strict=True)):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
-            wanted = content_stems(asked)
+            wanted = frozenset(content_stems(asked))
             rival = any(wanted <= other for at, other in enumerate(said) if at != place)
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
@@ -129,15 +123,13 @@ def one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates of all families in turn, the best of each family first and from all over the lines.
 
-    At most a quarter asks for a date, and a quarter for the subject of a sentence: people ask for these less often, and the words
-    of such a question stand in the text one after the other.
+    At most a quarter asks for a date, because people ask for dates less often.
     """
     families: dict[str, list[Candidate]] = {}
     for candidate in sorted(found, key=_order):
         families.setdefault(candidate.family, []).append(candidate)
-    for family in ("when", "subject"):
-        if many := families.get(family):
-            families[family] = many[: max(1, (len(found) - len(many)) // 3)]
+    if many := families.get("when"):
+        families["when"] = many[: max(1, (len(found) - len(many)) // 3)]
     turns = zip_longest(*families.values())
     return sorted((one for turn in turns for one in turn if one is not None), key=_needs_title)
 

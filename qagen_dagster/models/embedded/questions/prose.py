@@ -31,14 +31,6 @@ Found = tuple[str, str, str, str, float]
 MOST_WORDS = 5  # content words of a question; adjuncts of a longer one go
 LONGEST_ANSWER = 8  # words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
-_SINGULAR = {"are": "is", "have": "has", "do": "does", "were": "was"}
-_LEMMAS = {
-    "instal": "install",
-    "enrol": "enroll",
-    "fulfil": "fulfill",
-    "distil": "distill",
-    "instil": "instill",
-}
 _FORMS = ("VB", "VBD", "VBN", "VBZ", "VBG")
 _CONDITIONS = word_set("if when whenever unless while where than as without except only")
 _TIMES = ("DATE", "TIME")
@@ -60,9 +52,7 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
         index for index in free if subject[-1] < index < clause.root.i and not clause.doc[index].is_punct
     ]
     after = _trim(clause, [index for index in free if index > clause.root.i])
-    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle) or not _can_move(
-        clause, before
-    ):
+    if any(clause.doc[index].pos_ not in ("ADV", "PART") for index in middle):
         return ""  # "Smith and Sons, having lost its mill, was sold"
     if any(clause.doc[index].text in {",", ";", ":"} for index in after):
         return ""
@@ -74,23 +64,18 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
 def ask_subject(clause: Clause, wh: str) -> str:
     """The question for the subject; empty if the verb would have to agree with a plural."""
     first = [*clause.auxiliaries, clause.root][0]
-    if first.tag_ == "VBP" and first.lower_ not in _SINGULAR:
+    if first.tag_ == "VBP":
         return ""
-    noun, subject = clause.subject, set(clause.within(clause.subject))
+    subject = set(clause.within(clause.subject))
     out = subject | _adjuncts(clause, subject)
     before = _trim(clause, [index for index in clause.kept if index < min(subject) and index not in out])
     after = _trim(clause, [index for index in clause.kept if index > max(subject) and index not in out])
     verbs = {clause.root.i, *(token.i for token in clause.auxiliaries)}
     if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
         return ""  # "The Levant followed by Mesopotamia are ..."
-    if not _can_move(clause, before):
-        return ""
     text = words(clause.doc, after).rstrip(".")
     if other := _other_word(clause.root):
         text = re.sub(rf"\b{re.escape(clause.root.text)}\b", other, text, count=1)
-    plural = noun.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in noun.children)
-    if plural and first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD"):
-        text = text.replace(first.text, _SINGULAR[first.lower_], 1)
     return _close([wh, text, _front(clause, before)])
 
 
@@ -138,7 +123,7 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
     if do is None:
         return None
-    base = _LEMMAS.get(root.lemma_.lower(), root.lemma_.lower())
+    base = root.lemma_.lower()
     return do, " ".join(filter(None, [no, _other_words()["VB"].get(base, base)]))
 
 
@@ -174,16 +159,6 @@ def _front(clause: Clause, before: list[int]) -> str:
     return _lower_first(words(clause.doc, before), clause.doc[before[0]]) if before else ""
 
 
-def _can_move(clause: Clause, before: list[int]) -> bool:
-    """Whether the words before the subject can stand at the end: a short phrase, or a condition."""
-    front = [clause.doc[index] for index in before]
-    if not front or front[0].lower_ in ("if", "when", "whenever"):
-        return True
-    verb = any(token.pos_ in ("VERB", "AUX") for token in front)
-    adverbs = all(token.pos_ in ("ADV", "PUNCT") for token in front)
-    return len(front) <= 7 and not verb and not adverbs and not any(token.text == "," for token in front)
-
-
 def _lower_first(text: str, first: Token) -> str:
     """A sentence's first word in lower case, unless it is a name or more than a plain word."""
     named = (
@@ -209,12 +184,11 @@ _LIGHT = word_set(
 _MANY = word_set(
     "some several many few most other another such any various certain more one two three all both each every no whatever"
 )
-_CHOSEN = frozenset({"JJS", "RBS"})
 
 
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     """How to ask for the thing that a noun phrase names, and the answer; empty if it is no answer to "what"."""
-    phrase = [index for index in clause.within(noun) if not _clausal(clause.doc[index], noun)]
+    phrase = clause.within(noun)
     answer = solid(clause.doc, phrase)
     inner = [clause.doc[index] for index in phrase]
     if (
@@ -244,30 +218,14 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     return "What", answer
 
 
-def _clausal(token: Token, noun: Token) -> bool:
-    """Whether the token is in a relative clause or participle after the noun."""
-    return any(
-        one.dep_ in ("relcl", "acl", "appos") and one.head.i == noun.i for one in (token, *token.ancestors)
-    )
-
-
-def subject(clause: Clause) -> Iterator[Found]:
-    """Who does it, and what is the only one of its kind: "Warsaw is the capital of Poland" gives "What is the capital of Poland?".
-
-    A question for any other subject is the rest of its sentence, so it copies the text and is too easy to find.
-    """
+def who(clause: Clause) -> Iterator[Found]:
+    """Who does it. A question for another subject is the rest of its sentence, so it copies the text and is too easy to find."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
-    attribute = next((child for child in root.children if child.dep_ == "attr"), None)
-    only = attribute is not None and any(
-        child.lower_ == "the" or child.tag_ in _CHOSEN for child in attribute.children
-    )
-    only &= root.lemma_ == "be" and noun.pos_ == "PROPN"
     does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
-    if (only or does) and wh and clause.negation is None and sum(map(_is_full, rest)) >= 3:
-        asked = "Which person" if does and is_named(noun) else wh
-        yield ask_subject(clause, asked), answer, "who" if wh == "Who" else "subject", "factual", 0.65
+    if does and clause.negation is None and sum(map(_is_full, rest)) >= 3:
+        yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
 
 # Prepositions that may stand at the end of a question, directly after the verb.
@@ -303,16 +261,6 @@ def _parts(clause: Clause, *kinds: str) -> list[Token]:
     ):
         return []
     return [one for one in children if one.dep_ in kinds and one.i > clause.root.i and one.i in clause.kept]
-
-
-def where(clause: Clause) -> Iterator[Found]:
-    """The place of an event."""
-    for child in clause.root.children:
-        for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "at", "near") else ():
-            answer = clause.span(noun)
-            if noun.ent_type_ in ("GPE", "LOC", "FAC") and answer and len(answer.split()) <= LONGEST_ANSWER:
-                asked = ask(clause, "In what place", set(clause.within(child)))
-                yield asked, answer, "where", "factual", 0.85
 
 
 def when(clause: Clause) -> Iterator[Found]:
@@ -367,7 +315,7 @@ def why(clause: Clause) -> Iterator[Found]:
             yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-RULES = (subject, thing, agent_or_complement, where, when, how_many, why)
+RULES = (who, thing, agent_or_complement, when, how_many, why)
 _POINTING = word_set("this that these those")
 
 

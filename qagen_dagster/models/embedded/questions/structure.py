@@ -21,14 +21,10 @@ from qagen_dagster.models.embedded.questions.candidate import (
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table
 from qagen_dagster.models.embedded.text.passages import plain, split
 
-_VENUE = re.compile(
-    r"\b(?:Proceedings|Conference on|Workshop on|Transactions|Symposium|Association for|In Advances)\b"
-)
 _SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)(?=[\s.,;:'\u2019)\]]|$)")
 _COMMON = word_set(
     "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
 )
-_SMALL = word_set("of the and for in on to a an by with or")
 
 
 def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
@@ -36,7 +32,7 @@ def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
     for block in blocks:
         for sentence in split(block.passage) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
             text = sentence.passage.text
-            for match in _SHORT.finditer(text) if not _VENUE.search(text) else ():
+            for match in _SHORT.finditer(text):
                 name = match.group(1)
                 long_form = expansion(text[: match.start()], name)
                 if long_form and name not in _COMMON:
@@ -50,12 +46,6 @@ def expansion(before: str, short: str) -> str:
     words = list(re.finditer(r"[A-Za-z][A-Za-z\u2019']*", before))
     index = len(words) - 1
     for letter in reversed(letters):
-        while (
-            index >= 0
-            and words[index].group().lower() in _SMALL - {letter}
-            and words[index].group()[0].lower() != letter
-        ):
-            index -= 1
         if index < 0 or words[index].group()[0].lower() != letter:
             return ""
         index -= 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -34,13 +34,10 @@ class Block:
     section: tuple[str, ...] = ()
     marker: str = ""  # what a list item begins with: "-", "1.", "Step 1."
     body_column: int = 0
-    known: frozenset[str] = field(
-        default=frozenset(), compare=False, repr=False
-    )  # words of the lines around it
 
     @cached_property
     def passage(self) -> Passage:
-        return join_lines(self.lines, first_column=self.body_column, known=self.known)
+        return join_lines(self.lines, first_column=self.body_column)
 
 
 _UNKNOWN = "\ufffd"  # stands for letters that could not be read; a block with one counts as code, so nothing is asked about it
@@ -76,9 +73,6 @@ class _Segmenter:
         self.lines = lines
         self.headings = headings
         self.loose = is_double_spaced(lines)
-        self.known = frozenset(
-            word.lower() for line in lines for word in re.findall(r"[A-Za-z]{3,}(?![A-Za-z-])", line.text)
-        )
         self.blocks: list[Block] = []
         self.pending: list[Line] = []
         self.kind = Kind.TEXT
@@ -102,9 +96,7 @@ class _Segmenter:
             if any(_UNKNOWN in line.text for line in self.pending):
                 self.kind = Kind.CODE
             path = tuple(title for _, title in self.path)
-            self.blocks.append(
-                Block(self.kind, tuple(self.pending), path, self.marker, self.column, self.known)
-            )
+            self.blocks.append(Block(self.kind, tuple(self.pending), path, self.marker, self.column))
         self.pending, self.kind, self.marker, self.column = [], Kind.TEXT, "", 0
 
     def _take(self, line: Line) -> None:
@@ -151,11 +143,7 @@ class _Segmenter:
             self._running(line)
 
     def _running(self, line: Line) -> None:
-        if (
-            self.kind in (Kind.TABLE, Kind.CODE)
-            or (self.pending and self._at_paragraph(line))
-            or (self.pending and self.pending[-1].page != line.page)
-        ):
+        if self.kind in (Kind.TABLE, Kind.CODE) or (self.pending and self.pending[-1].page != line.page):
             self._flush()
         self.pending.append(line)
 
@@ -165,12 +153,6 @@ class _Segmenter:
             return True
         before = self._last_filled()
         return bool(_KEY_VALUE.match(before)) or before.rstrip().endswith(":")
-
-    def _at_paragraph(self, line: Line) -> bool:
-        before = self._last_filled()
-        indent = len(line.text) - len(line.text.lstrip())
-        deeper = indent >= 3 + len(before) - len(before.lstrip())
-        return deeper and before.rstrip()[-1:] in '.:!?"”' and (self.loose or self.kind is Kind.TEXT)
 
     def _last_filled(self) -> str:
         return next((line.text for line in reversed(self.pending) if line.text.strip()), "")
@@ -214,11 +196,6 @@ class Table:
     section: tuple[str, ...]
     label: str = ""
     caption: str = ""
-
-    @property
-    def ruled(self) -> bool:
-        """Whether a line separates the header from the rows, as in Markdown."""
-        return self.rows[-1].line.number > self.header.line.number + len(self.rows)
 
     def column(self, index: int) -> list[str]:
         return [row.cells[index] for row in self.rows]

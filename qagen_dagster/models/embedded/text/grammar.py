@@ -18,6 +18,7 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
+from qagen_dagster.english.amounts import unit_of
 from qagen_dagster.english.dates import MONTHS
 from qagen_dagster.english.language import is_foreign
 from qagen_dagster.english.words import word_set
@@ -134,27 +135,7 @@ def read_clause(doc: Doc) -> Clause | None:
     if subjects[0].i in dropped or root.i in dropped:
         return None
     split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
-    clause = Clause(doc, root, subjects[0], kept)
-    return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
-
-
-def _has_stray_verb(clause: Clause) -> bool:
-    """Whether a finite verb remains that no subordinate clause explains, which means that the parse is wrong."""
-    if any(
-        child.dep_ in ("ccomp", "parataxis") and child.i < clause.root.i for child in clause.root.children
-    ):
-        return True
-    for index in clause.kept:
-        token = clause.doc[index]
-        if (
-            token.tag_ not in ("VBD", "VBZ", "VBP")
-            or token.i == clause.root.i
-            or token.dep_ in ("aux", "auxpass")
-        ):
-            continue
-        if token.dep_ not in ("relcl", "advcl", "ccomp", "pcomp", "csubj"):
-            return True
-    return False
+    return None if split else Clause(doc, root, subjects[0], kept)  # half a date or a name misleads
 
 
 def _finite(root: Token) -> bool:
@@ -215,14 +196,6 @@ def _from_conjunction(doc: Doc, root: Token, second: Token) -> set[int]:
     return set(range(start, second.right_edge.i + 1))
 
 
-_UNITS = word_set(
-    "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "
-    "seconds minute minutes hour hours day days week weeks month months year years decade decades century centuries gram grams "
-    "kg kilogram kilograms kilograms tonne tonnes ton tons pound pounds litre litres liter liters ml millilitre "
-    "millilitres degree degrees percent volt volts v amp amps watt watts w kw hertz hz khz mhz ghz gigahertz megahertz "
-    "mb gb kb tb byte bytes bit bits baud dpi pixels pixel newton newtons pascal bar hpa joule joules calorie calories "
-    "dollar dollars euro euros pound pounds cents thirds quarters % °c °f mg µm nm ms g l"
-)
 _PLAIN_DATE = re.compile(
     rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
     rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{'|'.join(MONTHS)})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
@@ -254,8 +227,11 @@ def is_plain_date(text: str) -> bool:
     )
 
 
+_COUNTLESS = word_set("thirds dpi pixels bytes bits baud degrees newtons pascal bar joules calories")
+
+
 def is_unit(token: Token) -> bool:
-    return token.lower_ in _UNITS
+    return token.lower_ in _COUNTLESS or unit_of(token.lower_) is not None
 
 
 def number_of(token: Token) -> Token | None:

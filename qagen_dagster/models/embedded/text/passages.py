@@ -103,14 +103,11 @@ def plain(text: str) -> tuple[str, list[int]]:
     return text, columns
 
 
-def join_lines(
-    lines: Iterable[Line], *, first_column: int = 0, known: frozenset[str] = frozenset()
-) -> Passage:
+def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
     """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends.
 
     The first line begins at `first_column`, after a list marker. All lines from the first to the last must be given, also
-    blank ones, so that quotes over several lines match the document. `known` has the words around the lines. A hyphen at
-    a line's end stays if both parts are words of their own in `known`.
+    blank ones, so that quotes over several lines match the document.
     """
     text: list[str] = []
     places: list[Place] = []
@@ -120,23 +117,21 @@ def join_lines(
         clean, columns = plain(line.text)
         start = first_column if len(source) == 1 else 0
         kept = [(char, column) for char, column in zip(clean, columns, strict=True) if column >= start]
-        _append(text, places, kept, line.number, known)
+        _append(text, places, kept, line.number)
     while text and text[-1] == " ":
         text.pop()
         places.pop()
     return Passage("".join(text), tuple(places), source)
 
 
-def _append(
-    text: list[str], places: list[Place], kept: list[tuple[str, int]], number: int, known: frozenset[str]
-) -> None:
+def _append(text: list[str], places: list[Place], kept: list[tuple[str, int]], number: int) -> None:
     words = "".join(char for char, _ in kept)
     if not words.strip():
         return
     if text and text[-1] == " " and _WRAP_HYPHEN.search("".join(text[-3:-1])):
         text.pop()
         places.pop()
-        if words.lstrip()[:1].islower() and not _is_compound("".join(text[-24:]), words.lstrip()[:24], known):
+        if words.lstrip()[:1].islower():
             text.pop()
             places.pop()
     for char, column in kept:
@@ -148,17 +143,6 @@ def _append(
     if text[-1] != " ":
         text.append(" ")
         places.append((number, kept[-1][1]))
-
-
-def _is_compound(before: str, after: str, known: frozenset[str]) -> bool:
-    """Whether "defendant-" and "appellant" are two separate words and not one hyphenated word."""
-    left, right = re.search(r"([A-Za-z]+)-$", before), re.match(r"[A-Za-z]+", after)
-    if left is None or right is None:
-        return False
-    first, second = left.group(1).lower(), right.group().lower()
-    if first + second in known:
-        return False
-    return len(first) > 3 and len(second) > 3 and first in known and second in known
 
 
 _SEMICOLON = re.compile(r";(?=\s)")

@@ -184,7 +184,7 @@ def test_what_cannot_be_computed_is_said_in_a_line(statement: str, solution: str
 
 
 @pytest.mark.parametrize("place", COMPUTED)
-@pytest.mark.parametrize("target", list(Format))
+@pytest.mark.parametrize("target", [one for one in Format if not one.is_keyed])
 def test_conversions_keep_the_properties(place: int, target: Format) -> None:
     name, arguments = convert(ITEMS[place], target)
     made = ConversionResult.model_validate(arguments)

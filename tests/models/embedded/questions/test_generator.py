@@ -66,9 +66,7 @@ def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing
     ("sentence", "question", "answer"),
     [
         ("The Selby Company was founded by Martha Kellogg in 1903.", "Who was the Selby Company established by?", "Martha Kellogg"),
-        ("Warsaw is the largest town of Poland.", "What is the largest town of Poland?", "Warsaw"),
         ("In 1911, Martha Kellogg bought the old salt mill from the heirs of a rich salt merchant.", "What did Martha Kellogg purchase?", "the old salt mill"),
-        ("The Orford Treaty was signed in London.", "In what place was the Orford Treaty signed?", "London"),
         ("The Orford Treaty was signed in 1911.", "In what year was the Orford Treaty signed?", "1911"),
         ("The Orford Treaty was signed on 3 May 1911.", "When was the Orford Treaty signed?", "3 May 1911"),
         ("Martha Kellogg repaired twelve walls at Selby.", "How many walls did Martha Kellogg fix at Selby?", "twelve"),

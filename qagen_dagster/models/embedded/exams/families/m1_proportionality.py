@@ -8,14 +8,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, settings
 
-_SOLIDS = (
-    ("Two solid bronze statues", "statue", "kg", (15, 20, 25)),
-    ("Two solid wax candles", "candle", "g", (4, 5)),
-    ("Two solid glass paperweights", "paperweight", "g", (2, 3)),
-    ("Two solid chocolate figures", "figure", "g", (3, 4)),
-)
+_SOLIDS = settings("M1", "easy")
 
 
 def _similar(draw: Draw, context: int) -> Draft | None:
@@ -35,12 +30,7 @@ def _similar(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_LAWS = (
-    ("The quantity $P$", "P", "Q", "R"),
-    ("The lifetime $T$ of a certain component", "T", "L", "V"),
-    ("The output $W$ of a certain machine", "W", "D", "N"),
-    ("The yield $Y$ of a certain process", "Y", "C", "K"),
-)
+_LAWS = settings("M1", "medium")
 
 
 def _law(draw: Draw, context: int) -> Draft | None:
@@ -109,46 +99,4 @@ def _is_plausible(value: Fraction, growing: bool) -> bool:
     return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
 
 
-FAMILIES = (
-    Family(
-        "M1", "easy", _similar, carrier="similar solids", asked="the mass of the larger solid",
-        summary="Two similar solids of one material are compared. A ratio of lengths is given and a ratio of masses is wanted, so the "
-        "power with which mass follows length has to be recognised.",
-        constraints=("the solids are similar", "the material is the same"),
-        rationale="One step once the power is seen, with a ratio of small whole numbers.",
-        paths=(
-            "Takes mass to be proportional to height.",
-            "Takes mass to be proportional to area instead of volume.",
-            "Adds the difference of the heights instead of scaling by their ratio.",
-            "Replaces the cube of the ratio by three times the relative increase.",
-        ),
-    ),
-    Family(
-        "M1", "medium", _law, carrier="a law of joint proportionality", asked="the factor by which the first quantity is multiplied",
-        summary="A quantity follows two others by different powers, one of them inversely. Both are scaled, and the factor of the first "
-        "has to be put together from the factors alone.",
-        constraints=("one quantity enters by its square", "the other one enters inversely by its square root"),
-        rationale="No values are given, so it has to be seen that the constant of proportionality never matters.",
-        paths=(
-            "Divides by the factor of the second quantity without taking its square root.",
-            "Uses the factor of the first quantity without squaring it.",
-            "Multiplies by the square root although the proportionality is inverse.",
-            "Squares the factor of the second quantity instead of taking its root.",
-        ),
-    ),
-    Family(
-        "M1", "hard", _area_and_volume, contexts=8, carrier="a body that keeps its shape", asked="the percentage by which the volume changes, or the area",
-        summary="A relative change of the area of a body that keeps its shape is given and that of its volume is wanted, or the other way "
-        "about. The way leads through the length, which is never mentioned.",
-        constraints=("the shape does not change", "the change is given as a percentage"),
-        rationale="The hidden length has to be brought in, and percentages must be turned into factors before powers are taken.",
-        paths=(
-            "Multiplies the percentage by the ratio of the dimensions, as if powers acted on percentages.",
-            "Gives area and volume the same percentage.",
-            "Takes the percentage by which the length changes as many times as there are dimensions.",
-            "Stops at the percentage by which the length changes.",
-            "Goes one dimension too far and ends at the fourth power of the length.",
-            "Gives the new size in place of the change.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M1", _similar, _law, _area_and_volume)

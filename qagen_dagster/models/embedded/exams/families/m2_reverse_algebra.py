@@ -6,7 +6,7 @@ A function that takes `context` makes one draft of an item. `context` is the num
 from __future__ import annotations
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families
 
 
 def _reciprocal(draw: Draw, context: int) -> Draft | None:
@@ -72,44 +72,4 @@ def _quartic(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "M2", "easy", _reciprocal, carrier="a sum of a number and its reciprocal", asked="the sum of the squares of the number and its reciprocal, or a multiple of it",
-        summary="A number plus or minus its reciprocal is known; the sum of the squares of the two is wanted. Squaring the known "
-        "expression gives it without the number itself.",
-        constraints=("the number is not zero", "the sum or difference with its reciprocal is given"),
-        rationale="One squaring; what the cross term becomes is the only thing to see.",
-        paths=(
-            "Squares term by term and loses the cross term.",
-            "Moves the cross term to the other side without changing its sign.",
-            "Doubles the given value instead of squaring it.",
-            "Takes the cross term to be the product of the two numbers once, not twice.",
-        ),
-    ),
-    Family(
-        "M2", "medium", _sum_product, carrier="a symmetric expression in two unknowns", asked="the value of another symmetric expression",
-        summary="Sum and product of two numbers are known. A symmetric expression in the two is wanted, and it can be written in the sum "
-        "and the product, so that neither number has to be found.",
-        constraints=("the sum is given", "the product is given"),
-        rationale="The expression has to be rewritten before anything is substituted.",
-        paths=(
-            "Treats the power or reciprocal of a sum as the sum of the powers or reciprocals.",
-            "Corrects with the wrong sign or turns the fraction upside down.",
-            "Uses only a part of what the sum and the product have to give.",
-            "Puts another symmetric expression in place of the one that is needed.",
-        ),
-    ),
-    Family(
-        "M2", "hard", _quartic, carrier="a quadratic equation with reciprocal roots", asked="the sum of a high power of the root and its reciprocal",
-        summary="A quadratic equation whose constant term is one hides the sum of a number and its reciprocal. A high power of the number plus its "
-        "reciprocal is wanted, which follows by taking powers of that sum.",
-        constraints=("the number satisfies the quadratic equation", "the roots are reciprocals of each other"),
-        rationale="Solving the equation leads into surds; the equation has to be divided by the unknown first.",
-        paths=(
-            "Takes the power of the sum and loses all cross terms.",
-            "Removes the cross terms incompletely.",
-            "Adds the cross terms instead of taking them away.",
-            "Treats the high power as if it were the square.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M2", _reciprocal, _sum_product, _quartic)

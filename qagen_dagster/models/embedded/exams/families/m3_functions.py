@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number
 
 
 def _vertex(draw: Draw, context: int) -> Draft | None:
@@ -64,44 +64,4 @@ def _functional(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "M3", "easy", _vertex, carrier="a quadratic function with a known turning point", asked="the value of the function at another place",
-        summary="A quadratic is known by its turning point and one more point. Written about its turning point it has one unknown left, and any "
-        "other value follows.",
-        constraints=("the turning point is given", "one further point is given"),
-        rationale="One equation for one unknown once the right form is chosen.",
-        paths=(
-            "Lets the function grow linearly with the distance from the turning point.",
-            "Leaves out the value at the turning point.",
-            "Opens the parabola to the wrong side.",
-            "Takes the leading coefficient to be one in size.",
-        ),
-    ),
-    Family(
-        "M3", "medium", _odd_periodic, carrier="a periodic function with a symmetry", asked="a combination of two values far away",
-        summary="A function is known only by a symmetry, a period and one value. Two far-away values are combined; each is led back to the "
-        "known one by dropping periods and then using the symmetry.",
-        constraints=("the function repeats", "the function is odd or even", "one value is given"),
-        rationale="Two properties have to be used in the right order and no formula can be written down.",
-        paths=(
-            "Gets the effect of the symmetry on the first value wrong.",
-            "Applies the symmetry also to the second value, where only periods are dropped.",
-            "Gets the sign of both values wrong.",
-            "Takes the second value to vanish because it lies a whole number of periods away.",
-        ),
-    ),
-    Family(
-        "M3", "hard", _functional, carrier="a functional equation with a partner argument", asked="the value of the function at one place",
-        summary="A function satisfies an equation that links its values at an argument and at its partner. Exchanging the two gives a second "
-        "equation, and the pair can be solved for one value.",
-        constraints=("the equation holds for every argument", "the partner of the partner is the argument itself"),
-        rationale="The second equation is not given; that it is free for the taking is the insight.",
-        paths=(
-            "Takes the function to have the same value at the argument and its partner.",
-            "Solves the pair with wrong signs throughout.",
-            "Eliminates correctly but forgets to divide by the coefficient that remains.",
-            "Divides by the sum of the squares instead of their difference.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M3", _vertex, _odd_periodic, _functional)

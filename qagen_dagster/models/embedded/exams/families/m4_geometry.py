@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (9, 12, 15))
 
@@ -72,43 +72,4 @@ def _tangents(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "M4", "easy", _farthest, carrier="a circle given by its equation and a point outside it", asked="the extreme distance",
-        summary="A point moves on a circle; its extreme distance from a fixed point is wanted. The centre and the radius tell it, without "
-        "any point of the circle being found.",
-        constraints=("the moving point stays on the circle", "the distance is extreme"),
-        rationale="The line through the centre has to be seen; what follows is one distance and one sum.",
-        paths=(
-            "Takes the other extreme.",
-            "Gives the distance to the centre and leaves the radius out.",
-            "Combines distance and radius as if they were at right angles.",
-            "Measures the distance to the centre along the axes instead of directly.",
-        ),
-    ),
-    Family(
-        "M4", "medium", _triangle, carrier="a straight line and the coordinate axes", asked="the area of the triangle cut off",
-        summary="A line is given by a point and its gradient; the triangle it cuts off from the axes has legs that are the intercepts.",
-        constraints=("the line passes through the point", "the gradient is negative, so the triangle lies in one quadrant"),
-        rationale="Two intercepts have to be found from one gradient, in opposite directions.",
-        paths=(
-            "Forgets that a triangle is half a rectangle.",
-            "Takes the coordinates of the given point for the intercepts.",
-            "Takes both intercepts to be equal to the vertical one.",
-            "Takes the horizontal coordinate of the given point as the base.",
-        ),
-    ),
-    Family(
-        "M4", "hard", _tangents, carrier="a circle about the origin and two tangents", asked="an area or a length made by the tangents",
-        summary="Two tangents are drawn to a circle from a point. What is wanted depends on their length alone, which the right angle at "
-        "the point of contact gives.",
-        constraints=("the lines touch the circle", "both tangents come from one point"),
-        rationale="The direct way finds both points of contact from quadratic equations; the right angle makes it one line.",
-        paths=(
-            "Counts only one of the two equal parts.",
-            "Uses the distance of the point from the centre in place of the tangent.",
-            "Forgets to take the root of the square of the tangent.",
-            "Puts the right angle at the wrong place.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M4", _farthest, _triangle, _tangents)

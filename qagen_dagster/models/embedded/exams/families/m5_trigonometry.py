@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (4, 3, 5), (12, 5, 13), (8, 6, 10))
 
@@ -24,12 +24,7 @@ def _fraction(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_WAVES = (
-    ("The depth of water in a harbour, in metres, is $d={c}+{a}\\sin\\theta+{b}\\cos\\theta$", 1, "What is the greatest depth, in metres"),
-    ("The temperature in a greenhouse, in degrees Celsius, is $T={c}+{a}\\cos\\theta-{b}\\sin\\theta$", -1, "What is the lowest temperature, in degrees Celsius"),
-    ("A function is given by $f(\\theta)={c}+{a}\\sin\\theta-{b}\\cos\\theta$", 1, "What is the greatest value of $f(\\theta)$"),
-    ("A function is given by $g(\\theta)={c}-{a}\\cos\\theta-{b}\\sin\\theta$", -1, "What is the least value of $g(\\theta)$"),
-)  # fmt: skip
+_WAVES = settings("M5", "medium")
 
 
 def _sum_of_waves(draw: Draw, context: int) -> Draft | None:
@@ -73,44 +68,4 @@ def _front(value: int) -> str:
     return "" if value == 1 else str(value)
 
 
-FAMILIES = (
-    Family(
-        "M5", "easy", _fraction, carrier="a fraction with a sine or cosine below", asked="the greatest or least value of the fraction",
-        summary="A wave stands in the denominator of a fraction. Its bounds give the bounds of the denominator, and these, exchanged, the "
-        "bounds of the fraction.",
-        constraints=("a sine or cosine lies between minus one and one", "the denominator stays positive"),
-        rationale="Only the direction in which the denominator acts has to be seen.",
-        paths=(
-            "Takes the denominator at the wrong end, so that the other extreme comes out.",
-            "Ignores the wave, as if its mean value decided.",
-            "Moves the swing of the wave from the denominator to the whole fraction.",
-            "Lets the constant part of the denominator vanish.",
-        ),
-    ),
-    Family(
-        "M5", "medium", _sum_of_waves, carrier="a sum of a sine and a cosine of one angle", asked="the greatest or least value of the sum",
-        summary="A constant, a sine and a cosine of the same angle are added. The two waves are one wave, whose amplitude is found like the "
-        "longest side of a right-angled triangle.",
-        constraints=("both waves have the same angle", "the angle takes all values"),
-        rationale="That both waves cannot be extreme together has to be seen and then made good.",
-        paths=(
-            "Adds the amplitudes, as if both waves were extreme together.",
-            "Lets only the larger wave act.",
-            "Takes the other extreme.",
-            "Lets the waves work against each other completely.",
-        ),
-    ),
-    Family(
-        "M5", "hard", _quadratic, carrier="a quadratic in a sine or cosine", asked="the greatest or least value of the expression",
-        summary="A wave and the square of its partner are added. The identity of the squares leaves a quadratic in one wave, which is bounded; "
-        "whether its turning point lies within the bounds decides.",
-        constraints=("the squares of sine and cosine add to one", "the variable of the quadratic is bounded"),
-        rationale="The turning point may lie outside of the interval, and then the end of it decides.",
-        paths=(
-            "Adds the extremes of the two terms, which are not reached together.",
-            "Decides wrongly whether the turning point or the end of the interval counts.",
-            "Takes the extreme of one term alone.",
-            "Combines the terms like a sine and a cosine, as if neither were squared.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M5", _fraction, _sum_of_waves, _quadratic)

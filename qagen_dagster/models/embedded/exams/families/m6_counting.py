@@ -6,14 +6,9 @@ from fractions import Fraction
 from math import comb, lcm
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings
 
-_GROUPS = (
-    ("chess clubs", "players", "Every player plays exactly one game against every player of each other club, and none within the club", "games are played"),
-    ("families", "people", "Every person shakes hands exactly once with everyone outside the family, and with nobody within it", "handshakes are there"),
-    ("islands", "villages", "A ferry line joins every two villages that lie on different islands, and no other two", "ferry lines are there"),
-    ("racks", "servers", "One cable joins every two servers that stand in different racks, and no other two", "cables are there"),
-)  # fmt: skip
+_GROUPS = settings("M6", "easy")
 
 
 def _groups(draw: Draw, context: int) -> Draft | None:
@@ -56,12 +51,7 @@ def _telescope(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_TOGGLES = (
-    ("A row of ${n}$ lamps, numbered from $1$ to ${n}$, is switched off", "lamp", "lamps are on in the end", "switches"),
-    ("In a corridor ${n}$ lockers, numbered from $1$ to ${n}$, are closed", "locker", "lockers are open in the end", "changes the state of"),
-    ("A board has ${n}$ tiles, numbered from $1$ to ${n}$, that all show white; their backs are black", "tile", "tiles show black in the end", "turns over"),
-    ("On a table lie ${n}$ cards, numbered from $1$ to ${n}$, all face down", "card", "cards lie face up in the end", "turns over"),
-)  # fmt: skip
+_TOGGLES = settings("M6", "hard")
 
 
 def _toggles(draw: Draw, context: int) -> Draft | None:
@@ -84,42 +74,4 @@ def _toggles(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "M6", "easy", _groups, carrier="groups of equal size and pairs across them", asked="the number of pairs",
-        summary="Pairs are formed only between members of different groups of equal size. Counting pairs of groups first makes it a product.",
-        constraints=("no pair lies within a group", "each pair counts once"),
-        rationale="One product once the pairs of groups are counted first.",
-        paths=(
-            "Counts all pairs, those within a group too.",
-            "Counts every pair once from each side.",
-            "Lets each member meet only one member of every other group.",
-            "Takes away one pair for each group instead of all pairs within it.",
-        ),
-    ),
-    Family(
-        "M6", "medium", _telescope, carrier="a sum of fractions whose denominators are products", asked="the value of the sum",
-        summary="A long sum of fractions is wanted. Each term is a difference of two fractions of the same kind, so that nearly everything cancels.",
-        constraints=("each term splits into a difference", "first and last terms survive"),
-        rationale="The split must be found, and what remains at both ends must be kept apart.",
-        paths=(
-            "Lets the sum end one term too early.",
-            "Keeps the wrong terms at the beginning.",
-            "Forgets what remains at the end of the sum.",
-            "Gets the factor or sign of the split wrong.",
-        ),
-    ),
-    Family(
-        "M6", "hard", _toggles, carrier="numbered objects that are changed and changed back", asked="the number of objects that are changed in the end",
-        summary="Objects are changed at the multiples of one number and again at those of another; what belongs to both is back where it was. The two "
-        "numbers share a factor, so the overlap is governed by the least common multiple.",
-        constraints=("objects changed twice are as they were", "the two numbers share a factor"),
-        rationale="Two things must be seen together: the overlap is taken away twice, and it is not that of the product.",
-        paths=(
-            "Takes the overlap away once, as if either change were enough.",
-            "Forgets that some objects are changed twice.",
-            "Leaves out what the second person changes.",
-            "Counts the overlap itself.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M6", _groups, _telescope, _toggles)

@@ -6,14 +6,9 @@ from fractions import Fraction
 from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
-_FENCES = (
-    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall", 25),
-    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area", "rope", "beach", 25),
-    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage", "railing", "wall", 4),
-    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed", "edging", "house", 4),
-)  # fmt: skip
+_FENCES = settings("M7", "easy")
 
 
 def _fence(draw: Draw, context: int) -> Draft | None:
@@ -38,12 +33,7 @@ def _clean(value: Fraction) -> str | None:
     return number(value) if value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4 else None
 
 
-_CORNERS = (
-    "A right-angled triangular metal sheet has perpendicular sides of ${a}$ cm and ${b}$ cm. A rectangle is cut from it that has a corner at the right angle",
-    "A triangular garden has sides of ${a}$ cm and ${b}$ cm at right angles on a plan. A rectangular pond is drawn into it with a corner at the right angle",
-    "A right-angled triangle of paper has shorter sides of ${a}$ cm and ${b}$ cm. It is to yield a rectangle with a corner at the right angle",
-    "A triangular shelf fits into a corner of a room and measures ${a}$ cm and ${b}$ cm along the walls. A rectangular box stands on it, pushed into the corner",
-)  # fmt: skip
+_CORNERS = settings("M7", "medium")
 
 
 # Sides for which the inscribed square also has a whole side: a b is divisible by a + b.
@@ -66,12 +56,7 @@ def _corner(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_COSTS = (
-    ("A rectangular enclosure of area ${s}$ m$^2$ is fenced. Fencing for one pair of opposite sides", "the fencing"),
-    ("A rectangular pool of area ${s}$ m$^2$ gets a border. The border of one pair of opposite sides", "the border"),
-    ("A rectangular yard of area ${s}$ m$^2$ is walled in. The wall on one pair of opposite sides", "the wall"),
-    ("A rectangular field of area ${s}$ m$^2$ gets a hedge round it. The hedge on one pair of opposite sides", "the hedge"),
-)  # fmt: skip
+_COSTS = settings("M7", "hard")
 
 
 def _cost(draw: Draw, context: int) -> Draft | None:
@@ -91,44 +76,4 @@ def _cost(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "M7", "easy", _fence, carrier="a rectangle with one free side", asked="the greatest area",
-        summary="A rectangle is bounded by a fixed length on three sides only, and perhaps divided by some of it. The constraint turns its area into a quadratic, whose greatest value is wanted.",
-        constraints=("the length of three sides together is fixed", "the fourth side costs nothing"),
-        rationale="One quadratic in one variable, once the free side is built into the constraint.",
-        paths=(
-            "Makes a square of all four sides, as if the free side had to be paid for.",
-            "Makes all pieces equal in length.",
-            "Counts only one of the pieces that stand out from the free side.",
-            "Leaves out what divides the rectangle.",
-            "Takes only one of the pieces that stand out off the length when the depth is known.",
-        ),
-    ),
-    Family(
-        "M7", "medium", _corner, carrier="a rectangle in a right-angled triangle", asked="the greatest area of the rectangle",
-        summary="A rectangle sits in the right angle of a triangle, and its free corner is bound to the longest side. The bound ties the two sides together, and "
-        "their product is wanted at its greatest.",
-        constraints=("one corner lies at the right angle", "the opposite corner lies on the longest side"),
-        rationale="The constraint is not stated; it has to be read from the figure.",
-        paths=(
-            "Gives the area of the whole triangle.",
-            "Takes the rectangle to be a square.",
-            "Takes half of the shorter side for both sides of the rectangle.",
-            "Lets the free corner divide the longest side in the ratio of one to two.",
-        ),
-    ),
-    Family(
-        "M7", "hard", _cost, carrier="a rectangle with two prices for its sides", asked="the least cost",
-        summary="The area of a rectangle is fixed and its two pairs of sides have different prices. The cost is least where both pairs cost the same, which is "
-        "not where the sides are equal.",
-        constraints=("the area is fixed", "the two pairs of sides cost different amounts per length"),
-        rationale="The symmetric shape is tempting and wrong; the symmetric quantity is the cost.",
-        paths=(
-            "Makes the rectangle a square.",
-            "Counts each pair of sides once.",
-            "Makes the rectangle a square and counts one side of each pair.",
-            "Multiplies the two prices without taking the root of their product.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("M7", _fence, _corner, _cost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, number, settings
 
 _SLIDES = (
     ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide", range(4, 13)),
@@ -31,12 +31,7 @@ def _slide(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_CRASHES = (
-    ("A model truck of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ runs into a stationary one of mass ${n}$ kg, and they move on coupled together", "the collision"),
-    ("A trolley of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ hits a stationary trolley of mass ${n}$ kg and sticks to it", "the collision"),
-    ("A lump of clay of mass ${m}$ kg flies horizontally at ${v}$ m s$^{{-1}}$ into a stationary block of mass ${n}$ kg on smooth ice and sticks to it", "the impact"),
-    ("On smooth ice a sledge of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ locks onto a stationary sledge of mass ${n}$ kg", "the contact"),
-)  # fmt: skip
+_CRASHES = settings("P1", "medium")
 
 
 def _crash(draw: Draw, context: int) -> Draft | None:
@@ -57,12 +52,7 @@ def _crash(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_STOPS = (
-    ("A pellet of mass ${m}$ g moving horizontally at ${v}$ m s$^{{-1}}$ embeds itself in a block of mass ${n}$ g that hangs at rest on long strings", "How high does the block rise?"),
-    ("A dart of mass ${m}$ g moving horizontally at ${v}$ m s$^{{-1}}$ sticks in a target of mass ${n}$ g that hangs at rest on long strings", "How high does the target rise?"),
-    ("A ball of putty of mass ${m}$ g is thrown horizontally at ${v}$ m s$^{{-1}}$ and sticks to a stationary block of mass ${n}$ g at the foot of a smooth ramp", "How high up the ramp do they get?"),
-    ("A puck of mass ${m}$ g slides at ${v}$ m s$^{{-1}}$ on smooth ice and sticks to a stationary puck of mass ${n}$ g at the foot of a smooth ramp", "How high up the ramp do they get?"),
-)  # fmt: skip
+_STOPS = settings("P1", "hard")
 
 
 def _rise(draw: Draw, context: int) -> Draft | None:
@@ -81,42 +71,4 @@ def _rise(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P1", "easy", _slide, carrier="a body on a smooth path", asked="the speed at a lower point",
-        summary="A body moves without friction along a path whose shape is not given. Forces change all the way, yet the speed at the end follows from the "
-        "height alone.",
-        constraints=("no work is done but by gravity", "the body starts from rest"),
-        rationale="One line once energy is chosen in place of forces.",
-        paths=(
-            "Leaves out the factor of one half in the kinetic energy.",
-            "Forgets to take the root of the square of the speed.",
-            "Puts the factor of one half on the wrong side.",
-            "Leaves the acceleration of free fall out of the energy.",
-        ),
-    ),
-    Family(
-        "P1", "medium", _crash, carrier="a collision in which two bodies join", asked="the kinetic energy that is lost",
-        summary="Two bodies join in a collision. Momentum gives the speed afterwards, and only then the loss of kinetic energy can be found.",
-        constraints=("momentum is conserved", "the bodies move on together"),
-        rationale="Two laws are at hand and only one holds; the order in which they are used matters.",
-        paths=(
-            "Gives the kinetic energy that is left.",
-            "Leaves the mass of the second body out of the energy that remains.",
-            "Gives the first body its share of the energy by the speed alone, and calls that the loss.",
-            "Takes all kinetic energy to be lost because the bodies stick.",
-        ),
-    ),
-    Family(
-        "P1", "hard", _rise, carrier="an impact followed by a rise", asked="the height reached",
-        summary="A fast body sticks to a slow one, and both rise together. Momentum governs the impact and energy the rise; either law alone gives a wrong height.",
-        constraints=("momentum is conserved in the impact", "mechanical energy is conserved after it"),
-        rationale="The process has to be cut in two at the right moment, with another law for each part.",
-        paths=(
-            "Lets the speed of the first body carry both up, as if it were not shared.",
-            "Uses energy for the whole process, through the impact.",
-            "Leaves out the factor of one half in the kinetic energy.",
-            "Divides the momentum by the mass of the second body alone.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P1", _slide, _crash, _rise)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, number, settings
 
 _MOVERS = ("A car", "A speedboat", "A hovercraft", "A motorcycle on a level road")
 
@@ -30,12 +30,7 @@ def _power(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_ORBITS = (
-    ("Two satellites move in circular orbits round the same planet", "satellite", "hours"),
-    ("Two planets move in circular orbits round the same star", "planet", "years"),
-    ("Two moons move in circular orbits round the same planet", "moon", "days"),
-    ("Two space probes move in circular orbits round the Sun", "probe", "years"),
-)
+_ORBITS = settings("P2", "medium")
 
 
 def _orbit(draw: Draw, context: int) -> Draft | None:
@@ -77,44 +72,4 @@ def _wire(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P2", "easy", _power, carrier="a vehicle at constant speed", asked="the power needed for another speed",
-        summary="A resistive force grows with the square of the speed. The power that overcomes it grows faster, because power is force times speed.",
-        constraints=("the speed is constant, so the forces balance", "the resistive force follows the square of the speed"),
-        rationale="One power has to be added to a law that is given.",
-        paths=(
-            "Takes the power to be proportional to the speed.",
-            "Lets the power grow like the force.",
-            "Takes the speed into account once too often.",
-            "Replaces the cube of the factor by three times the relative change.",
-            "Adds the difference of the speeds.",
-        ),
-    ),
-    Family(
-        "P2", "medium", _orbit, carrier="bodies in circular orbits about one centre", asked="the period of the outer body",
-        summary="A law links the square of one quantity to the cube of another. The factor of one is given and the other's is wanted.",
-        constraints=("both bodies obey one law", "the factor of the radius is known"),
-        rationale="The exponent of the law has to be turned round before the factor is used.",
-        paths=(
-            "Takes period and radius to be proportional.",
-            "Takes only the root of the factor.",
-            "Takes the period to grow with the square of the radius.",
-            "Takes the cube of the factor without the root.",
-            "Multiplies the factor by the exponent.",
-        ),
-    ),
-    Family(
-        "P2", "hard", _wire, carrier="a wire that is reshaped or replaced", asked="the new resistance",
-        summary="A wire is reshaped. Its resistance depends on length and thickness, which do not change independently of each other.",
-        constraints=("the material stays the same", "length and thickness change together"),
-        rationale="Two dependences have to be combined, one of them hidden in the constant volume.",
-        paths=(
-            "Overlooks that length and thickness change together.",
-            "Lets the area follow the diameter instead of its square.",
-            "Takes the dependence in the opposite direction.",
-            "Takes the changes of length and thickness to cancel.",
-            "Counts one of the two changes twice.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P2", _power, _orbit, _wire)

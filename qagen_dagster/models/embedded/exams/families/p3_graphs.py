@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
-_JOURNEYS = (  # with plausible speeds
-    ("a tram between two stops", "the two stops", (8, 10, 12, 14)),
-    ("a lift between two floors of a tower", "the two floors", (4, 6)),
-    ("a train between two stations", "the two stations", (14, 16, 18, 20)),
-    ("a cable car between two platforms", "the two platforms", (4, 6, 8)),
-)
+_JOURNEYS = settings("P3", "easy")
 
 
 def _trapezium(draw: Draw, context: int) -> Draft | None:
@@ -32,12 +27,7 @@ def _trapezium(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_PUSHES = (
-    ("A box of mass ${m}$ kg is at rest on a smooth floor and is pushed along it", "box"),
-    ("A trolley of mass ${m}$ kg is at rest on a level frictionless track and is pulled along it", "trolley"),
-    ("A sledge of mass ${m}$ kg is at rest on smooth ice and is pulled along it", "sledge"),
-    ("A puck of mass ${m}$ kg is at rest on an air table and is pushed along it", "puck"),
-)
+_PUSHES = settings("P3", "medium")
 
 
 def _work(draw: Draw, context: int) -> Draft | None:
@@ -84,41 +74,4 @@ def _falling_acceleration(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P3", "easy", _trapezium, carrier="a graph of speed against time", asked="the distance covered",
-        summary="A graph of speed against time has straight pieces. The distance is the area below it.",
-        constraints=("the motion starts and ends at rest", "the pieces of the graph are straight"),
-        rationale="One area of a simple shape.",
-        paths=(
-            "Lets the highest speed last for the whole time.",
-            "Counts the level part alone.",
-            "Takes half of the highest speed for the mean over the whole time.",
-            "Leaves out the part in which the speed falls.",
-        ),
-    ),
-    Family(
-        "P3", "medium", _work, carrier="a graph of force against distance", asked="the speed at the end",
-        summary="A force changes along the way, and a graph shows it against distance. The area is the work done, and it becomes kinetic energy.",
-        constraints=("the body starts from rest", "nothing else does work"),
-        rationale="The area must be given its meaning, work and not momentum, before it is used.",
-        paths=(
-            "Lets the greatest force act all the way.",
-            "Counts the work of the level part alone.",
-            "Leaves out the factor of one half in the kinetic energy.",
-            "Lets the greatest force act all the way and leaves out the factor of one half in the energy.",
-        ),
-    ),
-    Family(
-        "P3", "hard", _falling_acceleration, carrier="a graph of acceleration against time", asked="the distance covered until the acceleration vanishes",
-        summary="The acceleration falls to zero in a straight line. The velocity is the area below it and grows along a curve; the distance is the area below that.",
-        constraints=("the body starts from rest", "the acceleration falls steadily to zero"),
-        rationale="The graph has to be read twice in succession, and the second area is not that of a triangle.",
-        paths=(
-            "Uses the greatest acceleration as if it were constant.",
-            "Uses the mean acceleration as if it were constant.",
-            "Takes the velocity to lag behind, as if the acceleration had grown from zero.",
-            "Multiplies acceleration by the square of the time without any factor.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P3", _trapezium, _work, _falling_acceleration)

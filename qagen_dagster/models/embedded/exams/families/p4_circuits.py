@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
 
 def _supply(draw: Draw, context: int) -> Draft | None:
@@ -25,10 +25,7 @@ def _supply(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_PAIRS = (
-    "A resistor of ${a}\\,\\Omega$ is in series with two resistors of ${b}\\,\\Omega$ and ${c}\\,\\Omega$ that are parallel to each other. An ideal battery of ${v}$ V drives the circuit. What power is dissipated in the ${b}\\,\\Omega$ resistor?",
-    "Two heaters of ${b}\\,\\Omega$ and ${c}\\,\\Omega$ are connected in parallel, and a resistance of ${a}\\,\\Omega$ in the leads is in series with both. The ideal supply gives ${v}$ V. What power does the heater of ${b}\\,\\Omega$ deliver?",
-)
+_PAIRS = settings("P4", "medium")
 _UNEQUAL = ((3, 6), (6, 3), (4, 12), (12, 4), (6, 12), (12, 6), (10, 15), (15, 10), (20, 30), (30, 20))
 
 
@@ -51,12 +48,7 @@ def _pair_power(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_TWO = (
-    "Two resistors are connected to an ideal battery",
-    "Two heating wires are connected to an ideal supply",
-    "Two lamps of constant resistance are connected to an ideal battery",
-    "Two electric heaters of constant resistance are connected to the mains",
-)
+_TWO = settings("P4", "hard")
 
 
 def _both_ways(draw: Draw, context: int) -> Draft | None:
@@ -75,42 +67,4 @@ def _both_ways(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P4", "easy", _supply, carrier="a circuit of equal resistances", asked="the current in the battery",
-        summary="Equal resistances in parallel are in series with one more of the same size. The whole is reduced step by step.",
-        constraints=("the battery is ideal", "all resistances are equal"),
-        rationale="Two reductions with small numbers.",
-        paths=(
-            "Puts all resistances in series.",
-            "Puts all resistances in parallel.",
-            "Lets the combination have no resistance.",
-            "Puts all in series and shares the current among the branches.",
-        ),
-    ),
-    Family(
-        "P4", "medium", _pair_power, carrier="a series resistor and a parallel pair", asked="the power in one resistor of the pair",
-        summary="One of two parallel resistors is asked about, while a third one in series takes its share of the voltage first.",
-        constraints=("the pair has one voltage", "the current divides in the pair"),
-        rationale="The voltage of the pair has to be found before the power; the whole one is tempting.",
-        paths=(
-            "Lets the whole voltage be across the pair.",
-            "Lets the whole current pass through the one resistor.",
-            "Divides the current into equal halves.",
-            "Divides the current in the ratio of the resistances instead of its inverse.",
-        ),
-    ),
-    Family(
-        "P4", "hard", _both_ways, carrier="two resistors connected both ways", asked="the ratio of the resistances",
-        summary="Two resistors take one power in series and another in parallel from the same supply. The ratio of the powers depends on the ratio of the resistances alone.",
-        constraints=("the supply is the same", "both powers are known"),
-        rationale="Voltage and resistances are unknown and cannot be found; the ratio can, from a quadratic.",
-        paths=(
-            "Takes the ratio of the powers for the ratio of the resistances.",
-            "Takes the excess of the ratio of the powers over one.",
-            "Expands the square and drops the reciprocal that remains.",
-            "Halves the ratio of the powers because there are two resistors.",
-            "Compares with equal resistors and takes the excess factor for the ratio.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P4", _supply, _pair_power, _both_ways)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, times
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings, times
 
-_STRINGS = (
-    "Two bodies of masses ${a}m$ and ${b}m$ hang from the ends of a light string over a light smooth pulley and are released",
-    "A body of mass ${a}m$ on a smooth table is joined by a light string over a light smooth pulley to a hanging body of mass ${b}m$ and is released",
-    "A bucket of mass ${a}m$ and a counterweight of mass ${b}m$ hang on a light rope over a light smooth pulley and are released",
-    "A glider of mass ${a}m$ on a level air track is pulled by a light thread that runs over a light smooth pulley to a hanging weight of mass ${b}m$",
-)
+_STRINGS = settings("P5", "easy")
 _LIMITS = (
     ("(b-a)*m*g/((a+b)*m)", "(b-a)/(a+b)", "(b-a)/b; b/(a+b); a/b; (b-a)/a", "For equal masses nothing may move, and without the lighter mass the heavier one must fall freely."),
     ("b*m*g/((a+b)*m)", "b/(a+b)", "b/a; (b-a)/(a+b); a/b; a/(a+b)", "Without the body on the table the hanging one must fall freely, and the table's body must never help or oppose."),
@@ -36,12 +31,7 @@ def _strings(draw: Draw, context: int) -> Draft | None:
 
 
 _END = ". The free-fall acceleration is $g$. What is the acceleration of each body?"
-_SENSORS = (
-    ("light-dependent resistor is kept", "in bright light, where its resistance is negligible", "in the dark, where its resistance is very large"),
-    ("thermistor is kept", "very hot, where its resistance is negligible", "very cold, where its resistance is very large"),
-    ("variable resistor is", "set to zero", "set to a very large resistance"),
-    ("switch is", "closed", "open"),
-)  # fmt: skip
+_SENSORS = settings("P5", "medium")
 
 
 def _sensor(draw: Draw, context: int) -> Draft | None:
@@ -60,12 +50,7 @@ def _sensor(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_BOUNCES = (
-    ("A table-tennis ball flies at ${u}$ m s$^{{-1}}$ towards a heavy bat that moves at ${w}$ m s$^{{-1}}$ to meet it", "ball", "bat"),
-    ("A small rubber ball flies at ${u}$ m s$^{{-1}}$ towards the front of a lorry that comes towards it at ${w}$ m s$^{{-1}}$", "ball", "lorry"),
-    ("A marble rolls at ${u}$ m s$^{{-1}}$ on a level track towards a heavy truck that comes to meet it at ${w}$ m s$^{{-1}}$", "marble", "truck"),
-    ("A light puck slides at ${u}$ m s$^{{-1}}$ on smooth ice towards a very massive block that comes to meet it at ${w}$ m s$^{{-1}}$", "puck", "block"),
-)  # fmt: skip
+_BOUNCES = settings("P5", "hard")
 
 
 def _bounce(draw: Draw, context: int) -> Draft | None:
@@ -82,41 +67,4 @@ def _bounce(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P5", "easy", _strings, carrier="two bodies joined by a string", asked="the common acceleration as a fraction of that of free fall",
-        summary="Two connected bodies accelerate together. Letting one mass become negligible, or the two equal, shows which expression can be right.",
-        constraints=("the string and the pulley are ideal", "both bodies have one acceleration"),
-        rationale="A limiting case throws out each wrong form at once.",
-        paths=(
-            "Divides the driving force by one mass alone.",
-            "Takes a force for the driving one that does not drive, or leaves one out.",
-            "Takes the ratio of the masses for the ratio of the accelerations.",
-            "Lets the wrong mass do the driving or be moved.",
-        ),
-    ),
-    Family(
-        "P5", "medium", _sensor, carrier="a circuit with one variable element", asked="the ratio of the currents at both ends",
-        summary="An element in parallel is taken from no resistance to a very large one. At both ends the circuit becomes a simple one.",
-        constraints=("the battery is ideal", "the variable element lies in parallel to a fixed one"),
-        rationale="No general formula is needed if both limits are seen.",
-        paths=(
-            "Exchanges the two limits.",
-            "Lets the wrong resistor be bridged.",
-            "Lets the series resistor count in one limit only.",
-            "Exchanges the limits and counts one resistor in each.",
-        ),
-    ),
-    Family(
-        "P5", "hard", _bounce, carrier="an elastic collision with a very heavy body", asked="the factor by which the light body's kinetic energy grows",
-        summary="A light body meets a very heavy one that moves. In the limit the heavy one does not notice, and in its frame the light one just turns round.",
-        constraints=("the collision is elastic", "one mass is negligible"),
-        rationale="The frame has to be changed twice, and energy follows the square of the speed.",
-        paths=(
-            "Adds the speed of the heavy body only once.",
-            "Gives the factor of the speed instead of that of the energy.",
-            "Adds kinetic energies seen from two frames.",
-            "Squares the two parts of the new speed one by one.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P5", _strings, _sensor, _bounce)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, draft
+from qagen_dagster.models.embedded.exams.family import Draft, decimal, draft, families, settings
 
-_SPEAKERS = (
-    ("Two loudspeakers emit the same note in phase. A microphone is ${a}$ m from one and ${b}$ m from the other", 340, "the sound at the microphone"),
-    ("Two loudspeakers emit the same note in phase. A listener sits ${a}$ m from one and ${b}$ m from the other", 330, "the sound at the listener"),
-    ("Two underwater sources emit the same tone in phase. A hydrophone is ${a}$ m from one and ${b}$ m from the other", 1500, "the sound at the hydrophone"),
-    ("Two dippers make waves in phase on a long tank. A float is ${a}$ m from one and ${b}$ m from the other", 3, "the motion of the float"),
-)  # fmt: skip
+_SPEAKERS = settings("P6", "easy")
 
 
 def _lowest(draw: Draw, context: int) -> Draft | None:
@@ -34,12 +29,7 @@ def _lowest(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_PIPES = (
-    "A pipe that is closed at one end and open at the other",
-    "A string that is fixed at both ends",
-    "A tall vase that acts as a pipe closed at its lower end",
-    "A pipe that is open at both ends",
-)
+_PIPES = settings("P6", "medium")
 
 
 def _resonances(draw: Draw, context: int) -> Draft | None:
@@ -57,12 +47,7 @@ def _resonances(draw: Draw, context: int) -> Draft | None:
     )
 
 
-_RINGS = (
-    ("Two transmitters ${d}$ m apart emit waves of wavelength ${w}$ m in phase. A detector is carried once round a large circle centred midway between them", "How many maxima does it pass", 0, True),
-    ("Two transmitters ${d}$ m apart emit waves of wavelength ${w}$ m in phase. A detector is moved along the straight line from one to the other", "How many maxima does it pass on the way", 0, False),
-    ("Two loudspeakers ${d}$ m apart emit sound of wavelength ${w}$ m in antiphase. A microphone is moved along the straight line from one to the other", "How many maxima does it pass on the way", 1, False),
-    ("Two sources ${d}$ m apart emit waves of wavelength ${w}$ m in antiphase. A detector is carried once round a large circle centred midway between them", "How many maxima does it pass", 1, True),
-)  # fmt: skip
+_RINGS = settings("P6", "hard")
 
 
 def _count(draw: Draw, context: int) -> Draft | None:
@@ -93,43 +78,4 @@ def _count(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P6", "easy", _lowest, carrier="two sources of one wave", asked="the lowest frequency that gives a minimum",
-        summary="Two sources in phase are at different distances from a point. The lowest frequency with a minimum there makes the path difference half a wavelength.",
-        constraints=("the sources are in phase", "the distances differ"),
-        rationale="One condition on the difference of the paths.",
-        paths=(
-            "Makes the path difference a whole wavelength.",
-            "Makes the path difference a quarter of a wavelength.",
-            "Uses the distance to one source in place of the difference.",
-            "Uses the sum of the two distances in place of their difference.",
-            "Uses the distance to the other source in place of the difference.",
-        ),
-    ),
-    Family(
-        "P6", "medium", _resonances, carrier="a pipe or string with known ends", asked="the lowest resonant frequency",
-        summary="Two neighbouring resonances are known. Their difference tells the lowest one, in a way that depends on the ends of the pipe or string.",
-        constraints=("the two resonances are neighbours", "the ends decide which multiples occur"),
-        rationale="Neither length nor speed is given; the spacing has to be interpreted.",
-        paths=(
-            "Uses the multiples that belong to other ends.",
-            "Takes the lower of the two for the lowest of all.",
-            "Takes the lower of the two for the first overtone.",
-            "Takes the mean of the two.",
-            "Doubles the difference instead of using it as it is or in half.",
-        ),
-    ),
-    Family(
-        "P6", "hard", _count, carrier="two sources and a moving detector", asked="the number of maxima passed",
-        summary="A detector passes through all path differences that two sources allow. Maxima are counted by the whole or half numbers of wavelengths that occur.",
-        constraints=("the path difference is bounded by the distance of the sources", "the phase of the sources decides which numbers count"),
-        rationale="Bounds, phase and the number of times each direction is met all matter at once.",
-        paths=(
-            "Counts minima in place of maxima.",
-            "Counts each direction a wrong number of times.",
-            "Counts on one side of the middle only.",
-            "Counts maxima beyond the greatest path difference.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P6", _lowest, _resonances, _count)

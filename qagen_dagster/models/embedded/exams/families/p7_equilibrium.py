@@ -5,14 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import Draft, Family, draft, number
+from qagen_dagster.models.embedded.exams.family import Draft, draft, families, number, settings
 
-_BEAMS = (
-    ("A uniform beam", "hinged to a wall", "vertical rope", "A sign", 1),
-    ("A uniform drawbridge", "hinged at the gate", "vertical chain", "A cart", 40),
-    ("A uniform shelf", "hinged to a wall", "vertical wire", "A parcel", 1),
-    ("A uniform gangway", "hinged to a quay", "vertical cable", "A crate", 10),
-)
+_BEAMS = settings("P7", "easy")
 
 
 def _beam(draw: Draw, context: int) -> Draft | None:
@@ -83,41 +78,4 @@ def _tipping(draw: Draw, context: int) -> Draft | None:
     )
 
 
-FAMILIES = (
-    Family(
-        "P7", "easy", _beam, carrier="a loaded beam on a hinge", asked="the tension in the rope",
-        summary="A beam is held level by a hinge and a rope. Moments about the hinge give the rope's force, while the hinge's force never appears.",
-        constraints=("moments balance", "forces balance", "the beam's own weight acts at its middle"),
-        rationale="One equation of moments, once the right point is chosen.",
-        paths=(
-            "Lets the rope carry all weights, as if there were no hinge.",
-            "Leaves out the weight of the beam.",
-            "Lets the weight of the beam act at its end.",
-            "Lets the rope act at the free end.",
-        ),
-    ),
-    Family(
-        "P7", "medium", _ladder, carrier="a ladder between ground and wall", asked="the friction at the foot or the coefficient it needs",
-        summary="A ladder leans against a smooth wall. Moments about the foot give the push of the wall, and the friction at the foot must balance it.",
-        constraints=("the wall is smooth", "moments and forces balance"),
-        rationale="Three conditions hold at once, and the order in which they are used decides how long it takes.",
-        paths=(
-            "Lets the weight act at the top of the ladder.",
-            "Exchanges the two lever arms.",
-            "Shares the weight between ground and wall or halves the lever arm twice.",
-            "Takes a single slope of the ladder for the answer or for half of it.",
-        ),
-    ),
-    Family(
-        "P7", "hard", _tipping, carrier="a rectangular body that is pushed", asked="the greatest height of the force for which it slides first",
-        summary="A body that is pushed may slide or tip. Both limits are found for the same force, and the height at which they coincide divides the two.",
-        constraints=("the force grows until something happens", "friction limits sliding", "the edge limits tipping"),
-        rationale="Two limits have to be compared although neither the weight nor the force is known.",
-        paths=(
-            "Lets the weight act above the far side instead of the middle.",
-            "Takes the height of the centre of gravity for the limit.",
-            "Multiplies by the coefficient of friction instead of dividing.",
-            "Lets the body tip when the force acts as high as half the width.",
-        ),
-    ),
-)  # fmt: skip
+FAMILIES = families("P7", _beam, _ladder, _tipping)

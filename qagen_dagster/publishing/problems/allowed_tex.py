@@ -53,20 +53,9 @@ _SETTINGS = {
     r"\tikz": r"(?=\s*[\[{\\])",
 }  # the pattern that must follow each command, so that it cannot take anything else as its argument
 _IN_PATH = frozenset((r"\closedcycle", r"\foreach"))
-_TEXTED = frozenset(
-    (
-        "node",
-        "coordinates",
-        "pic",
-        "expression",
-        "matrix",
-        "vertex",
-        "diagram",
-        "graph",
-        "feynmandiagram",
-        "addplot",
-    )
-)  # commands and operations: the group after each of them is text
+_TEXTED = frozenset((
+    "node", "coordinates", "pic", "expression", "matrix", "vertex", "diagram", "graph", "feynmandiagram", "addplot",
+))  # fmt: skip  # commands and operations: the group after each of them is text
 _CONDITIONS = frozenset((r"\ifnum", r"\ifdim", r"\ifodd", r"\ifdefined"))
 _KEYS = re.compile(
     r"gnuplot|insert\s+path|after\s+command|parent\s+path|to\s+path\s*[=/]|from\s+file|patch\s+table"
