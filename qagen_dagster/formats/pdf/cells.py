@@ -88,7 +88,7 @@ def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]
         if n in cells and text.count(BAR) == len(cells[n]) - 1:  # its texts may have bars
             run[n] = [(f.x0[cell[0]], f.x1[cell[-1]]) for cell in cells[n]]
         elif not text or len(text) > _PROSE:
-            wide = max(run.values(), key=len, default=[])
+            wide = max(run.values(), key=len, default=list[_Span]())
             for number, spans in run.items() if len(wide) >= _MIN_CELLS else ():
                 lines[number] = (_filled(lines[number][0], spans, wide), lines[number][1])
             run = {}

@@ -185,8 +185,8 @@ def _seen(page: Page, f: Fragments, letters: dict[int, list[_Letter]]) -> dict[i
             some = list(run)
             boxes = [one.box for one in some if one.text.strip()]
             few = state == "struck" and len(boxes) < _MIN_STRUCK
-            in_picture = picture is not None and state in ("doubtful", "behind")
-            if state in kept or few or not boxes or (in_picture and picture.has_contrast(boxes)):
+            drawn = picture if state in ("doubtful", "behind") else None
+            if state in kept or few or not boxes or (drawn is not None and drawn.has_contrast(boxes)):
                 parts += [one.text for one in some]
         if (shown := "".join(parts).strip()) != "".join([one.text for one in line]).strip():
             found[n] = clean(shown).strip()
