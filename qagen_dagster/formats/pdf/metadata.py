@@ -32,7 +32,7 @@ _WORDS_OF_A_NAME = 5
 _NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
 _PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
-_NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,2}}")
+_NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
 _NO_PERSON = re.compile(
     r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
     r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
@@ -49,8 +49,14 @@ _NO_PART_OF_A_NAME = re.compile(
     r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
 )
 _MAX_NAMES = 300  # characters of a line of names
+_LONG_WORDS = 3  # maximum words of a name; more words are probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
+_GOES_ON = re.compile(
+    r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
+)  # or ends with a mark
+_NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _LED = re.compile(r"(?i)(?:by|von|par|por|di|authors?:) ")
+_ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _FRONT = 12  # number of lines below the title in which its authors stand
 
 
@@ -81,6 +87,8 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
     """The names in the property `stated` that the first pages show. Others often name an account, a maker of PDFs or an institution."""
+    if len(stated) > 2_000 or "(0x" in stated:
+        return ()
     names: list[str] = []
     for one in re.split(r"\s*(?:;|\band\b)\s*", _ADDRESS.sub("", stated)):
         parts = [part.strip() for part in one.split(",") if part.strip() and "@" not in part]
@@ -99,18 +107,29 @@ def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     """The names directly below the title on the first page, if "by", an affiliation or an e-mail address shows that they are persons.
 
-    Returns no names if more names stand further below, between affiliations, since the list would be incomplete.
+    Returns no names if more names stand further below, between affiliations, since the list would be incomplete. Returns none,
+    either, if the line below may be an institute.
     """
     shown = [line for line in lines if line]
     wanted = letters_of(title)
-    ends = (n for n in range(1, len(shown) + 1) if wanted in letters_of("".join(shown[max(0, n - 6) : n])))
+    ends = (
+        n for n in range(1, len(shown) + 1)
+        if wanted.endswith(letters_of(shown[n - 1])) and wanted in letters_of("".join(shown[max(0, n - 6) : n]))
+    )  # fmt: skip
     below = next(ends, len(shown)) if wanted else len(shown)
-    front = list(takewhile(lambda line: not is_prose(line), shown[below : below + _FRONT]))
+    front = list(
+        takewhile(
+            lambda line: not _ENDS_FRONT.match(line) and not is_prose(line), shown[below : below + _FRONT]
+        )
+    )
     names = [_names(line) for line in front]
     first = list(takewhile(bool, names))
-    if any(names[len(first) :]):
+    joined = all(_GOES_ON.search(line) for line in front[: len(first) - 1])
+    if not joined or any(names[len(first) :]) or any(map(_NOTE_OF_NAME.match, front[len(first) :])):
         return ()
     found = tuple(name for some in first for name in some)
+    if len(_MAILBOX.findall("\n".join(front))) > len(found):
+        return ()
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
     said = any(map(_LED.match, front[: len(first)]))
@@ -122,7 +141,12 @@ def _names(line: str) -> list[str]:
     if len(line) > _MAX_NAMES:
         return []
     parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub(",", line).strip(" ,")) if part]
-    return parts if all(_NAME.fullmatch(part) and not _NO_PERSON.search(part) for part in parts) else []
+    return parts if all(map(_is_person, parts)) else []
+
+
+def _is_person(stated: str) -> bool:
+    long = sum(len(word.rstrip(".")) > 1 and word[0].isupper() for word in stated.split())
+    return bool(_NAME.fullmatch(stated)) and not _NO_PERSON.search(stated) and long <= _LONG_WORDS
 
 
 def _date(stated: str) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import CAPTION, DIVISION, NAMED, NUMBERED, body_size, letters_of
+from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, body_size, letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
@@ -22,10 +22,13 @@ _WEIGHTS = {
     "bold": 1.0,  # bold print in the size of the running text
     "early": 1.5,  # 1 for the first group, less for each later one
     "stated": 4.0,  # the properties or the outline state it
-    "institution": -3.5,  # an organisation, or a line that says that this is a thesis
+    "organisation": -3.5,
+    "thesis": -3.0,  # a line says that this is a thesis
     "person": -0.75,
     "sentence": -2.0,  # it begins or ends like a part of a sentence
     "word": -2.0,  # one short word, such as a logo
+    "below text": -4.0,
+    "letter": -6.0,  # the page addresses a reader
 }
 _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
@@ -33,8 +36,11 @@ _SOME = 0.15  # value of print that is barely large
 _LARGE = 1.15  # times the size of the running text
 _NEARLY = 0.95  # minimum size of a bold title, as a share of the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title
+_LINES = 6  # maximum lines of a title
 _GROUPS = 8  # number of groups over which being early loses its value
 _SHORT = 12  # maximum characters of a logo
+_DASH = 3  # maximum characters of a dash or sign within a title
+_PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 # Stamps, addresses, dates, places with a year, periodicals and rules.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
@@ -51,14 +57,22 @@ _THESIS = re.compile(
     r"(?i)(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$"
     r"|.*(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
 )
+_KIND = re.compile(
+    r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
+    r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
+)
 _NAME = (
     r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*(?: [A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*){1,3}"
 )
 _PERSON = re.compile(_NAME + "$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
+_LETTER = re.compile(r"(?i)(?:dear |to whom it may|sehr geehrte|(?:yours )?(?:sincerely|faithfully|truly),)")
+_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters in the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
 )
+# Lost letters, or letters spaced apart so that the words are lost. Chinese does not separate words.
+_UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
     if group is None or best < _LEAST:
         return None
     title = said if letters_of(said) == letters_of(group.text) else group.text
-    return _NOTE_MARK.sub("", title) or None
+    return _NOTE_MARK.sub("", _LOGO.sub("", title)) or None
 
 
 def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]:
@@ -91,11 +105,15 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
     roots = [title for level, title, _ in pdf.outline if level == 1]
     root = roots[0] if len(roots) == 1 else ""  # if there are several, none is the title
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
+    large = _LARGE * body_size(text)
     for title in (root, " ".join(stated.replace("\0", " ").split())):
-        if _may_be_title(title):
-            pages_end = end if " " in title else text.pages[0].end_line
-            lines = [n for n in range(pages_end) if letters_of(text.lines[n])]
-            if shown := _printed(text, lines, letters_of(title)):
+        if not _may_be_title(title) or FILE_NAME.search(title) or _KIND.match(title):
+            continue
+        lines = [
+            n for n in range(end if " " in title else text.pages[0].end_line) if letters_of(text.lines[n])
+        ]
+        for some in (lines, [n for n in lines if text.fonts[n].size > large]):
+            if shown := _printed(text, some, letters_of(title)):
                 return title, shown
     return "", ()
 
@@ -115,18 +133,24 @@ def _printed(text: PdfText, lines: Sequence[int], wanted: str) -> tuple[int, ...
 
 
 def _may_be_title(shown: str) -> bool:
-    """Whether a text can be a title at all: it is no heading, caption, stamp or row of a table."""
-    no_title = (
-        any(one.match(shown) for one in (_NO_TITLE, NUMBERED, CAPTION))
-        or NAMED.fullmatch(shown)
-        or DIVISION.fullmatch(shown)
+    """Whether a text can be a title at all: it is no heading, stamp, row of a table or end of a sentence."""
+    return (
+        2 <= len(shown) <= _MAX_TITLE
+        and not (
+            _NO_TITLE.match(shown)
+            or NAMED.fullmatch(shown)
+            or NUMBERED.match(shown)
+            or DIVISION.fullmatch(shown)
+        )
+        and not _UNREADABLE.search(shown)
+        and shown[0] not in _PUNCTUATION
+        and shown.count(" | ") <= 2
     )
-    return 2 <= len(shown) <= _MAX_TITLE and not no_title and shown.count(" | ") <= 2
 
 
-def _names_institution(line: str) -> bool:
-    """Whether a line names an organisation or the kind of a thesis instead of the document."""
-    return bool(_ORGANISATION.search(line) or _THESIS.match(line))
+def _role(line: str) -> str:
+    """What a line names if it is not the document: an organisation or the kind of a thesis."""
+    return "organisation" if _ORGANISATION.search(line) else "thesis" if _THESIS.match(line) else ""
 
 
 def _groups(text: PdfText) -> list[_Group]:
@@ -134,11 +158,11 @@ def _groups(text: PdfText) -> list[_Group]:
     groups: list[list[int]] = []
     for n in range(text.pages[0].end_line):
         line = text.lines[n]
-        if not line or _NO_TITLE.match(line) or NAMED.fullmatch(line):
+        if not line or (_NO_TITLE.match(line) and len(line) > _DASH) or NAMED.fullmatch(line):
             continue
         # A line of smaller print may stand between two lines of a title.
         for place in range(len(groups) - 1, max(-1, len(groups) - 3), -1):
-            if _continues(text, groups[place], n):
+            if _continues(text, groups[place], n) and all(len(group) == 1 for group in groups[place + 1 :]):
                 groups[place].append(n)
                 break
         else:
@@ -146,7 +170,7 @@ def _groups(text: PdfText) -> list[_Group]:
     found: list[_Group] = []
     for group in groups:
         shown = " ".join(text.lines[n] for n in group)
-        if _may_be_title(shown):
+        if len(group) <= _LINES and _may_be_title(shown):
             found.append(
                 _Group(tuple(group), " ".join(shown.replace(" | ", " ").split()), text.fonts[group[0]])
             )
@@ -159,11 +183,16 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
     large = fonts[n].size > _LARGE * body_size(text)
     between = list(range(last + 1, n))
     smaller = all(fonts[m].size < _EQUAL * fonts[n].size for m in between if lines[m])
-    role, other = (_names_institution(lines[m]) for m in (n, last))
-    if len(between) > (2 if large else 0) or not smaller or (role != other and (role or between)):
+    role = _role(lines[n])
+    if (
+        len(between) > (2 if large else 0)
+        or not smaller
+        or (role != _role(lines[last]) and (role or between))
+    ):
         return False
     names = _BETWEEN_NAMES.split(lines[n])
-    if (len(names) > 1 or not lines[n - 1]) and all(map(_PERSON.match, names)):
+    apart = len(names) > 1 or (not lines[n - 1] and not _KIND.match(lines[n]))
+    if apart and all(map(_PERSON.match, names)):
         return False
     if large and not between and len(group) == 1 and _is_word(lines[last]) and not lines[last].isupper():
         return True
@@ -188,8 +217,12 @@ class _Features:
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
         self._body = body if prose else min([body, *sizes[1:2]])  # slides may have no running text
         self._largest = max((group.font.size for group in groups), default=0)
+        large = _LARGE * self._body
+        # A line of running text may begin with a large letter.
+        self._text = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
         self._said = letters_of(said)
         self._order = {group: n for n, group in enumerate(groups)}
+        self._letter = any(_LETTER.match(lines[n]) for n in shown)
 
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
@@ -199,15 +232,19 @@ class _Features:
         shown, letters, font = group.text, letters_of(group.text), group.font
         large = font.size > _LARGE * self._body
         share = (font.size - self._body) / max(self._largest - self._body, 1)
+        role = _role(shown)
         return {
             "large": large * (_SOME + (1 - _SOME) * share),
             "bold": font.bold and not large and font.size > _NEARLY * self._body,
             "early": max(0.0, 1 - self._order[group] / _GROUPS),
             "stated": letters == self._said,
-            "institution": _names_institution(shown),
+            "organisation": role == "organisation",
+            "thesis": role == "thesis",
             "person": bool(_PERSON.match(shown)),
             "sentence": shown[0].islower()
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
             "word": _is_word(shown),
+            "below text": group.lines[0] >= self._text,
+            "letter": self._letter,
         }

@@ -35,6 +35,16 @@ def test_a_stamp_at_the_side_is_no_title() -> None:
     assert title(stamped) == "Mills of the Upper Kest"
 
 
+def test_a_drop_cap_is_no_title() -> None:
+    def dropped(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=16)
+        write(drawn, ["M"], y=190, size=40)
+        write(drawn, BODY, x=95, y=180)
+
+    assert title(dropped) == "Mills of the Upper Kest"
+    assert title(lambda drawn: (write(drawn, ["M"], y=90, size=40), write(drawn, BODY, x=95, y=80))) is None
+
+
 @pytest.mark.parametrize(
     "large",
     [
@@ -63,6 +73,14 @@ def test_a_stamp_at_the_side_is_no_title() -> None:
 )
 def test_what_is_printed_large_but_names_no_document_is_no_title(large: str) -> None:
     assert title(page(large)) is None
+
+
+def test_a_part_of_a_sentence_in_large_print_is_no_title() -> None:
+    assert title(page(", and so the wheel stood still")) is None
+
+
+def test_a_line_of_text_that_begins_with_a_large_letter_is_no_title() -> None:
+    assert title_above_text("Mills of the Upper Kest", dropped=400) == "Mills of the Upper Kest"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +135,10 @@ def test_a_bold_title_above_authors_in_the_same_size_ends_with_the_bold_lines() 
     assert title(cover, page()) == "Mills of the Upper Kest, Their Wheels and Ponds"
 
 
+def test_a_dash_between_two_lines_is_a_part_of_a_title() -> None:
+    assert title(page("Mills", "-", "of the Upper Kest")) == "Mills - of the Upper Kest"
+
+
 def test_the_mark_of_a_footnote_is_no_part_of_a_title() -> None:
     assert (
         title(page("Mills of the Upper Kest *"))
@@ -146,6 +168,15 @@ def test_a_line_of_its_size_may_stand_above_the_largest() -> None:
     assert title(cover) == "MILLS of the Upper Kest"
 
 
+def test_a_heading_below_running_text_is_no_title() -> None:
+    def untitled(drawn: pymupdf.Page) -> None:
+        write(drawn, BODY, y=80)
+        write(drawn, ["Wheels of the mills"], y=260, size=14)
+        write(drawn, BODY, y=300)
+
+    assert title(untitled) is None
+
+
 def test_a_long_word_is_a_title() -> None:
     def cover(word: str) -> Draw:
         def draw(drawn: pymupdf.Page) -> None:
@@ -171,6 +202,12 @@ def test_a_word_above_its_subtitle_is_a_title_although_an_author_is_printed_larg
         write(drawn, ["Ann Author"], y=300, size=14)
 
     assert title(manual, page()) == "Gri"
+
+
+@pytest.mark.parametrize("large", ["T h e M i l l s", "The M\ufffdlls of the Kest"])
+def test_a_title_without_readable_words_is_none(large: str) -> None:
+    assert title_above_text(large) is None
+    assert title_above_text("The Mills") == "The Mills"
 
 
 def test_a_logo_that_begins_the_last_line_of_a_title_does_not_cut_off_the_others() -> None:
@@ -297,6 +334,19 @@ def test_words_of_the_running_text_do_not_confirm_properties_that_the_print_name
     assert title(shown, said="The mills study") == "A Study of Mills of the Kest and Their Wheels"
 
 
+def test_a_title_of_the_properties_may_be_printed_in_large_lines_around_the_author() -> None:
+    def paper(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest and Their"], y=80, size=20)
+        write(drawn, ["Ann Author", "Kestwick"], y=110)
+        write(drawn, ["Wheels"], y=160, size=20)
+        write(drawn, ["Bob Writer", "Kestwick"], y=190)
+        write(drawn, BODY, y=260)
+
+    said = "Mills of the Upper Kest and their wheels"
+    assert title(paper, said=said) == said
+    assert title(paper) == "Mills of the Upper Kest and Their"
+
+
 def test_an_identifier_in_the_properties_is_no_title() -> None:
     shown = page("Mills of the Upper Kest", "doi:10.1000/mills")
     assert title(shown, said="doi:10.1000/mills") == "Mills of the Upper Kest"
@@ -305,6 +355,14 @@ def test_an_identifier_in_the_properties_is_no_title() -> None:
 def test_a_title_of_the_properties_is_confirmed_by_its_letters() -> None:
     printed = page("MILL", "\u00fcberdieM\u00fchlenamKest")
     assert title(printed, said="\u00fcber die M\u00fchlen am Kest") == "\u00fcber die M\u00fchlen am Kest"
+
+
+def test_the_name_of_a_text_file_is_no_title_although_the_page_shows_it() -> None:
+    def printed(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Notes on mills.txt"], y=40, size=8)
+        write(drawn, BODY, y=260)
+
+    assert title(printed, said="Notes on mills.txt") is None
 
 
 def test_the_properties_of_a_page_without_text_are_not_confirmed() -> None:
@@ -339,6 +397,15 @@ def test_an_organisation_or_a_kind_of_thesis_in_larger_print_is_no_title(above: 
     shown = cover((above, 22), ("Mills of the Upper Kest", 17), ("Ann Author", 12), ("Kestwick, 2021", 14))
     assert title(shown, page()) == "Mills of the Upper Kest"
     assert title(cover((above, 22), ("Kestwick - 2021", 20)), page()) is None
+
+
+@pytest.mark.parametrize("greeting", ["Dear Editor,", "To whom it may concern:", "Sehr geehrte M\u00fcller,"])
+def test_a_letter_has_no_title(greeting: str) -> None:
+    def letter(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Ann Author"], y=60, size=24)
+        write(drawn, [greeting, *BODY], y=160)
+
+    assert title(letter) is None
 
 
 @pytest.mark.parametrize(
