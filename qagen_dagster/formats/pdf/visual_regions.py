@@ -183,13 +183,17 @@ class _Finder:
         """The box around the chosen shapes, those that belong to no other caption, and stray lines near them."""
         box = union(one.box for one in chosen)
         listing = all(is_written(one, self._text) for one in chosen)
-        rest = [one for one in shapes if one not in chosen and (listing or not is_written(one, self._text))]
+        rest = [one for one in shapes if one not in chosen and not self._is_table(one)]
+        rest = [one for one in rest if listing or not is_written(one, self._text)]
         box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
         bits = list(self._view.shown.bits)
         while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
             box = union((box, *near))
             bits = [bit for bit in bits if bit not in near]
         return box
+
+    def _is_table(self, shape: Shape) -> bool:
+        return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
         """Whether the shape belongs to another caption, because it stands right above or right below that one.

@@ -17,6 +17,7 @@ from tests.formats.pdf.test_visuals import (
     prose,
     visuals_of,
 )
+from tests.support import waterworks
 
 
 def test_a_figure_may_stand_far_above_its_caption() -> None:
@@ -189,3 +190,8 @@ def test_a_caption_may_stand_beside_its_figure() -> None:
     (figure,) = visuals_of(document)
     assert figure.label == "Figure 1"
     assert covers(figure, (60, 180, 428, 340))
+
+
+def test_a_table_above_a_figure_is_no_part_of_it() -> None:
+    document: Any = pymupdf.open(stream=waterworks.sheet("mill"))
+    assert [visual.label for visual in visuals_of(document)] == ["Table 1", "Figure 1"]
