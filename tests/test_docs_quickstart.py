@@ -243,7 +243,8 @@ def _name(line: str) -> str:
 def _is_whole(line: str) -> bool:
     try:
         command, words = whole_command(), shlex.split(line)[1:]
-        if {"ui", "review"} & set(words) or "vllm" in words:  # servers, which do not end; and what needs one
+        # Servers, which do not end; what needs a server; what needs a large bank, which `cli/exams/test_paper.py` has.
+        if {"ui", "review", "mcp", "vllm", "paper", "responses"} & set(words):
             return False
         while isinstance(command, click.Group):
             command = command.commands[words.pop(0)]
