@@ -53,7 +53,10 @@ def _stopped(stop: Stop, words: str = "") -> Response:
 FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
     "garbage": (lambda: judge(say("I like trains."), say("Trains!")), "no_tool_call"),
     "empty": (lambda: judge(say(""), say("")), "no_tool_call"),
-    "cut": (lambda: judge(_stopped(Stop.LENGTH, "Let me"), _stopped(Stop.LENGTH, "think")), "no_tool_call"),
+    "cut": (
+        lambda: judge(_stopped(Stop.LENGTH, "Let me"), _stopped(Stop.LENGTH, "think")),
+        "output_limit: cut off at",
+    ),
     "verdict_without_confidence": (
         lambda: judge(say('{"verdict": "SUPPORTED"}'), say('{"verdict": "SUPPORTED"}')),
         "confidence: Field required",

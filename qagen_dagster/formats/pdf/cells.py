@@ -21,6 +21,8 @@ _STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
 _WORD = re.compile(r"[a-z][^\W\d_]*[,;:.]?")
 _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
+_NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
+_DENOMINATOR = re.compile(r"\^\d{1,2} ")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
 _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
@@ -177,6 +179,9 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
+        if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
+            parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
+            continue
         is_number = (
             parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
         )  # two numbers, or the library had joined them

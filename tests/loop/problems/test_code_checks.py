@@ -99,7 +99,7 @@ def test_what_was_to_be_written_is_there(
 def test_every_role_and_kind_has_a_prompt_of_two_parts() -> None:
     """**Feature: physics-question-pipeline, Property 15: Prompt File Organization**"""
     found = prompts()
-    assert len(found) == len({one.name for one in found}) == 6 + len(QuestionKind) + len(VariantKind)
+    assert len(found) == len({one.name for one in found}) == 7 + len(QuestionKind) + len(VariantKind)
     assert all(one.system.strip() and one.user.strip() for one in found)
     assert set(problem_prompt_hashes()) == {one.name for one in found}
 
