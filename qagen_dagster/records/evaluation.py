@@ -184,6 +184,7 @@ class SystemOutput(Record):
     name: str
     answers: dict[str, SystemAnswer]
     faults: tuple[str, ...] = ()
+    model: str = ""  # of the system; empty: not known
 
 
 class ScoredAnswer(EvaluatedQuestion):
@@ -207,6 +208,10 @@ class ScoredAnswer(EvaluatedQuestion):
     explanation: str = ""
     document_rank: int | None = None  # among the retrieved documents
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
+    key_facts: Share | None = (
+        None  # share of the key facts that the answer states; None: no answers were given
+    )
+    writer: str = ""  # the model that wrote the question; "people" if it was imported
 
 
 class Measure(Record):
@@ -236,14 +241,39 @@ class Scores(Record):
     measures: dict[str, Measure]
 
 
+class OwnQuestions(Record):
+    """The questions that a model of the system's family wrote, and a measure of these and of the others.
+
+    The ranks among all systems (1 is the best) are None with one system. `preference` is the rank on own questions minus that on the
+    others: below 0, the set favours the system.
+    """
+
+    family: str
+    questions: int
+    measure: str
+    own: Measure
+    others: Measure | None  # None: there are no others
+    own_rank: int | None = None
+    others_rank: int | None = None
+
+    @property
+    def preference(self) -> int | None:
+        known = self.own_rank is not None and self.others_rank is not None
+        return (self.own_rank or 0) - (self.others_rank or 0) if known else None
+
+
 class SystemScores(Record):
-    """The scores of one system: of all questions, and by type, mode, hops and document."""
+    """The scores of one system: of all questions, and by type, mode, hops and document.
+
+    `own` is None if its model is not known or wrote no question.
+    """
 
     system: str
     overall: Scores
     groups: dict[str, dict[str, Scores]]
     answers: tuple[ScoredAnswer, ...]
     faults: tuple[str, ...] = ()
+    own: OwnQuestions | None = None
 
 
 class Comparison(Record):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
@@ -24,6 +25,7 @@ from qagen_dagster.records.ids import Combination
 
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
+_IMPORTED = 0.6  # share of imported questions that are published
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
@@ -136,14 +138,28 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         made = earlier.accepted if earlier is not None else 0
         twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
         uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
-    roles = tuple(_role(role, models[role], use, estimator) for role, use in uses.items())
+    asked = _imported(planned, work)
+    size = fmean(document.size for document, _ in work.to_do) if work.to_do else 0.0
+    answering = Role.ANSWERER if Role.ANSWERER in models else Role.GENERATOR
+    for role in (answering, Role.VALIDATOR, Role.DEDUPLICATOR) if asked else ():
+        uses[role] = uses[role].plus(estimator.imported(role, asked, size))
+    writers = planned.profile.writing(planned.scenario.writers, planned.combination.mode)
+    roles = tuple(
+        _role(name, spec, use.times(share), estimator, _BY_BATCH.get(role, 0.0))
+        for role, use in uses.items()
+        for name, (spec, share) in (
+            {f"writer {one}": both for one, both in writers.items()}
+            if writers and role is Role.GENERATOR
+            else {role.value: (models[role], 1.0)}
+        ).items()
+    )
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)
     workers = space.settings.document_workers
     seconds = run_time(models, uses, estimator.around, documents=len(work.to_do), workers=workers)
-    expected = estimator.around.times(accepted)
-    most = float(planned.limits.target_count * len(work.to_do))
+    expected = estimator.around.times(accepted + _IMPORTED * asked)
+    most = planned.limits.target_count * len(work.to_do) + asked
     return CombinationEstimate(
         **dict(sums) | {"seconds": seconds},
         combination=planned.combination.key,
@@ -203,11 +219,20 @@ def _comparisons(estimator: DocumentEstimator, questions: float, runs: Sequence[
     return one.times(expected)
 
 
-def _role(role: Role, spec: ModelSpec, use: Use, estimator: DocumentEstimator) -> RoleEstimate:
-    share = _BY_BATCH.get(role, 0.0) if spec.execution == "batch" else 0.0
+def _imported(planned: CombinationPlan, work: _Work) -> float:
+    """The number of imported questions that documents without a result are asked."""
+    usable = len(planned.documents) - work.without
+    questions = () if planned.log is None else planned.log.questions
+    return len(questions) * len(work.to_do) / usable if usable else 0.0
+
+
+def _role(
+    role: str, spec: ModelSpec, use: Use, estimator: DocumentEstimator, by_batch: float
+) -> RoleEstimate:
+    share = by_batch if spec.execution == "batch" else 0.0
     usd = price(spec, use, share)
     return RoleEstimate(
-        role=role.value,
+        role=role,
         model=spec.name,
         by_batch=share,
         **{name: estimator.around.times(amount) for name, amount in zip(METRICS, use, strict=True)},

@@ -111,6 +111,7 @@ def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = N
         attempt_number=pair.generation_metadata.attempt_number,
         evidence=pair.evidence,
         question_type=pair.question_type,
+        origin=pair.origin,
     )
 
 

@@ -231,6 +231,7 @@ def _candidate(pair: QAPair, evidence: tuple[Evidence, ...]) -> Candidate:
         question_type=pair.question_type,
         visuals=pair.content_refs,
         computation=pair.computation,
+        writer=pair.generation_metadata.generator_model,
     )
 
 

@@ -14,7 +14,7 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.index.build import build_index, open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
-from qagen_dagster.records.document import ChunkHit, Document, LineRange, Ranking
+from qagen_dagster.records.document import ChunkHit, Document, IndexEntry, LineRange, Ranking
 
 DOCUMENTS, PASSAGES = 5, 4  # other documents that are asked for an answer, and passages of each
 WHOLE = 4_000  # characters; a document that is not longer is shown whole
@@ -92,6 +92,10 @@ class CorpusPassages:
     def lines(self, name: str) -> tuple[str, ...]:
         """The lines of a document."""
         return self._lines(name)[0]
+
+    def entry(self, name: str) -> IndexEntry:
+        """The line of a document in the index of the corpus."""
+        return self._entries[name]
 
     def document(self, name: str) -> Document:
         """The record of a document. Raises StoreError."""

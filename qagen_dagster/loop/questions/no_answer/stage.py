@@ -115,19 +115,21 @@ class _State:
         return next((one for one in self.waiting if NoAnswerKind(one.question_type) in self.missing), None)
 
 
-def without_no_answer(result: GenerationResult) -> GenerationResult:
-    """The result without the questions of this stage, as the loop of the document made it."""
-    accepted = tuple(pair for pair in result.accepted if pair.no_answer is None)
-    rejected = tuple(one for one in result.rejected if one.question_type not in KINDS)
+def without_stages(result: GenerationResult) -> GenerationResult:
+    """The result without questions without an answer and imported ones, as the loop of the document made it."""
+    own = [pair for pair in result.accepted if pair.origin == "generated"]
+    accepted = tuple(pair for pair in own if pair.no_answer is None)
+    lost = [one for one in result.rejected if one.origin == "generated"]
+    rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
     whole = result.model_copy(update={"accepted": accepted, "rejected": rejected, "shortfalls": shortfalls})
-    return _counted(
+    return counted(
         whole.model_copy(update={"no_answer_target": 0, "controls": (0, 0)}),
         result.stats.target_count - result.no_answer_target,
     )
 
 
-def _counted(result: GenerationResult, target: int) -> GenerationResult:
+def counted(result: GenerationResult, target: int) -> GenerationResult:
     """The result with the counts of its questions."""
     reasons = Counter(one.rejection_reason.value for one in result.rejected)
     stats = {
@@ -188,7 +190,7 @@ class Stage:
         if not state.missing or (state.fault and not state.rounds):
             return None
         if earlier and not state.decided and not state.waiting and not state.rounds:
-            known = tuple(map(_candidate, earlier))
+            known = tuple(map(candidate_of, earlier))
             return Drafted(candidates=known, carried=True)
         candidate = state.next_candidate
         if candidate is not None:
@@ -214,7 +216,7 @@ class Stage:
         claim = candidate.no_answer
         if candidate.gate is not None or claim is None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
-        taken = [Accepted(candidate=_candidate(pair), attempt=0) for pair in result.accepted]
+        taken = [Accepted(candidate=candidate_of(pair), attempt=0) for pair in result.accepted]
         taken += [Accepted(candidate=one.candidate, attempt=0) for one in state.decided if one.reason is None]
         step = Dedupe(candidate=candidate, attempt=attempt)
         same = model_checks.compare(step, QAState(accepted=tuple(taken)), self.work, self.models)
@@ -276,7 +278,7 @@ class Stage:
                 **({"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended} if ended else {}),
             }
         )
-        return _counted(whole, result.stats.target_count + sum(self.wanted.values()))
+        return counted(whole, result.stats.target_count + sum(self.wanted.values()))
 
     def _shortfalls(self, state: _State, kept: Counter[str], ended: str) -> list[Shortfall]:
         found: list[Shortfall] = []
@@ -307,7 +309,8 @@ def _with_answers(result: GenerationResult) -> list[str]:
     return [*(pair.question for pair in result.accepted), *trivial]
 
 
-def _candidate(pair: QAPair) -> Candidate:
+def candidate_of(pair: QAPair) -> Candidate:
+    """An accepted question as a candidate."""
     return Candidate(
         question=pair.question,
         answer=pair.answer,
