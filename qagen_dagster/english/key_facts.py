@@ -18,7 +18,7 @@ from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems
 
 SHORT = 8  # content words of an answer that is one fact
-ITEM = 4  # content words of an item of a list
+ITEM = 6  # words of an item of a list
 ABOUT = 0.05  # tolerance of a number that the answer calls approximate
 MOST_WORDS = 0.6  # share of the content words of a sentence that must be stated
 _HEDGE = re.compile(
@@ -79,7 +79,7 @@ def _items(answer: str) -> list[str]:
     edges = [0, *(at for cut in cuts for at in cut.span()), len(text)]
     parts = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     parts[0] = _INTRO.sub("", parts[0])
-    return parts if all(0 < len(content_stems(one)) <= ITEM for one in parts) else []
+    return parts if all(content_stems(one) and len(one.split()) <= ITEM for one in parts) else []
 
 
 def _fact(text: str, named: tuple[tuple[str, str], ...]) -> KeyFact:

@@ -92,23 +92,14 @@ def planned(one: Plan) -> str:
 
 def own_questions(systems: Sequence[SystemScores]) -> Iterator[str]:
     """A warning for each system of which a model of its family wrote questions, with the figure without these."""
-    for one in systems:
-        if (own := one.own) is None:
-            continue
-        yield (
-            f"{one.system}: a model of its family ({own.family}) wrote {own.questions:,} of {one.overall.questions:,} questions; "
-            f"{own.measure} without these is {shown_measure(own.others)}, on these {shown_measure(own.own)}."
-            + (
-                ""
-                if own.preference is None
-                else f" Rank on these {own.own_rank}, on the others {own.others_rank}: "
+    for one, own in ((each, each.own) for each in systems):
+        if own is not None:
+            text = (
+                f"{one.system}: a model of its family ({own.family}) wrote {own.questions:,} of {one.overall.questions:,} questions; "
+                f"{own.measure} without these is {shown_measure(own.others)}, on these {shown_measure(own.own)}"
             )
-            + (
-                ""
-                if own.preference is None
-                else f"self-preference {own.preference:+d} (below 0: the set favours it)."
-            )
-        )
+            known = own.preference is not None
+            yield text + (f"; self-preference {own.preference:+d} (below 0: favoured)" if known else "")
 
 
 def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:

@@ -242,24 +242,22 @@ class Scores(Record):
 
 
 class OwnQuestions(Record):
-    """The questions that a model of the system's family wrote, and a measure of these and of the others.
+    """The questions that a model of the system's family wrote, and a measure of these and of the others (None: there are none).
 
-    The ranks among all systems (1 is the best) are None with one system. `preference` is the rank on own questions minus that on the
-    others: below 0, the set favours the system.
+    `ranks` has the rank (1 is the best) among all systems on these and on the others; it is empty with one system.
     """
 
     family: str
     questions: int
     measure: str
     own: Measure
-    others: Measure | None  # None: there are no others
-    own_rank: int | None = None
-    others_rank: int | None = None
+    others: Measure | None
+    ranks: tuple[int, ...] = ()
 
     @property
     def preference(self) -> int | None:
-        known = self.own_rank is not None and self.others_rank is not None
-        return (self.own_rank or 0) - (self.others_rank or 0) if known else None
+        """The rank on own questions minus that on the others: below 0, the set favours the system."""
+        return self.ranks[0] - self.ranks[1] if len(self.ranks) > 1 else None
 
 
 class SystemScores(Record):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,6 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import (
     asset_config,
     budget_options,
-    combination_options,
     json_option,
     profile_option,
 )
@@ -25,8 +26,8 @@ from qagen_dagster.loop.questions.plan import RunOptions, check_usable
 from qagen_dagster.loop.refresh.products import Scope
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.questions.imported import Coverage
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.imported import PUBLISHED, Coverage
 from qagen_dagster.settings import Settings
 
 _SHOWN = 160  # characters of a passage or a reason
@@ -34,7 +35,8 @@ _SHOWN = 160  # characters of a passage or a reason
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
-@combination_options
+@click.option("--corpus", help="The corpus of the set.")
+@click.option("--scenario", help="The scenario of the set. Only textual sets take questions.")
 @click.option("--forget", is_flag=True, help="Forget the questions of earlier imports.")
 @click.option(
     "--no-run", is_flag=True, help="Only keep the questions, for `qagen estimate` and the next `qagen run`."
@@ -48,7 +50,6 @@ def questions_import(
     file: Path | None,
     corpus: str | None,
     scenario: str | None,
-    mode: Mode | None,
     forget: bool,
     no_run: bool,
     budget: Allowance | None,
@@ -63,7 +64,10 @@ def questions_import(
     Without FILE, the questions of earlier imports are used.
     """
     space, options = Workspace(settings), RunOptions(**asset_config(profile, budget))
-    combination = _textual(space, corpus, scenario, mode)
+    combination, *others = space.corpora.combinations(corpus, scenario, Mode.TEXTUAL)
+    if others:
+        keys = ", ".join(one.key for one in (combination, *others))
+        raise ConfigError(f"choose one of {keys} with --corpus and --scenario")
     check_usable(space, combination, options)
     found, faults = ([], []) if file is None else read_log(file)
     log = keep_log(space, combination, found, forget=forget)
@@ -73,53 +77,32 @@ def questions_import(
         return 0
     with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
         failures = materialize(work, Scope((combination,), options), progress)
+    if failures:
+        return fail(failures)
     coverage = measure(space, combination, log)
     if as_json:
-        print_json({"failures": failures, "combination": combination.key, **coverage.model_dump(mode="json")})
+        print_json({"combination": combination.key, **coverage.model_dump(mode="json")})
     else:
-        for line in _lines(coverage):
-            echo(line)
-    return fail(failures)
-
-
-def _textual(space: Workspace, corpus: str | None, scenario: str | None, mode: Mode | None) -> Combination:
-    """The only textual combination that matches the options. Raises ConfigError."""
-    if mode is Mode.VISUAL:
-        raise ConfigError("questions are imported into textual sets only: leave out --mode visual")
-    found = space.corpora.combinations(corpus, scenario, Mode.TEXTUAL)
-    if len(found) > 1:
-        raise ConfigError(f"choose one of {', '.join(one.key for one in found)} with --corpus and --scenario")
-    return found[0]
+        echo("\n".join(_lines(coverage)))
+    return 0
 
 
 def _lines(coverage: Coverage) -> Iterator[str]:
     """The fates of the questions, then the gaps."""
-    told = (coverage.published, coverage.refused, coverage.unanswerable)
-    yield (
-        f"{sum(map(len, told))} imported questions: {len(told[0])} published, {len(told[1])} refused, "
-        f"{len(told[2])} that no document answers"
-    )
-    if coverage.unanswerable:
-        yield "\nNo document answers, with the nearest passages:"
-    for one in coverage.unanswerable:
-        yield f"  {one.question}"
-        for place in one.passages:
-            where = f"{place.document_id or one.document_id}:{place.start_line}"
-            yield f"    {where}  {shortened(place.quote)}"
-    if coverage.refused:
-        yield "\nRefused, with the reasons:"
-    for one in coverage.refused:
-        reason = one.reason.value if one.reason else "not tried"
-        yield f"  {one.question}\n    {reason}: {shortened(one.detail)}"
-    yield f"\n{len(coverage.gaps)} of {coverage.clusters} subjects that people ask about have no question in the set"
-    for gap in coverage.gaps:
-        more = f" (and {len(gap.questions) - 1} more like it)" if gap.questions[1:] else ""
-        yield f"  {gap.document_id}: {gap.questions[0]}{more}"
+    outcomes = Counter(one.outcome for one in coverage.questions)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    yield f"{len(coverage.questions)} imported questions: {counts}"
+    told = (one for one in coverage.questions if one.outcome != PUBLISHED)
+    for one in sorted(told, key=lambda one: one.outcome):
+        yield f"\n{one.outcome}: {one.question}"
+        places = [
+            (f"nearest: {each.document_id or one.document_id}:{each.start_line}", each.quote)
+            for each in one.passages
+        ]
+        for where, text in places or [(one.document_id, one.detail)]:
+            yield f"  {where}  {textwrap.shorten(text, _SHOWN)}"
+    yield f"\n{len(coverage.gaps)} of {coverage.subjects} subjects that people ask about have no question in the set"
+    for document, questions in coverage.gaps:
+        yield f"  {document}: {' / '.join(questions)}"
     if coverage.gaps:
-        yield "The next `qagen run` shows these to the generator, which is to write as many questions more."
-
-
-def shortened(text: str) -> str:
-    """One line of at most _SHOWN characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}\u2026"
+        yield "The next `qagen run` shows them to the generator, and wants as many questions more."

@@ -38,14 +38,6 @@ class Row:
 _EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
-# For each imported question. It is asked of several documents, until one answers it.
-IMPORTED: Mapping[Role, Row] = {
-    **dict.fromkeys(
-        (Role.GENERATOR, Role.ANSWERER), Row(once=0, each=1.6, prompt=1_700, output=200, shown=25_000)
-    ),
-    Role.VALIDATOR: Row(once=0, each=2.5, prompt=1_700, output=200),
-    Role.DEDUPLICATOR: _DUPLICATES,
-}
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     (Strategy.AGENT, Mode.TEXTUAL): {
         Role.GENERATOR: Row(once=1, each=3.5, prompt=3_000, output=200, each_shows=True, unanswered_once=1.5),

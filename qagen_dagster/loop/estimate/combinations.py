@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
+from math import ceil
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
@@ -25,7 +25,6 @@ from qagen_dagster.records.ids import Combination
 
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
-_IMPORTED = 0.6  # share of imported questions that are published
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
@@ -138,11 +137,6 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         made = earlier.accepted if earlier is not None else 0
         twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
         uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
-    asked = _imported(planned, work)
-    size = fmean(document.size for document, _ in work.to_do) if work.to_do else 0.0
-    answering = Role.ANSWERER if Role.ANSWERER in models else Role.GENERATOR
-    for role in (answering, Role.VALIDATOR, Role.DEDUPLICATOR) if asked else ():
-        uses[role] = uses[role].plus(estimator.imported(role, asked, size))
     writers = planned.profile.writing(planned.scenario.writers, planned.combination.mode)
     roles = tuple(
         _role(name, spec, use.times(share), estimator, _BY_BATCH.get(role, 0.0))
@@ -158,8 +152,8 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         sums = sums.plus(one)
     workers = space.settings.document_workers
     seconds = run_time(models, uses, estimator.around, documents=len(work.to_do), workers=workers)
-    expected = estimator.around.times(accepted + _IMPORTED * asked)
-    most = planned.limits.target_count * len(work.to_do) + asked
+    expected = estimator.around.times(accepted)
+    most = float(sum(document.target for document, _ in work.to_do))
     return CombinationEstimate(
         **dict(sums) | {"seconds": seconds},
         combination=planned.combination.key,
@@ -187,11 +181,14 @@ def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, Mode
 def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -> _Work:
     """Group the documents by the work that is left. `earlier` is the last run of the combination."""
     work, mode, target = _Work(), planned.combination.mode, planned.limits.target_count
+    # an imported question takes about as many calls as one that is generated
+    imported = 0 if planned.log is None else ceil(len(planned.log.questions) / max(1, len(planned.documents)))
     for entry in planned.documents:
         visuals = visual_count(space, planned.combination, entry)
         most = (
             min(target, earlier.target_count) if earlier is not None and entry.id in earlier.dry else target
         )
+        most += imported + len(planned.missing(entry.id))
         without = sum(planned.without_answer(entry.id).values())
         document = document_of(entry, mode, visuals, max(most, without), without)
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
@@ -217,13 +214,6 @@ def _comparisons(estimator: DocumentEstimator, questions: float, runs: Sequence[
     expected = min(questions, (calls + 0.5) / pairs * questions**2)
     one = total(run.compared for run in runs).times(1 / calls) if calls else estimator.call(Role.DEDUPLICATOR)
     return one.times(expected)
-
-
-def _imported(planned: CombinationPlan, work: _Work) -> float:
-    """The number of imported questions that documents without a result are asked."""
-    usable = len(planned.documents) - work.without
-    questions = () if planned.log is None else planned.log.questions
-    return len(questions) * len(work.to_do) / usable if usable else 0.0
 
 
 def _role(

@@ -13,7 +13,6 @@ from statistics import quantiles
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
 from qagen_dagster.loop.estimate.assumed_calls import (
-    IMPORTED,
     LOCAL_CALL,
     SHORT,
     START_SECONDS,
@@ -101,13 +100,6 @@ class DocumentEstimator:
     def call(self, role: Role) -> Use:
         """The amounts of one call that shows no document."""
         return self._calls(role, 1.0, 0.0)
-
-    def imported(self, role: Role, questions: float, size: float) -> Use:
-        """The amounts of a role for imported questions about documents of `size` characters."""
-        row = IMPORTED[role]
-        shown = 0.0 if role is Role.DEDUPLICATOR else min(size, row.shown)
-        calls = questions * row.each
-        return self._calls(role, calls, calls * shown / TOKEN_CHARACTERS, row)
 
     def _spread(self, examples: Sequence[Example], least: float) -> Range:
         """The range of amounts as factors of the estimate. Nine of ten finished documents lie in it."""

@@ -38,39 +38,29 @@ def family(model: str) -> str:
 def with_own(systems: Sequence[SystemScores], models: Sequence[str]) -> tuple[SystemScores, ...]:
     """The scores, with those of questions that a model of the system's family wrote. `models` has the model of each system, or ""."""
     return tuple(
-        one.model_copy(update={"own": _own(number, systems, family(model))})
-        for number, (one, model) in enumerate(zip(systems, models, strict=True))
+        one.model_copy(update={"own": _own(at, systems, family(model))})
+        for at, (one, model) in enumerate(zip(systems, models, strict=True))
     )
 
 
-def _own(number: int, systems: Sequence[SystemScores], name: str) -> OwnQuestions | None:
-    measures = systems[number].overall.measures
-    measure = next((one for one in OUTCOMES if all(one in each.overall.measures for each in systems)), None)
-    if not name or measure is None or measure not in measures:
+def _own(at: int, systems: Sequence[SystemScores], name: str) -> OwnQuestions | None:
+    measured = (one for one in OUTCOMES if all(one in each.overall.measures for each in systems))
+    measure = next(measured, "")
+    parts = [[_mean(one, measure, name, own=own) for one in systems] for own in (True, False)]
+    (mine, others), several = (part[at] for part in parts), len(systems) > 1
+    if not name or mine is None:
         return None
-    own = [_of(one, measure, name, own=True) for one in systems]
-    others = [_of(one, measure, name, own=False) for one in systems]
-    mine = own[number]
-    if mine is None:
-        return None
-    ranked = len(systems) > 1 and others[number] is not None
+    ranks = [
+        1 + sum(each is not None and each.value > value.value for each in part)
+        for part, value in zip(parts, (mine, others), strict=True)
+        if value is not None and several
+    ]
+    questions = sum(family(one.writer) == name for one in systems[at].answers)
     return OwnQuestions(
-        family=name,
-        questions=sum(family(one.writer) == name for one in systems[number].answers),
-        measure=measure,
-        own=mine,
-        others=others[number],
-        own_rank=_rank(own, number) if ranked else None,
-        others_rank=_rank(others, number) if ranked else None,
+        family=name, questions=questions, measure=measure, own=mine, others=others, ranks=tuple(ranks)
     )
 
 
-def _of(system: SystemScores, measure: str, name: str, *, own: bool) -> Measure | None:
+def _mean(system: SystemScores, measure: str, name: str, *, own: bool) -> Measure | None:
     answers = [one for one in system.answers if (family(one.writer) == name) is own]
-    return mean_of(answers, OUTCOMES[measure])
-
-
-def _rank(measures: Sequence[Measure | None], number: int) -> int:
-    """The rank of a measure, 1 for the highest. Equal ones share the better rank."""
-    values = [one.value if one is not None else 0.0 for one in measures]
-    return 1 + sum(value > values[number] for value in values)
+    return mean_of(answers, OUTCOMES[measure]) if measure else None

@@ -267,7 +267,7 @@ class CombinationRun:
         self, entry: IndexEntry, work: DocumentWork, models: QAModels, result: GenerationResult
     ) -> GenerationResult:
         """The result with the imported questions that the document answers."""
-        mine = [one for one in self._matched if entry.id in {each.document_id for each in one.passages}]
+        mine = [one for one in self._matched if entry.id in {each.document_id for each in one[1]}]
         corpus = self._passages
         if not mine or corpus is None or not is_finished(result):
             return result

@@ -6,10 +6,11 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, fingerprint, store_key
-from qagen_dagster.records.questions.results import Evidence, RejectionReason
+from qagen_dagster.records.questions.results import Evidence
 
 # What the generator is told of a question that the set does not cover.
 NOT_COVERED = "people ask this and no question covers it: ask about it in clear words of your own, if the document answers it"
+PUBLISHED, NOT_TRIED = "published", "not_tried"
 
 
 class LoggedQuestion(Record):
@@ -39,30 +40,24 @@ class QuestionLog(Record):
 
 
 class ImportedQuestion(Record):
-    """What became of a question of the log. `reason` is None if it is published or was not worked on, as `detail` says."""
+    """What became of a question of the log: PUBLISHED, NOT_TRIED or the reason why it was refused.
+
+    `passages` are the nearest of a question that no document answers.
+    """
 
     question: str
+    outcome: str
     document_id: str = ""
-    reason: RejectionReason | None = None
     detail: str = ""
-    passages: tuple[Evidence, ...] = ()  # of one that no document answers, the nearest
-
-
-class Gap(Record):
-    """Questions of the log about one thing, of which the set has none. The corpus answers at least one."""
-
-    questions: tuple[str, ...]
-    document_id: str
+    passages: tuple[Evidence, ...] = ()
 
 
 class Coverage(Record):
-    """How a set covers the log."""
+    """How a set covers the log. `gaps` has by document id the questions about each subject that the document has and the set lacks."""
 
-    published: tuple[ImportedQuestion, ...]
-    refused: tuple[ImportedQuestion, ...]
-    unanswerable: tuple[ImportedQuestion, ...]
-    clusters: int  # groups of questions about one thing
-    gaps: tuple[Gap, ...]
+    questions: tuple[ImportedQuestion, ...]
+    subjects: int  # groups of questions of the log that ask for the same
+    gaps: tuple[tuple[str, tuple[str, ...]], ...]
 
     @staticmethod
     def key(combination: Combination) -> str:

@@ -93,6 +93,15 @@ class QAPair(Record):
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
 
+    def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> Candidate:
+        """The question as a candidate, with its evidence or with that which was found anew."""
+        same = {name: getattr(self, name) for name in Candidate.model_fields if name in QAPair.model_fields}
+        return Candidate(
+            **{**same, "evidence": self.evidence if evidence is None else evidence},
+            visuals=self.content_refs,
+            writer=self.generation_metadata.generator_model,
+        )
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the visuals that the question or its evidence names."""

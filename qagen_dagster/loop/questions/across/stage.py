@@ -14,8 +14,13 @@ from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
-from qagen_dagster.loop.questions.no_answer.journaled import JournaledStage, after
-from qagen_dagster.loop.questions.no_answer.stage import Decided, Drafted, StageEvent
+from qagen_dagster.loop.questions.no_answer.stage import (
+    Decided,
+    Drafted,
+    JournaledStage,
+    StageEvent,
+    after,
+)
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
 from qagen_dagster.records.questions.results import (
