@@ -10,6 +10,7 @@ from qagen_dagster.records.questions.results import Evidence
 
 # What the generator is told of a question that the set does not cover.
 NOT_COVERED = "people ask this and no question covers it: ask about it in clear words of your own, if the document answers it"
+NO_DOCUMENT = "none of the likeliest documents answers it"
 PUBLISHED, NOT_TRIED = "published", "not_tried"
 
 

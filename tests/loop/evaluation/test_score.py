@@ -141,7 +141,7 @@ def test_questions_without_a_row_are_unanswered_and_not_found(tmp_path: Path) ->
 def test_what_no_row_gives_is_not_measured(tmp_path: Path) -> None:
     (answers,) = scored(tmp_path, given(ANSWERS)).systems
     (passages,) = scored(tmp_path, [{"id": "q-1", "passages": ["a.txt"]}]).systems
-    assert list(answers.overall.measures) == ["correct"]
+    assert list(answers.overall.measures) == ["correct", "key_facts"]
     assert passages.overall.counts == {}
     assert {name.partition("_")[0] for name in passages.overall.measures} == {"document"}
     assert rights(passages) == [None] * 4

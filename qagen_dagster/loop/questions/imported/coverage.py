@@ -14,6 +14,7 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.imported import (
+    NO_DOCUMENT,
     NOT_TRIED,
     PUBLISHED,
     Coverage,
@@ -27,7 +28,6 @@ from qagen_dagster.untrusted_file import read_file
 ALIKE = (
     0.7  # from this cosine on, questions ask for the same, unless numbers, names or the kind of answer differ
 )
-_NO_GAP = (PUBLISHED, NOT_TRIED, RejectionReason.UNANSWERABLE, RejectionReason.DUPLICATE)
 
 
 def read_log(path: Path) -> tuple[list[LoggedQuestion], list[str]]:
@@ -99,12 +99,9 @@ def measure(space: Workspace, combination: Combination, log: QuestionLog) -> Cov
     gaps: list[tuple[str, tuple[str, ...]]] = []
     missing = {name: list(known) for name, known in log.missing.items()}
     for about, group in subjects.items():
-        refused = [one for one in group if one.outcome not in _NO_GAP]
-        if (
-            about not in in_set
-            and refused
-            and RejectionReason.DUPLICATE not in {one.outcome for one in group}
-        ):
+        refused = [one for one in group if one.outcome != NOT_TRIED and not one.passages]
+        covered = {PUBLISHED, RejectionReason.DUPLICATE} & {one.outcome for one in group}
+        if about not in in_set and refused and not covered:
             gaps.append((refused[0].document_id, tuple(one.question for one in group)))
             missing.setdefault(refused[0].document_id, []).append(refused[0].question)
     coverage = Coverage(questions=tuple(questions), subjects=len(subjects), gaps=tuple(gaps))
@@ -123,7 +120,7 @@ def _fates(
     found: dict[str, ImportedQuestion] = {}
     for one in (*lost, *validated.removed):
         if one.origin == "imported":
-            unanswered = one.rejection_reason is RejectionReason.UNANSWERABLE
+            unanswered = one.rejection_detail.startswith(NO_DOCUMENT)
             found[normalise(one.question)] = ImportedQuestion(
                 question=one.question,
                 outcome=one.rejection_reason,

@@ -23,8 +23,9 @@ from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassage
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of
 from qagen_dagster.loop.questions.state import Accepted, Judged, QAState, Validate
 from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.batch import AnsweredQuestion
-from qagen_dagster.records.questions.imported import LoggedQuestion, QuestionLog
+from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion, QuestionLog
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
@@ -104,7 +105,7 @@ class ImportStage(stages.JournaledStage):
             evidence=tuple(_nearest(one, logged.question, own) for one in passages),
             question_type=QuestionType.FACTUAL.value,
             gate=RejectionReason.UNANSWERABLE,
-            gate_detail=f"none of the likeliest documents answers it ({'; '.join(tried)})"[:_MOST],
+            gate_detail=f"{NO_DOCUMENT} ({'; '.join(tried)})"[:_MOST],
             origin="imported",
         )
         likeliest = passages[0].document_id == own
@@ -130,19 +131,29 @@ class ImportStage(stages.JournaledStage):
 
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: Candidate) -> Candidate:
-    """The candidate with the answer of the log, if it has one. Code checks that the quotes support it."""
-    if logged.answer and found.evidence:
-        quotes = tuple(EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in found.evidence)
-        texts = {"question": found.question, "answer": logged.answer, "question_type": found.question_type}
-        checked = EvidenceCheck(work.context, graded=True).candidate_of(
-            AnsweredQuestion(**texts, evidence=quotes)
-        )
-        if checked.gate in _ELSEWHERE:
-            detail = f"{checked.gate_detail}; the document says {found.answer!r}"
-            fault = {"gate": RejectionReason.WRONG_ANSWER, "gate_detail": detail}
-            checked = checked.model_copy(update=fault)
-        found = checked
-    return found.model_copy(update={"origin": "imported"})
+    """The candidate with the answer of the log, if it has one, and quotes that support it: those that were found, or the line that has it."""
+    mine = {"origin": "imported"}
+    if not logged.answer:
+        return found.model_copy(update=mine)
+    wanted, lines = normalise(logged.answer), enumerate(work.context.view.lines, 1)
+    holding = [EvidenceQuote(quote=text, start_line=at) for at, text in lines if wanted in normalise(text)]
+    holding.sort(key=lambda one: shared_words(logged.question, one.quote), reverse=True)
+    quoted = [EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in found.evidence]
+    texts = {
+        "question": logged.question,
+        "answer": logged.answer,
+        "question_type": found.question_type,
+    }
+    checked = [
+        EvidenceCheck(work.context, graded=True).candidate_of(AnsweredQuestion(**texts, evidence=quotes))
+        for quotes in (tuple(quoted), tuple(holding[:1]))
+        if quotes
+    ]
+    best = next((one for one in checked if one.gate is None), checked[0] if checked else found)
+    if best.gate in _ELSEWHERE and found.gate is None:
+        detail = f"{best.gate_detail}; the document says {found.answer!r}"
+        mine |= {"gate": RejectionReason.WRONG_ANSWER, "gate_detail": detail}
+    return best.model_copy(update=mine)
 
 
 def _nearest(passages: DocumentPassages, question: str, own: str) -> Evidence:
