@@ -33,7 +33,7 @@ from qagen_dagster.settings import Settings
 _SHOWN = 160  # characters of a passage or a reason
 
 
-@click.command("import")
+@click.command("questions import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @click.option("--corpus", help="The corpus of the set.")
 @click.option("--scenario", help="The scenario of the set. Only textual sets take questions.")
