@@ -96,11 +96,9 @@ class QAPair(Record):
     def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> Candidate:
         """The question as a candidate, with its evidence or with that which was found anew."""
         same = {name: getattr(self, name) for name in Candidate.model_fields if name in QAPair.model_fields}
-        return Candidate(
-            **{**same, "evidence": self.evidence if evidence is None else evidence},
-            visuals=self.content_refs,
-            writer=self.generation_metadata.generator_model,
-        )
+        own = {"visuals": self.content_refs, "writer": self.generation_metadata.generator_model}
+        found = {} if evidence is None else {"evidence": evidence}
+        return Candidate.model_validate(same | own | found)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -87,9 +87,10 @@ def measure(space: Workspace, combination: Combination, log: QuestionLog) -> Cov
     """What became of each question of the log, and the gaps of the set, which are kept for the next run. Raises StoreError."""
     validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
     fates = _fates(space, combination, validated)
-    unknown = {"outcome": NOT_TRIED, "detail": "no document that was worked on is likely to answer it"}
+    why = "no document that was worked on is likely to answer it"
     questions = [
-        fates.get(normalise(one.question), ImportedQuestion(question=one.question, **unknown))
+        fates.get(normalise(one.question))
+        or ImportedQuestion(question=one.question, outcome=NOT_TRIED, detail=why)
         for one in log.questions
     ]
     in_set, asked = [pair.question for pair in validated.questions], [one.question for one in questions]

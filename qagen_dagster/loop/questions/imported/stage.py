@@ -139,13 +139,15 @@ def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: Candidate) -> 
     holding = [EvidenceQuote(quote=text, start_line=at) for at, text in lines if wanted in normalise(text)]
     holding.sort(key=lambda one: shared_words(logged.question, one.quote), reverse=True)
     quoted = [EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in found.evidence]
-    texts = {
-        "question": logged.question,
-        "answer": logged.answer,
-        "question_type": found.question_type,
-    }
     checked = [
-        EvidenceCheck(work.context, graded=True).candidate_of(AnsweredQuestion(**texts, evidence=quotes))
+        EvidenceCheck(work.context, graded=True).candidate_of(
+            AnsweredQuestion(
+                question=logged.question,
+                answer=logged.answer,
+                question_type=found.question_type,
+                evidence=quotes,
+            )
+        )
         for quotes in (tuple(quoted), tuple(holding[:1]))
         if quotes
     ]
