@@ -86,9 +86,7 @@ class CombinationPlan:
     fingerprint: str
     documents: tuple[IndexEntry, ...]
     budget: Budget = field(default_factory=Budget)
-    texts: str = (
-        ""  # a hash of the texts of the whole corpus, if questions are proved or matched by a search in it
-    )
+    texts: str = ""  # a hash of the texts of the whole corpus, if questions depend on a search in it
     log: QuestionLog | None = None  # the imported questions
 
     @property

@@ -23,6 +23,7 @@ from qagen_dagster.loop.questions.no_answer.stage import (
 )
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
+from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import (
     CallSummary,
     DocumentEnd,
@@ -122,7 +123,7 @@ class AcrossStage(JournaledStage):
                 for place in step.candidate.evidence
                 if (place.document_id or own) == one.document.id and place.start_line and place.end_line
             ]
-            for first, last in _merged([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
+            for first, last in merged_lines([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
                 text = "\n".join(one.lines[first - 1 : last])
                 shown.append(Excerpt(len(shown) + 1, first, text, one.title))
         run = answer_from_excerpts(
@@ -138,13 +139,3 @@ class AcrossStage(JournaledStage):
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for first, last in sorted(spans):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        else:
-            found.append((first, last))
-    return found

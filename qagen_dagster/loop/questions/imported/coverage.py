@@ -26,7 +26,7 @@ from qagen_dagster.records.questions.results import CandidateSet, RejectionReaso
 from qagen_dagster.untrusted_file import read_file
 
 ALIKE = (
-    0.7  # from this cosine on, questions ask for the same, unless numbers, names or the kind of answer differ
+    0.7  # from this cosine on, questions ask for the same, unless numbers, names or kinds of answers differ
 )
 
 
@@ -35,7 +35,8 @@ def read_log(path: Path) -> tuple[list[LoggedQuestion], list[str]]:
     found: list[LoggedQuestion] = []
     faults: list[str] = []
     try:
-        for number, row in _csv_rows(path) if path.suffix.lower() == ".csv" else _json_rows(path):
+        json_rows = ((place.line, line) for place, line in lines(path))
+        for number, row in _csv_rows(path) if path.suffix.lower() == ".csv" else json_rows:
             try:
                 found.append(_logged(row if isinstance(row, Mapping) else read_object(row)))
             except ValueError as error:
@@ -45,10 +46,6 @@ def read_log(path: Path) -> tuple[list[LoggedQuestion], list[str]]:
     if not found:
         raise ConfigError(f"it has no question ({'; '.join(faults[:1]) or 'it is empty'})", file=path)
     return found, faults
-
-
-def _json_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    return ((place.line, line) for place, line in lines(path))
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -118,20 +115,21 @@ def _fates(
     """What became of the imported questions, by their normalised texts."""
     candidates = space.store.read(CandidateSet.key(combination), CandidateSet)
     lost = [one for result in results_of(space, candidates) for one in result.rejected]
-    found: dict[str, ImportedQuestion] = {}
-    for one in (*lost, *validated.removed):
-        if one.origin == "imported":
-            unanswered = one.rejection_detail.startswith(NO_DOCUMENT)
-            found[normalise(one.question)] = ImportedQuestion(
-                question=one.question,
-                outcome=one.rejection_reason,
-                document_id=one.document_id,
-                detail=one.rejection_detail,
-                passages=one.evidence if unanswered else (),
-            )
-    for pair in validated.questions:
-        if pair.origin == "imported":
-            found[normalise(pair.question)] = ImportedQuestion(
-                question=pair.question, outcome=PUBLISHED, document_id=pair.document_id
-            )
-    return found
+    refused = {
+        normalise(one.question): ImportedQuestion(
+            question=one.question,
+            outcome=one.rejection_reason,
+            document_id=one.document_id,
+            detail=one.rejection_detail,
+            passages=one.evidence if one.rejection_detail.startswith(NO_DOCUMENT) else (),
+        )
+        for one in (*lost, *validated.removed)
+        if one.origin == "imported"
+    }
+    return refused | {
+        normalise(one.question): ImportedQuestion(
+            question=one.question, outcome=PUBLISHED, document_id=one.document_id
+        )
+        for one in validated.questions
+        if one.origin == "imported"
+    }
