@@ -6,7 +6,7 @@ Documents that have a result cost nothing and are left out. For the others, fini
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 from qagen_dagster.configuration.profiles import Role
@@ -188,9 +188,10 @@ def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -
         most = (
             min(target, earlier.target_count) if earlier is not None and entry.id in earlier.dry else target
         )
-        most += imported + len(planned.missing(entry.id))
+        most += len(planned.missing(entry.id))
         without = sum(planned.without_answer(entry.id).values())
-        document = document_of(entry, mode, visuals, max(most, without), without)
+        target_of = max(most, without) + imported
+        document = replace(document_of(entry, mode, visuals, target_of, without), imported=imported)
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             work.without += 1
         elif (result := finished(space, planned, entry)) is not None:

@@ -106,6 +106,7 @@ def _expansion(asked: Query, text: str) -> str:
 
 
 WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
+SURE = 0.5  # minimum score or chance of an answer that the reader itself validates
 UNLIKELY = 0.18  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
@@ -135,10 +136,10 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
 
 
 def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
-    """The best answer in the lines of `prompt` with its passage, or that there is none."""
+    """The answer in the lines of `prompt` with its passage; none if it is not SURE, because no other model will check it."""
     found = _best(section(prompt, "Question (factual)"), [(1, rows(prompt))], card(prompt).title, fitted)
     given: dict[str, object] = {"answer": "Insufficient information in the document.", "evidence": []}
-    if found is not None and found.answerable:
+    if found is not None and found.answerable and found.confidence >= SURE:
         quote = found.unit.quote
         given = {
             "answer": found.text,
