@@ -38,13 +38,7 @@ from qagen_dagster.records.questions.submissions import EvidenceQuote
 
 DOCUMENTS = 3  # documents that a question is asked of
 _MOST = 600  # characters of a reason
-_ELSEWHERE = frozenset(
-    (
-        RejectionReason.UNANSWERABLE,
-        RejectionReason.EVIDENCE_NOT_FOUND,
-        RejectionReason.ANSWER_NOT_SUPPORTED,
-    )
-)
+_NOT_HERE = ("unanswerable", "evidence_not_found", "answer_not_supported")  # reasons to ask the next document
 Matched = tuple[LoggedQuestion, Sequence[DocumentPassages]]  # the likeliest document first
 
 
@@ -94,7 +88,7 @@ class ImportStage(stages.JournaledStage):
             found = self._answer(logged, one, attempt if mine else 0)
             calls += found.calls
             candidate = found.candidate
-            if candidate is not None and candidate.gate not in _ELSEWHERE:
+            if candidate is not None and candidate.gate not in _NOT_HERE:
                 return stages.Drafted(candidates=(candidate,) if mine else (), calls=tuple(calls))
             tried.append(
                 f"{one.document_id}: {found.failure if candidate is None else candidate.gate_detail}"
@@ -152,7 +146,7 @@ def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: Candidate) -> 
         if quotes
     ]
     best = next((one for one in checked if one.gate is None), checked[0] if checked else found)
-    if best.gate in _ELSEWHERE and found.gate is None:
+    if best.gate in _NOT_HERE and found.gate is None:
         detail = f"{best.gate_detail}; the document says {found.answer!r}"
         mine |= {"gate": RejectionReason.WRONG_ANSWER, "gate_detail": detail}
     return best.model_copy(update=mine)

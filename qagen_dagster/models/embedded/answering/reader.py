@@ -138,14 +138,11 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
 def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
     """The answer in the lines of `prompt` with its passage; none if it is not SURE, because no other model will check it."""
     found = _best(section(prompt, "Question (factual)"), [(1, rows(prompt))], card(prompt).title, fitted)
-    given: dict[str, object] = {"answer": "Insufficient information in the document.", "evidence": []}
+    answer, evidence = "Insufficient information in the document.", list[dict[str, object]]()
     if found is not None and found.answerable and found.confidence >= SURE:
-        quote = found.unit.quote
-        given = {
-            "answer": found.text,
-            "evidence": [{"quote": quote.text, "start_line": quote.start_line}],
-        }
-    return Action("submit_grounded_answer", given)
+        answer, quote = found.text, found.unit.quote
+        evidence.append({"quote": quote.text, "start_line": quote.start_line})
+    return Action("submit_grounded_answer", {"answer": answer, "evidence": evidence})
 
 
 def _best(
