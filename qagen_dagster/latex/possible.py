@@ -68,22 +68,28 @@ KINDS = (
     _kind("current", "", "A,m/s"),
     _kind("charge", "", "C"),
     _kind("kinetic energy", "", "J", 0),
-    _kind("energy", "energy|work done|heat", "J"),
-    _kind("power", "", "W"),
+    _kind("energy", "energy|work done|heat", "J,J/kg,J/mol"),
+    _kind("power", "", "W,m^-1"),  # of a machine, or of a lens
     _kind("acceleration", "", "m/s^2,kg"),  # 3 g is three times the acceleration of free fall
     _kind("speed", "", "m/s,Hz", 0, LIGHT),
     _kind("velocity", "", "m/s", -LIGHT, LIGHT),
     _kind("momentum", "", "kg m/s"),
     _kind("impulse", "", "N s"),
-    _kind("pressure", "", "Pa", 0),
+    _kind("pressure", "", "Pa,m", 0),  # also as the height of a column of liquid
     _kind("length", "lengths?|width|depth|thickness|radius|diameter|perimeter|circumference", "m,s", 0),
     _kind("distance", "heights?|distances?|displacements?", "m"),
     _kind("area", "", "m^2", 0),
     _kind("volume", "", "m^3", 0),
 )
 _NOT_ALONE = re.compile(
-    r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against)\b"
+    r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against|density|capacity"
+    r"|flow|under|of curvature)\b|[^.?]*\bper\b"
 )
+_OTHER = re.compile(
+    r"\b(?:specific|latent|molar|thermal|angular|relative|atomic|focal|reduced|activation)\s+\Z",
+    re.IGNORECASE,
+)
+_OF_STUFF = re.compile(r"\W*(?:\w+\W+){1,3}?of\s")  # the mass of 2 mol of iron
 _LINK = re.compile(r"(?P<word>\s+(?:of|is|was|are|were|equals)(?:\s+(?:about|only|now))?)?[\s$({-]*\Z")
 _ASKED = re.compile(
     r"\b(?:what|find|calculate|determine|work out|compute|state|how (?:large|great|big))\b"
@@ -95,7 +101,7 @@ _ADJECTIVE = re.compile(
     re.IGNORECASE,
 )
 _WAVE = re.compile(r"\bphase\b|\btachyon|\bgroup velocit", re.IGNORECASE)
-_OF_LIGHT = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*c(?![A-Za-z0-9_^])")
+_OF_LIGHT = re.compile(r"(?<![\d./])(\d+(?:\.\d+)?)\s*c(?![A-Za-z0-9_^])")
 _MOVES = re.compile(r"\b(?:speed|velocit|moves?|moving|travel|flies|approach)", re.IGNORECASE)
 _TRIANGLE = r"\btriangle\b[^.?]{0,60}?\b"
 _SIDES = re.compile(
@@ -148,7 +154,7 @@ def asked_quantity(text: str) -> Kind | None:
             if match:
                 return None if _NOT_ALONE.match(rest, match.end()) else kind
         adjective = _ADJECTIVE.match(rest)
-        if adjective is None:
+        if adjective is None or _OTHER.search(adjective.group()):
             return None
         rest = rest[adjective.end() :]
     return None
@@ -179,12 +185,14 @@ def _judged(one: Amount) -> Iterator[str]:
     link = _LINK.search(one.before)
     if link is None or not (link.group("word") or one.unit is not None):
         return
-    head = one.before[: link.start()]
+    head, stuff = one.before[: link.start()], _OF_STUFF.match(one.behind)
     for kind in KINDS:
-        last = [found.end() for found in kind.names.finditer(head)][-1:]
-        if last == [len(head)]:
-            if link.group("word") and one.unit is not None and not kind.fits(one.unit):
-                yield f"{one.text} is not in a unit of {kind.name}"
+        last = [head[: found.start()] for found in kind.names.finditer(head) if found.end() == len(head)]
+        if last and not _OTHER.search(last[0]):
+            said = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
+            if one.unit is not None and not kind.fits(one.unit):
+                if said:
+                    yield f"{one.text} is not in a unit of {kind.name}"
             elif (one.unit is None or kind.fits(one.unit)) and not kind.allows(one):
                 yield f"a {kind.name} of {one.text} is impossible"
             return

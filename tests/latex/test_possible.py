@@ -22,6 +22,8 @@ IMPOSSIBLE = [
     r"A spaceship moves at $1.5c$ relative to the Earth.",
     r"A current of $3\,\mathrm{V}$ flows.",
     r"The resistance is $-5\,\Omega$.",
+    r"A block of mass $20$ N is at rest.",
+    r"A force of $5$ N m turns it.",
 ]
 POSSIBLE = [
     r"Light travels at a speed of $3\times10^8\,\mathrm{m\,s^{-1}}$; the ship moves at $0.6c$.",
@@ -31,6 +33,11 @@ POSSIBLE = [
     r"$\sin\theta = 0.6$ and $2\sin\theta = 1.2$, $P(A) = 1$, $\eta = 75\%$",
     r"A price of energy of £0.30 per kWh. The air resistance is $20$ N.",
     "A triangle has sides 3 cm, 4 cm and 5 cm.",
+    r"A momentum of $12$ kg m s$^{-1}$, an impulse of $3$ N s, an energy of $2$ kW h and a charge of $40$ mA h.",
+    r"What is the mass of $500$ cm$^3$ of water? The resistance of $3$ m of the wire, the charge of $2$ mol of electrons.",
+    r"A latent heat of $334$ kJ kg$^{-1}$, an angular acceleration of $2$ rad s$^{-2}$, an energy of $4$ kJ per mole.",
+    "The pressure of 760 mm of mercury, an area of 2 cm2, an acceleration of 6 metres per second squared.",
+    "It moves at 1/2 c.",
 ]
 ANSWERS = [
     ("What is the force on it?", r"$5\,\mathrm{kg}$", False),
@@ -42,6 +49,14 @@ ANSWERS = [
     ("What is the ratio of the speeds?", "$-3$", True),
     ("What is the probability, as a percentage?", r"$40\%$", True),
     ("What is its mass, in terms of m?", "$2m$", True),
+    ("What is the focal length of the lens?", r"$-10\,\mathrm{cm}$", True),
+    ("What is the radius of curvature of the mirror?", r"$-10\,\mathrm{cm}$", True),
+    ("What is the power of the lens?", r"$4\,\mathrm{m^{-1}}$", True),
+    ("What is the heat capacity of the block?", r"$40\,\mathrm{J\,K^{-1}}$", True),
+    ("What is the energy density of the field?", r"$4\,\mathrm{J\,m^{-3}}$", True),
+    ("What is the molar mass of the gas?", r"$44\,\mathrm{g\,mol^{-1}}$", True),
+    ("What is the energy that is lost per second?", r"$4\,\mathrm{W}$", True),
+    ("What is the resistance of the lamp?", r"$4$ k$\Omega$", True),
 ]
 
 

@@ -283,7 +283,8 @@ def _effects(
     """The givens that do not change the value of the form, and those that the form has as its value, whatever they are."""
     idle, given_back = list[str](), list[str]()
     for name in check.givens:
-        if not re.search(rf"\b{re.escape(name)}\b", check.expression):
+        uses = len(re.findall(rf"\b{re.escape(name)}\b", check.expression))
+        if not uses:
             idle.append(name)
         elif name in values:
             points = [values[name], values[name] + 1, values[name] * 2 + 3, values[name] + 2]
@@ -291,7 +292,7 @@ def _effects(
             exact = [one.exact for one in sandbox.compute(tasks) if isinstance(one, Computed)]
             if len(exact) == len(points) and len(set(exact)) == 1:
                 idle.append(name)
-            elif exact == [str(one) for one in points]:
+            elif uses == 1 and exact == [str(one) for one in points]:
                 given_back.append(name)
     return idle, given_back
 

@@ -237,6 +237,47 @@ def test_a_rounded_key_needs_a_stem_that_asks_for_it(box: Sandbox) -> None:
     assert names(gates.examine(rounded, box)) == []
 
 
+NINE = "$\\frac{1}{2}\\times 2\\times 3^2=9$ J"
+
+
+@pytest.mark.parametrize(
+    ("end", "more", "named"),
+    [
+        (", so the answer is C.", "", "C"),
+        (". Hence (C).", "", "C"),
+        (". C is correct.", "", "C"),
+        (". Therefore option D.", "", "D"),
+        (", so the lamp is C.", "", "C"),
+        (", so the lamp is C.", " It is heated by the lamps $A$, $B$ and $C$.", ""),
+        (", so the current is $2$ A.", "", ""),
+        (". The value $2$ A is right.", "", ""),
+        (", so B is right.", "", ""),
+    ],
+)
+def test_the_letter_at_which_a_solution_ends(box: Sandbox, end: str, more: str, named: str) -> None:
+    solution = {"reasoning": f"{NINE}{end}", "key_insight": "One formula."}
+    found = gates.examine(package(stem=STEM + more, solution=solution), box)
+    assert names(found) == ([gates.ELSEWHERE] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("stem", "options"),
+    [
+        ("An efficiency of 40% is reached by a motor of $500$ W. What is its useful power?", ["20 W", "200 W", "300 W", "900 W"]),
+        ("A motor of $500$ W gives $200$ W. What is its efficiency?", ["25%", "40%", "60%", "80%"]),
+    ],
+)  # fmt: skip
+def test_a_bare_per_cent_sign_hides_nothing(box: Sandbox, stem: str, options: list[str]) -> None:
+    solution = {"reasoning": "The share is 200/500 = 40%.", "key_insight": "One formula."}
+    check = {"givens": {"P": "500", "u": "200"}, "expression": "u/P"}
+    if "W" in options[0]:
+        check = {"givens": {"P": "500", "e": "40"}, "expression": "e/100*P", "unit": "W"}
+    letters = dict(zip("ABCD", options, strict=True))
+    assert (
+        names(gates.examine(package(stem=stem, options=letters, solution=solution, check=check), box)) == []
+    )
+
+
 def test_options_in_words_are_left_to_the_verifier(box: Sandbox) -> None:
     words = {"A": "It doubles.", "B": "It is halved.", "C": "It stays.", "D": "It vanishes."}
     found = gates.examine(package(options=words, check=None), box)
