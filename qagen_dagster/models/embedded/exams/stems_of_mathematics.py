@@ -192,7 +192,7 @@ MATHEMATICS: tuple[Method, ...] = (
     method("$#$ m of ... runs at right angles to ... into $#$ equal parts", _DIVIDED),
     method("farmer has $#$ m of fencing for a rectangular pen. One side", _FENCE),
     method("by $#$ m of rope; the beach", _FENCE),
-    method("$#$ m of railing go along its other three sides", _FENCE),
+    method("by $#$ m of railing; the side along the wall needs none", _FENCE),
     method("$#$ m of edging round a rectangular bed; the side along the house needs none", _FENCE),
     method("of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _CORNER),
     method("of $#$ cm and $#$ cm at right angles...What is the greatest possible area", _CORNER),

@@ -9,6 +9,7 @@ from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings
 
 _GROUPS = settings("M6", "easy")
+_MOST_BELOW = 80  # the largest denominator of a sum that is added without a calculator
 
 
 def _groups(draw: Draw, context: int) -> Draft | None:
@@ -37,8 +38,16 @@ def _telescope(draw: Draw, context: int) -> Draft | None:
     wrong = (
         (short, top * (1 - tail), scale * head, top * (head + tail))
         if step == 1
-        else (short, scale * (Fraction(1, start) - Fraction(1, end + 2)), scale * head, top * (head - tail))
+        else (
+            short,
+            scale * (Fraction(1, start) - Fraction(1, end + 2)),
+            scale * head,
+            None,
+            top * (head - tail),
+        )
     )
+    if (scale * (head - tail)).denominator > _MOST_BELOW:
+        return None
     return draft(
         f"What is the value of $\\sum_{{r={start}}}^{{{end}}}\\frac{{{top}}}{{r(r+{step})}}$?",
         form="Sum(c/(r*(r+d)),(r,a,b))",
