@@ -17,6 +17,7 @@ from qagen_dagster.latex.comparison import without_layout, without_pictures
 from qagen_dagster.latex.equalities import Value, assigned
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
+from qagen_dagster.mathematics.values import known_value
 
 LIGHT = 2.998e8  # metres per second
 _ROUNDED = 1.01  # 3e8 is the speed of light, too
@@ -58,6 +59,13 @@ KINDS = (
     _kind("coefficient of restitution", "", "1", 0, 1),
     _kind("coefficient of friction", r"coefficient of (?:\w+ )?friction", "1", 0),
     _kind("efficiency", "", "1", 0, 1),
+    _kind("refractive index", "refractive ind(?:ex|ices)|ind(?:ex|ices) of refraction", "1", 1),
+    _kind("Lorentz factor", "", "1", 1),
+    _kind("sine or cosine", "(?:co)?sine", "1", -1, 1),
+    _kind("temperature", "temperatures?", "K,\u00b0C,J", -273.15),
+    _kind("period", "periods?", "s,m", 0),
+    _kind("spring constant", "", "N/m", 0),
+    _kind("torque", "torques?|moment of the force", "N m"),
     _kind("probability", "", "1", 0, 1),
     _kind("half-life", "half[- ]life", "s", 0),
     _kind("wavelength", "", "m", 0),
@@ -83,7 +91,7 @@ KINDS = (
 )
 _NOT_ALONE = re.compile(
     r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against|density|capacity"
-    r"|flow|under|of curvature)\b|[^.?]*\bper\b"
+    r"|flow|under|of curvature)\b|[^.?]*\b(?:per|relative to|with respect to)\b"
 )
 _OTHER = re.compile(
     r"\b(?:specific|latent|molar|thermal|angular|relative|atomic|focal|reduced|activation)\s+\Z",
@@ -164,6 +172,14 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
     """Faults: the answer is not in a unit of the quantity that the question asks for, or not in its range."""
     kind = asked_quantity(question)
     found = list(amounts(answer))
+    if (
+        kind is not None
+        and len(found) > 1
+        and (known := known_value(answer))
+        and len(set(known.numbers)) == 1
+    ):
+        number = known.numbers[0]  # a root or a product
+        found = [Amount(Fraction(number), None if known.unit == ONE else known.unit)] if number else []
     if kind is None or len(found) != 1 or _has_symbols(answer, found[0]):
         return
     (one,) = found

@@ -24,6 +24,8 @@ IMPOSSIBLE = [
     r"The resistance is $-5\,\Omega$.",
     r"A block of mass $20$ N is at rest.",
     r"A force of $5$ N m turns it.",
+    r"Glass of a refractive index of $0.7$ is cut.",
+    r"The gas is cooled to a temperature of $-300\,^\circ$C.",
 ]
 POSSIBLE = [
     r"Light travels at a speed of $3\times10^8\,\mathrm{m\,s^{-1}}$; the ship moves at $0.6c$.",
@@ -49,6 +51,10 @@ ANSWERS = [
     ("What is the ratio of the speeds?", "$-3$", True),
     ("What is the probability, as a percentage?", r"$40\%$", True),
     ("What is its mass, in terms of m?", "$2m$", True),
+    ("What is the refractive index of the glass?", r"$\frac{\sqrt{2}}{2}$", False),
+    ("What is the refractive index of the glass?", r"$\frac{2}{\sqrt{3}}$", True),
+    ("What is the refractive index of water relative to glass?", r"$\frac{8}{9}$", True),
+    ("What is the cosine of its largest angle?", r"$-\frac{7}{4}$", False),
     ("What is the focal length of the lens?", r"$-10\,\mathrm{cm}$", True),
     ("What is the radius of curvature of the mirror?", r"$-10\,\mathrm{cm}$", True),
     ("What is the power of the lens?", r"$4\,\mathrm{m^{-1}}$", True),

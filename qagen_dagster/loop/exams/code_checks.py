@@ -20,6 +20,8 @@ from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.latex.structure import structure_faults
 from qagen_dagster.loop.exams.computed_key import (
     FORM_STATES,
+    POOR_OPTION,
+    ROUNDED,
     SEVERAL_RIGHT,
     OptionValues,
     Proving,
@@ -57,7 +59,6 @@ FALSE_STEP = "false_step"
 ELSEWHERE = "solution_of_another_option"
 NOT_REACHED = "solution_without_the_key"
 IMPOSSIBLE = "impossible_value"
-POOR_OPTION = "poor_option"
 NO_FIGURE = "figure_missing"
 NONE_RIGHT = "no_option_has_the_value"
 FORM_HOSTILE = "form_hostile"
@@ -65,10 +66,6 @@ FORM_FAILED = "form_without_value"
 MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
 MOST_DECIMAL_DIGITS = 4
 _LEAST_PATH_WORDS = 3
-_ROUNDED = re.compile(
-    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest|estimate)|\\(?:approx|sim)(?![A-Za-z])|\u2248",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
 _HOSTILE = re.compile(
     r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
@@ -206,7 +203,7 @@ def _numbers(case: _Case) -> Iterator[_Found]:
             if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):
                 yield _fixable(CALCULATOR, f"{place} has the number {whole}{decimals}; choose clean numbers")
     key = question.options[question.correct_option]
-    if case.proving.rounded and not _ROUNDED.search(f"{question.stem} {key}"):
+    if case.proving.rounded and not ROUNDED.search(f"{question.stem} {key}"):
         yield _fixable(
             CALCULATOR,
             f"the exact value is {case.proving.proof.value}, but the key is a rounded decimal; give exact options",
