@@ -22,7 +22,6 @@ _PROSE = re.compile(
 _END = re.compile(r"\$|\\[)\]]|[,;=<>+&]|(?<![{^]) - |\\(?:leq?|geq?|approx|text(?:rm)?\s*\{\s+)(?![A-Za-z])")
 ROMAN = re.compile(r"\\(?:mathrm|text|textrm|rm)\s*\{([^{}]{0,40}(?:\{[^{}]{0,20}\}[^{}]{0,20}){0,4})\}")
 _LOOSE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]")
-_IN_WORDS = re.compile(r"\s+(squared|cubed)\b")
 _MICRO = re.compile(r"\s*\\mu\s*\$\s*(?=[A-Za-z])")
 
 
@@ -61,9 +60,7 @@ def amounts(latex: str) -> Iterator[Amount]:
 @lru_cache(maxsize=1024)
 def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
     """The unit at the beginning of the text after a number; `inside` says whether the number stands in a formula."""
-    text = _IN_WORDS.sub(
-        lambda one: "^2" if one.group(1) == "squared" else "^3", behind.replace(r"\per ", "/")
-    )
+    text = re.sub(r"\s+squared\b", "^2", behind.replace(r"\per ", "/"))
     if inside:
         end = _END.search(text)
         formula = text[: end.start() if end else len(text)]

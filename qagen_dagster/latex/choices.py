@@ -18,9 +18,7 @@ _CATCH_ALL = re.compile(
     re.IGNORECASE,
 )
 _OF_OPTIONS = re.compile(r"\b(?:above|these|those|options?|answers?|choices?|of them)\b", re.IGNORECASE)
-_LETTERS = re.compile(
-    r"\W*(?:both\s+)?\(?[A-H]\)?\s+(?:and|or|&)\s+\(?[A-H]\)?(?:\s+only)?\W*", re.IGNORECASE
-)
+_LETTERS = re.compile(r"(?i)\W*(?:both\s+)?\(?[A-H]\)?\s+(?:and|or|&)\s+\(?[A-H]\)?(?:\s+only)?\W*")
 _FIGURE = r"(?:graph|diagram|figure|sketch|picture|drawing|circuit|table|chart|image)"
 _REFERS = re.compile(
     rf"\b{_FIGURE}s?\s+(?:shown|below|above|opposite|on the right)\b|\bas\s+(?:is\s+)?(?:shown|depicted|drawn|illustrated)\b(?!\s+by\b)"

@@ -289,13 +289,8 @@ def unit_of(one: re.Match[str]) -> Unit | None:
 
 
 def _spelled(unit: str) -> str:
-    return (
-        re.sub(r"\\mu\s*", "u", unit.replace(r"\,", " "))
-        .replace("~", " ")
-        .replace(r"\Omega", "\u03a9")
-        .replace(r"\%", "%")
-        .strip()
-    )
+    plain = re.sub(r"\\mu\s*", "u", unit.replace(r"\Omega", "\u03a9").replace(r"\%", "%"))
+    return re.sub(r"\\,|~", " ", plain).strip()
 
 
 def _step(number: str) -> float:

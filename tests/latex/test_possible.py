@@ -24,6 +24,8 @@ IMPOSSIBLE = [
     r"The resistance is $-5\,\Omega$.",
     r"A block of mass $20$ N is at rest.",
     r"A force of $5$ N m turns it.",
+    r"The mass of the block is $20$ N.",
+    r"The probability of heads is $1.2$.",
     r"Glass of a refractive index of $0.7$ is cut.",
     r"The gas is cooled to a temperature of $-300\,^\circ$C.",
 ]
@@ -40,6 +42,8 @@ POSSIBLE = [
     r"A latent heat of $334$ kJ kg$^{-1}$, an angular acceleration of $2$ rad s$^{-2}$, an energy of $4$ kJ per mole.",
     "The pressure of 760 mm of mercury, an area of 2 cm2, an acceleration of 6 metres per second squared.",
     "It moves at 1/2 c.",
+    r"The square of the speed of the car is $4$ m$^2$ s$^{-2}$, the current of the river is $2$ m/s.",
+    r"The coefficient of friction is $0.3$, the mass of the Earth is $81$ times that of the Moon.",
 ]
 ANSWERS = [
     ("What is the force on it?", r"$5\,\mathrm{kg}$", False),

@@ -151,10 +151,9 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
     rounded = not matching
     if rounded:
         matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
-    for tens in (0, 1) if rounded and ROUNDED.search(question.stem) else ():
-        matching = matching or [
-            letter for letter, one in found.values.items() if rounds_to(value, _whole(one, tens=tens == 1))
-        ]
+    for tens in (False, True) if rounded and ROUNDED.search(question.stem) else ():
+        whole = {letter: _whole(one, tens=tens) for letter, one in found.values.items()}
+        matching = matching or [letter for letter, one in whole.items() if rounds_to(value, one)]
     status, detail = _judged(key, matching, value, found)
     proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
     return Proving(proof, rounded=rounded and bool(matching))

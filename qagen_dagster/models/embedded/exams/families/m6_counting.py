@@ -9,7 +9,6 @@ from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import Draft, draft, families, settings
 
 _GROUPS = settings("M6", "easy")
-_MOST_BELOW = 80  # the largest denominator of a sum that is added without a calculator
 
 
 def _groups(draw: Draw, context: int) -> Draft | None:
@@ -46,8 +45,8 @@ def _telescope(draw: Draw, context: int) -> Draft | None:
             top * (head - tail),
         )
     )
-    if (scale * (head - tail)).denominator > _MOST_BELOW:
-        return None
+    if (scale * (head - tail)).denominator > 80:
+        return None  # needs a calculator
     return draft(
         f"What is the value of $\\sum_{{r={start}}}^{{{end}}}\\frac{{{top}}}{{r(r+{step})}}$?",
         form="Sum(c/(r*(r+d)),(r,a,b))",
