@@ -15,7 +15,7 @@ from qagen_dagster.mathematics.units import Unit
 _DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
 _NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
 _POWER = r"\$?\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d)\s*\$?"
-_MORE = rf"(?:\s*(?:/|\bper\b)\s*{_NAME}(?:{_POWER})?|\s*{_NAME}{_POWER}|\s+(?:n?m|s|h)(?![\w$']))"
+_MORE = rf"(?:\s*(?:/|\bper\b)\s*{_NAME}(?:{_POWER})?|\s*{_NAME}{_POWER}|\s+(?:[nc]?m|s|h)(?![\w$']))"
 _PROSE = re.compile(
     rf"[\s{{}}$-]{{0,4}}({_DEGREE}|(?:\\mu\s*\$\s*)?{_NAME}(?:{_POWER})?{_MORE}{{0,3}})(?!\w)"
 )
@@ -60,7 +60,7 @@ def amounts(latex: str) -> Iterator[Amount]:
 @lru_cache(maxsize=1024)
 def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
     """The unit at the beginning of the text after a number; `inside` says whether the number stands in a formula."""
-    text = re.sub(r"\s+squared\b", "^2", behind.replace(r"\per ", "/"))
+    text = re.sub(r"\s+squared\b", "^2", behind.replace(r"\per ", "/").replace("per cent", "percent"))
     if inside:
         end = _END.search(text)
         formula = text[: end.start() if end else len(text)]

@@ -60,8 +60,6 @@ KINDS = (
     _kind("coefficient of friction", r"coefficient of (?:\w+ )?friction", "1", 0),
     _kind("efficiency", "", "1", 0, 1),
     _kind("refractive index", "refractive ind(?:ex|ices)|ind(?:ex|ices) of refraction", "1", 1),
-    _kind("sine or cosine", "(?:co)?sine", "1", -1, 1),
-    _kind("temperature", "temperatures?", "K,\u00b0C,J", -273.15),
     _kind("period", "periods?", "s,m", 0),
     _kind("torque", "torques?|moment of the force", "N m"),
     _kind("probability", "", "1", 0, 1),

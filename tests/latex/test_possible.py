@@ -27,7 +27,6 @@ IMPOSSIBLE = [
     r"The mass of the block is $20$ N.",
     r"The probability of heads is $1.2$.",
     r"Glass of a refractive index of $0.7$ is cut.",
-    r"The gas is cooled to a temperature of $-300\,^\circ$C.",
 ]
 POSSIBLE = [
     r"Light travels at a speed of $3\times10^8\,\mathrm{m\,s^{-1}}$; the ship moves at $0.6c$.",
@@ -42,6 +41,7 @@ POSSIBLE = [
     r"A latent heat of $334$ kJ kg$^{-1}$, an angular acceleration of $2$ rad s$^{-2}$, an energy of $4$ kJ per mole.",
     "The pressure of 760 mm of mercury, an area of 2 cm2, an acceleration of 6 metres per second squared.",
     "It moves at 1/2 c.",
+    r"An efficiency of $80$ per cent, a torque of $20$ N cm, a temperature of $30\,^\circ$C, the sine of $30^\circ$.",
     r"The square of the speed of the car is $4$ m$^2$ s$^{-2}$, the current of the river is $2$ m/s.",
     r"The coefficient of friction is $0.3$, the mass of the Earth is $81$ times that of the Moon.",
 ]
@@ -58,7 +58,7 @@ ANSWERS = [
     ("What is the refractive index of the glass?", r"$\frac{\sqrt{2}}{2}$", False),
     ("What is the refractive index of the glass?", r"$\frac{2}{\sqrt{3}}$", True),
     ("What is the refractive index of water relative to glass?", r"$\frac{8}{9}$", True),
-    ("What is the cosine of its largest angle?", r"$-\frac{7}{4}$", False),
+    ("What is the temperature of the gas?", r"$-73\,^\circ$C", True),
     ("What is the focal length of the lens?", r"$-10\,\mathrm{cm}$", True),
     ("What is the radius of curvature of the mirror?", r"$-10\,\mathrm{cm}$", True),
     ("What is the power of the lens?", r"$4\,\mathrm{m^{-1}}$", True),

@@ -153,7 +153,8 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
         matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
     for tens in (False, True) if rounded and ROUNDED.search(question.stem) else ():
         whole = {letter: _whole(one, tens=tens) for letter, one in found.values.items()}
-        matching = matching or [letter for letter, one in whole.items() if rounds_to(value, one)]
+        near: list[Letter] = [letter for letter, one in whole.items() if rounds_to(value, one)]
+        matching = matching or near
     status, detail = _judged(key, matching, value, found)
     proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
     return Proving(proof, rounded=rounded and bool(matching))
