@@ -152,8 +152,8 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
     if rounded:
         matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
     for tens in (False, True) if rounded and ROUNDED.search(question.stem) else ():
-        whole = {letter: _whole(one, tens=tens) for letter, one in found.values.items()}
-        near: list[Letter] = [letter for letter, one in whole.items() if rounds_to(value, one)]
+        shown = found.values.items()
+        near: list[Letter] = [letter for letter, one in shown if rounds_to(value, _whole(one, tens=tens))]
         matching = matching or near
     status, detail = _judged(key, matching, value, found)
     proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
