@@ -52,47 +52,19 @@ _ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
 _DEGREES = ("\u2218", "\u00b0", "o")
 _INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
 _PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styled-content"})
-BLOCKS = frozenset(
-    [
-        "array",
-        "boxed-text",
-        "chem-struct-wrap",
-        "code",
-        "def-list",
-        "disp-formula",
-        "disp-formula-group",
-        "disp-quote",
-        "fig",
-        "fig-group",
-        "graphic",
-        "list",
-        "media",
-        "preformat",
-        "speech",
-        "statement",
-        "supplementary-material",
-        "table-wrap",
-        "table-wrap-group",
-        "verse-group",
-    ]
-)  # elements that begin on a new line
-_DROPPED = frozenset(
-    [
-        "object-id",
-        "contrib-id",
-        "institution-id",
-        "graphic",
-        "media",
-        "annotation",
-        "annotation-xml",
-        "fn",
-        "index-term",
-        "x",
-        "processing-meta",
-        "alt-text",
-        "long-desc",
-    ]
-)  # elements that have no text for a reader
+# Elements that begin on a new line.
+_NAMES_OF_BLOCKS = (
+    "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
+    "fig-group graphic list media preformat speech statement supplementary-material table-wrap "
+    "table-wrap-group verse-group"
+)
+BLOCKS = frozenset(_NAMES_OF_BLOCKS.split())
+# Elements that have no text for a reader.
+_NAMES_OF_DROPPED = (
+    "object-id contrib-id institution-id graphic media annotation annotation-xml fn index-term x "
+    "processing-meta alt-text long-desc"
+)
+_DROPPED = frozenset(_NAMES_OF_DROPPED.split())
 _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes", "other"})
 # The text of a reference that is a mark and reads like a part of the word or number before it.
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
