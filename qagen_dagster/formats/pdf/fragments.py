@@ -283,10 +283,9 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
     symbols = symbols or f.raw
     if not (symbols or _is_suspect(f)):
         return
-    html = printed.html()
-    if not (symbols or "<sup>" in html or _LETTERED.search(" ".join(f.text))):
+    lines = printed.html
+    if not (symbols or any("<sup>" in line for line in lines) or _LETTERED.search(" ".join(f.text))):
         return
-    lines = html.split("<p style=")[1:]
     for n, text in enumerate(f.text):
         line = lines[f.line[n]]
         if line.count(_RUN) == 1 and (not symbols or (f.raw and _ENTITY not in line)):

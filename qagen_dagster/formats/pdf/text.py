@@ -16,6 +16,7 @@ from qagen_dagster.formats.pdf.bidi import with_brackets
 from qagen_dagster.formats.pdf.cells import BAR
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.garbled import is_garbled, marked
+from qagen_dagster.formats.pdf.hidden import picture_shares
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
@@ -37,12 +38,7 @@ _NO_FONT = Font()
 
 def worth_recognising(page: Page) -> bool:
     """Whether a page without text may show writing: pictures cover much of it, or letters may be drawn as paths."""
-    if page.marks() >= _PATHS:
-        return True
-    covered = 0.0
-    for (x0, y0, x1, y1), *_ in page.pictures():
-        covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
-    return covered > _PICTURE_SHARE * page.width * page.height
+    return page.marks() >= _PATHS or sum(picture_shares(page)) > _PICTURE_SHARE
 
 
 class Recogniser:
@@ -121,6 +117,18 @@ class PdfText:
         for line, font in zip(self.lines[some], self.fonts[some], strict=True):
             counted[font] += len(line) if is_prose(line) else 0
         return +counted or Counter(self.fonts[some])
+
+    @cached_property
+    def body_size(self) -> int:
+        """The size of the running text in tenths of a point; 0 if unknown. Sizes that differ only by rounding are counted together."""
+        weights: Counter[int] = Counter()
+        for font, letters in self.letters.items():
+            weights[font.size] += letters if font.size else 0
+        return max(
+            weights,
+            key=lambda size: sum(weights[one] for one in range(size - 3, size + 2)),
+            default=0,
+        )
 
 
 def is_prose(line: str) -> bool:

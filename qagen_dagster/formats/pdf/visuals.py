@@ -30,7 +30,6 @@ from qagen_dagster.formats.pdf.figures import (
     shown_on,
     with_surroundings,
 )
-from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.formats.pdf.table_boxes import (
@@ -81,12 +80,12 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """
     search = _Search(pdf, _text_of(pdf, options))
     found = search.run()
-    visuals = _labelled(found[:MAX_VISUALS])
-    stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
-    count = len(visuals)
-    if stopped:
-        said = f"The list ends here after {count:,} visuals: pages {stopped} to {pdf.count} may show more."
-        visuals.append(_note(visuals, stopped, said))
+    labels = Labels()
+    visuals = _labelled(found[:MAX_VISUALS], labels)
+    if stopped := found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped:
+        said = f"The list ends here after {len(visuals):,} visuals: pages {stopped} to {pdf.count} may show more."
+        label = labels.unique(f"Page {stopped}")
+        visuals.append(Visual(label=label, type=VisualType.PAGE, page=stopped, caption=said))
     return tuple(visuals)
 
 
@@ -109,7 +108,7 @@ class _Search:
         self._pdf = pdf
         self._text = text
         self._scanned = {*text.recognised, *text.unreadable}
-        self._body = body_size(text) / 10 or 10.0  # points
+        self._body = text.body_size / 10 or 10.0  # points
         self._repeats = Repeats()
         self._paths = 0
         self._work = 0
@@ -307,8 +306,7 @@ def _line_near(view: PageView, box: Rect) -> int:
     return min(below, default=1 << 30)
 
 
-def _labelled(found: list[_Found]) -> list[Visual]:
-    labels = Labels()
+def _labelled(found: list[_Found], labels: Labels) -> list[Visual]:
     counts: Counter[tuple[int, str]] = Counter()
     named: set[str] = set()
     visuals: list[Visual] = []
@@ -339,14 +337,3 @@ def _visual(one: _Found, label: str) -> Visual:
         start_line=one.lines[0] if one.lines else None,
         end_line=one.lines[1] if one.lines else None,
     )
-
-
-def _note(visuals: list[Visual], page: int, said: str) -> Visual:
-    """A visual for page `page`. Its caption says what is missing from that page on."""
-    taken = {visual.label for visual in visuals}
-    label = next(
-        one
-        for one in (f"Page {page}", f"Page {page} (note)", f"Page {page} (end of the list)")
-        if one not in taken
-    )
-    return Visual(label=label, type=VisualType.PAGE, page=page, caption=said)

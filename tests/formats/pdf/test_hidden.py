@@ -62,11 +62,23 @@ def on_grey(page: pymupdf.Page) -> None:
     written(color=(0.95, 0.95, 0.95))(page)
 
 
+def tinted(page: pymupdf.Page) -> None:
+    """White as no tint of a separate ink."""
+    written(color=(1, 0, 1))(page)
+    document, content = page.parent, page.get_contents()[-1]
+    ink = "<</FunctionType 2/Domain[0 1]/C0[1]/C1[0]/N 1>>"
+    resources = int(document.xref_get_key(page.xref, "Resources")[1].split()[0])
+    document.xref_set_key(resources, "ColorSpace", f"<</Ink[/Separation/Ink/DeviceGray{ink}]>>")
+    stream = document.xref_stream(content).replace(b"1 0 1 rg", b"/Ink cs 0 scn")
+    document.update_stream(content, stream)
+
+
 @pytest.mark.parametrize(
     "draw",
     [
         written(color=(1, 1, 1)),
         written(color=(0.99, 0.99, 0.98)),
+        tinted,
         written(fontsize=0.8),
         written(render_mode=3),
         written(fill_opacity=0, stroke_opacity=0),
@@ -80,6 +92,7 @@ def on_grey(page: pymupdf.Page) -> None:
     ids=[
         "white",
         "near white",
+        "no tint",
         "tiny",
         "not painted",
         "transparent",
