@@ -18,7 +18,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
-from qagen_dagster.formats.pdf.mupdf import PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect
+from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect
 
 _TINY = 10  # tenths of a point; smaller letters are dots
 _LIGHT = 0xE0  # least part of a colour that may be that of the paper
@@ -137,7 +137,7 @@ def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
 def _kind(colour: int, alpha: int, flags: int) -> str:
     """The state of letters of this colour, opacity and kind of painting if nothing covers them."""
     if not flags & PAINTED or alpha <= _TRANSPARENT:
-        return "unpainted"
+        return "doubtful" if flags & CLIPPING else "unpainted"
     return "seen" if min(colour.to_bytes(3)) < _LIGHT else "doubtful"
 
 

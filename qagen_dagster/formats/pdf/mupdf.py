@@ -48,7 +48,8 @@ _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
-PAINTED = 16 | 32 | 64  # flags of letters that are filled, stroked or used for clipping
+CLIPPING = 64  # flag of letters through which something else is painted
+PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or used for clipping
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -95,6 +96,12 @@ class Letter:
         one, other = (quad := self._char.quad).ul, quad.lr
         x0, y0, x1, y1 = one.x, one.y, other.x, other.y
         return (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """The left and the right end of the letter's upper edge."""
+        one, other = float((quad := self._char.quad).ul.x), float(quad.ur.x)
+        return min(one, other), max(one, other)
 
     @property
     def base(self) -> float:

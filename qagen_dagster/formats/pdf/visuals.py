@@ -31,7 +31,6 @@ from qagen_dagster.formats.pdf.figures import (
     with_surroundings,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.formats.pdf.table_boxes import (
     boxes_of_ruled_tables,
     number_tables,
@@ -95,8 +94,8 @@ def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
     Recognition is limited in time, so another pass over the same scan might stop at another line.
     """
     if len(options.known_pages) != pdf.count:
-        return read_pages(pdf, options)
-    text = read_pages(pdf, replace(options, ocr=False))
+        return read_pages(pdf, options, keep=True)
+    text = read_pages(pdf, replace(options, ocr=False), keep=True)
     text.pages = list(options.known_pages)
     return text
 
@@ -154,9 +153,7 @@ class _Search:
     def _view(self, span: PageSpan) -> PageView | list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            printed = self._pdf.print_text(span.page - 1)
-            found = page_fragments(self._pdf, printed)
-            fragments, lines, written = lines_of_page(found, printed.rules)
+            fragments, lines, written = (self._text.kept or {})[span.page]
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks

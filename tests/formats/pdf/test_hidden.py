@@ -202,3 +202,14 @@ def test_text_that_is_not_painted_counts_on_a_scan() -> None:
         page.insert_text((60, 80), "HELLO SCANNED WORLD", fontsize=30, render_mode=3)
 
     assert lines(pdf(draw)) == ["HELLO SCANNED WORLD"]
+
+
+def test_letters_through_which_a_bar_is_painted_are_seen() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        beside(written(render_mode=3))(page)
+        page.insert_text((60, 200), "It holds 18 boats.", render_mode=7)
+        document, content = page.parent, page.get_contents()[-1]
+        stream = document.xref_stream(content).replace(b"ET\n", b"ET\n0 0 1 rg 0 0 600 850 re f\n")
+        document.update_stream(content, stream)
+
+    assert [line for line in lines(pdf(draw)) if line] == [*SEEN, "It holds 18 boats."]
