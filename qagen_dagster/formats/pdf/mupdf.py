@@ -94,14 +94,13 @@ class Letter:
     def box(self) -> Rect:
         """The letter's box."""
         one, other = (quad := self._char.quad).ul, quad.lr
-        x0, y0, x1, y1 = one.x, one.y, other.x, other.y
-        return (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+        return min(one.x, other.x), min(one.y, other.y), max(one.x, other.x), max(one.y, other.y)
 
     @property
     def sides(self) -> tuple[float, float]:
-        """The left and the right end of the letter's upper edge."""
-        one, other = float((quad := self._char.quad).ul.x), float(quad.ur.x)
-        return min(one, other), max(one, other)
+        """The ends of the letter's upper edge, from left to right."""
+        one, other = sorted(((quad := self._char.quad).ul.x, quad.ur.x))
+        return one, other
 
     @property
     def base(self) -> float:
@@ -235,12 +234,13 @@ class _Content:
     def __init__(self, page: Any) -> None:
         self.page = page
         said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
+        content = _parts(_get(said.obj, "Contents"))  # first, since the library crashes if there is no page
         own = _mupdf.ll_pdf_page_resources(said)
         shown = _items(own, "XObject")
         self._pictures = {name: one for name, one in shown.items() if _get(one, "Width")}
         forms = [one for name, one in shown.items() if name not in self._pictures]
         self._resources = [own, *[_get(form, "Resources") for form in forms]]
-        self.streams = [*_parts(_get(said.obj, "Contents")), *forms]
+        self.streams = [*content, *forms]
 
     @property
     def size(self) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.captions import (
     Caption,
     Piece,
     Text,
-    area,
     contains,
     expanded,
     intersection,
@@ -19,28 +18,18 @@ from qagen_dagster.formats.pdf.captions import (
     touch,
     union,
 )
-from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
+from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, titles, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
+from qagen_dagster.formats.pdf.table_boxes import between_rules, rows_of, with_heads
 
-_FAR = 130.0  # maximum points between a caption and its visual
 _BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 
 
-class Strength(IntEnum):
-    """How certain it is that a visual is there."""
-
-    TEXT = 1  # short lines, neither ruled nor drawn
-    DRAWN = 2
-    RULED = 3
-
-
-@dataclass
-class Choice:
-    """A possible visual of a caption."""
+class Choice(NamedTuple):
+    """A possible visual of a caption; one that is neither ruled nor drawn is not `sure`."""
 
     box: Rect
-    strength: Strength
+    sure: bool
 
 
 @dataclass
@@ -59,9 +48,6 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
     """The possible visuals above, below and beside each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
-        if caption.is_turned:
-            yield caption, {"around": Choice(finder.content(), Strength.TEXT)}
-            continue
         found: dict[str, Choice] = {}
         for side in ("above", "below"):
             choice = finder.beyond(caption, up=side == "above")
@@ -83,15 +69,11 @@ class _Finder:
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
+        self._shapes = [part for shape in view.shown.shapes for part in without_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
         self._stops = list(self._find_stops())
-
-    def content(self) -> Rect:
-        """The box around all text but running heads and feet."""
-        return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
 
     def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
         """The possible visual right above or below a caption."""
@@ -103,7 +85,7 @@ class _Finder:
         drawn = self._drawn(caption, room)
         if drawn is not None:
             return drawn
-        return self._texts(caption, room, up=up)
+        return self._texts(caption, room)
 
     def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
         for caption in self._view.captions:
@@ -132,25 +114,16 @@ class _Finder:
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
 
     def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        boxes = [box for box in self._view.tables if self._is_close(caption, box, room)]
+        boxes = [box for box in self._view.tables if contains(expanded(room, 8), box)]
         others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
             best = min(boxes, key=lambda box: -shared_height(box, caption.box))
-            if lined is not None and area(intersection(best, lined)) > 0:
-                best = union((best, lined))
-            lined = best
+            lined = union((best, lined)) if lined else best
         if lined is None:
             return None
         near = [piece for piece in self._loose(room) if piece not in self._text.prose]
-        return Choice(with_heads(lined, near), Strength.RULED)
-
-    def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
-        return (
-            contains(expanded(room, 8), box)
-            and -shared_height(box, caption.box) < _FAR
-            and shared_width(box, caption.box) > 0
-        )
+        return Choice(with_heads(lined, near), sure=True)
 
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
         shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
@@ -162,7 +135,7 @@ class _Finder:
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
         box = union((box, *titles(box, panels, self._text, self._loose(room))))
-        return Choice(box, Strength.DRAWN)
+        return Choice(box, sure=True)
 
     def _loose(self, box: Rect) -> list[Piece]:
         """The pieces in a box that belong neither to captions nor to running heads and feet."""
@@ -196,46 +169,13 @@ class _Finder:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether the shape belongs to another caption, because it stands right above or right below that one.
-
-        It must stand on the same side (above or below) of both captions.
-        """
-        if shared_width(shape.box, caption.box) > 0:
-            return False
-        under = caption.box[1] > shape.box[1]
-        return any(
-            shared_width(shape.box, other.box) > 0
-            and -shared_height(shape.box, other.box) < _FAR
-            and (other.box[1] > shape.box[1]) == under
-            for other in self._view.captions
-            if other is not caption
+        """Whether the shape belongs to another caption, because it stands above or below that one."""
+        return shared_width(shape.box, caption.box) <= 0 and any(
+            shared_width(shape.box, other.box) > 0 for other in self._view.captions if other is not caption
         )
 
-    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
+    def _texts(self, caption: Caption, room: Rect) -> Choice | None:
         pieces = self._loose(room)
-        if caption.is_table:
-            box = cells_beside(caption.box, pieces, up=up)
-            return Choice(box, Strength.TEXT) if box else None
-        if len(rows_of(pieces)) < 3 and up:
-            pieces = self._listing(caption)
-        if len(rows_of(pieces)) < 3:
+        if caption.is_table or len(rows_of(pieces)) < 3:
             return None
-        return Choice(union(one.box for one in pieces), Strength.TEXT)
-
-    def _listing(self, caption: Caption) -> list[Piece]:
-        """The pieces of small print right above a caption, such as a program listing."""
-        found: list[Piece] = []
-        edge = caption.box[1]
-        small = 0.88 * self._text.body
-        own = self._own | self._margin
-        pieces = [
-            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
-        ]
-        for one in sorted(pieces, key=lambda one: -one.box[3]):
-            if one.box[3] > caption.box[1] + 2:
-                continue
-            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
-                break
-            found.append(one)
-            edge = min(edge, one.box[1])
-        return found
+        return Choice(union(one.box for one in pieces), sure=False)

@@ -13,7 +13,6 @@ from qagen_dagster.formats.pdf.captions import (
     Text,
     area,
     captions_of,
-    contains,
     expanded,
     intersection,
     lettering_line,
@@ -37,7 +36,7 @@ from qagen_dagster.formats.pdf.table_boxes import (
     with_heads,
 )
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
-from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, Strength, choices_of
+from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, choices_of
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -48,8 +47,6 @@ _FEW_PATHS = 3_000  # the paths of a page count towards the document's limit onl
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # minimum ratio of the area of a drawing to that of a table that is part of it
-_BACKGROUND = 0.7  # share of the page; a shape that covers more may be a background
 _LEAFLET = (
     2  # pages; in a longer document, what stands above the prose of the first page is a logo or cover art
 )
@@ -167,13 +164,12 @@ class _Search:
         text = text_of(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)
-        captions = captions_of(text, shown.rules)
-        own = [one.box for one in captions]
-        tables = boxes_of_ruled_tables(shown, text, written, own)
+        captions = captions_of(text)
+        tables = boxes_of_ruled_tables(shown, text, written)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
-            strong = [side for side, one in choices.items() if one.strength > Strength.TEXT]
+            strong = [side for side, one in choices.items() if one.sure]
             if len(strong) == 1:
                 self._sides[caption.is_table, strong[0]] += 1
         return view
@@ -209,7 +205,7 @@ class _Search:
         ranks = {usual: 1, other: 0}
         best = max(
             free.items(),
-            key=lambda item: (item[1].strength > Strength.TEXT, ranks.get(item[0], -1)),
+            key=lambda item: (item[1].sure, ranks.get(item[0], -1)),
             default=None,
         )
         return best[1] if best else None
@@ -252,15 +248,11 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
             taken.append(box)
 
     pictures = _pictures(view.shown, view.text)
-    page = view.text.width * view.text.height
-    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
     top = MARGIN * view.text.height
     loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
     tables = [with_heads(box, loose) for box in view.tables]
     for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
-        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held:
-            add(VisualType.TABLE, box, _rows(view.text, box, []))
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
             add(kind, box)

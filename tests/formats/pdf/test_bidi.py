@@ -72,7 +72,9 @@ def test_lines_of_hebrew_on_a_page_are_read_from_the_right_and_cells_apart() -> 
 
 def test_codes_without_a_character_are_marked() -> None:
     def draw(page: pymupdf.Page) -> None:
-        page.insert_htmlbox((60, 60, 500, 80), f"<p style='text-align:right'>{TOWER} {TOWER} {TOWER} 12 {YEAR}</p>")
+        page.insert_htmlbox(
+            (60, 60, 500, 80), f"<p style='text-align:right'>{TOWER} {TOWER} {TOWER} 12 {YEAR}</p>"
+        )
 
     document = pymupdf.open(stream=pdf(draw))
     for xref in range(1, document.xref_length()):
