@@ -155,15 +155,14 @@ class _State(NamedTuple):
         found: list[_Judged] = []
         for one in letters:
             state = _kind(one.colour, one.alpha, one.flags)
-            if state == "seen" and covered:
-                state = self._of(n, one.box, one.base)
-            found.append(_Judged(one, state))
+            found.append(_Judged(one, self._of(n, one) if state == "seen" and covered else state))
         return found if any(one.state != "seen" for one in found) else []
 
-    def _of(self, n: int, box: Rect, base: float) -> str:
-        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-        top, low = (base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
-        if any(x0 < x < x1 and top < rule < low for x0, rule, x1, _ in self.strikes.get(n, ())):
+    def _of(self, n: int, letter: Letter) -> str:
+        left, top, right, bottom = letter.box
+        x, y = (left + right) / 2, (top + bottom) / 2
+        high, low = (letter.base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
+        if any(x0 < x < x1 and high < rule < low for x0, rule, x1, _ in self.strikes.get(n, ())):
             return "struck"
         for covers, state in ((self.bars, "doubtful"), (self.pictures, "behind")):
             if any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in covers.get(n, ())):

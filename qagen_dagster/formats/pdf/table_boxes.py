@@ -25,6 +25,7 @@ from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
 _CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
+_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console, and a command
 _EDGE = 4.0  # maximum points between the end of a table and its last line
 _FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 _LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
@@ -47,11 +48,14 @@ class Table(NamedTuple):
     """A table found by its ruling lines."""
 
     box: Rect
-    cells: int
+    rows: int
+    columns: int
     filled: int  # cells with text
 
 
-def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) -> list[Rect]:
+def boxes_of_ruled_tables(
+    shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]
+) -> list[Rect]:
     """The boxes of tables with ruled or boxed cells. Drawings, frames around prose, page borders and empty forms are left out.
 
     `written` holds the tables that the text shows as rows.
@@ -64,7 +68,7 @@ def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) ->
     good = [
         table.box
         for table in (*tables, *grids)
-        if table and _is_table(table, text) and not _is_several(table.box, shown, text)
+        if table and _is_table(table, text) and not _is_several(table.box, shown, text, captions)
     ]
     boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
@@ -75,12 +79,16 @@ def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) ->
 
 def _as_table(one: Ruled) -> Table:
     x0, y0, x1, y1 = (side / SCALE for side in one.box)
-    cells = [bool(cell) for row in one.rows for cell in row]
-    return Table((x0, y0, x1, y1), len(cells), sum(cells))
+    return Table(
+        (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
+    )
 
 
-def _is_several(box: Rect, shown: Shown, text: Text) -> bool:
-    """Whether the box holds more than one table: also text between grids, or the head or foot of the page."""
+def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
+    """Whether the box holds more than one table: also a caption, text between grids, or the head or foot of the page."""
+    inner = expanded(box, 0, -2 * text.body)
+    if any(contains(inner, one) for one in captions):
+        return True
     grids = [
         one.box
         for one in shown.shapes
@@ -113,7 +121,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
             if contains(shape.box, one.box)
         )
     }
-    return Table(shape.box, (len(rows) - 1) * (len(columns) - 1), len(taken))
+    return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
 
 
 def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
@@ -170,7 +178,20 @@ def _levels(edges: list[_Edge], least: float) -> list[float]:
 
 
 def _is_table(table: Table, text: Text) -> bool:
-    return table.filled >= max(4, 0.4 * table.cells) and (len(text.inside(table.box)) <= _CROWD * table.cells)
+    cells = table.rows * table.columns
+    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
+        return False
+    wide, high = table.box[2] - table.box[0], table.box[3] - table.box[1]
+    if wide < 50 or high < 16:
+        return False
+    whole = wide > 0.9 * text.width and high > 0.85 * text.height
+    if whole and table.filled < 0.6 * cells:
+        return False
+    inside = text.inside(table.box)
+    if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
+        return False
+    broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
+    return broad * 2 < len(inside)
 
 
 def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
@@ -194,16 +215,25 @@ def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect]
         if not same or _is_parted(part, stops, text):
             break
         chosen.append(rule)
+    while len(chosen) > 1 and _wide(chosen[-1]) < 0.8 * _wide(wide):
+        chosen.pop()
     box = union(chosen)
+    if len(chosen) < 2 or box[3] - box[1] < 12:
+        return None
     inside = [piece.box for piece in text.inside(expanded(box, 2))]
-    return union((box, *inside)) if len(chosen) > 1 else None
+    return union((box, *inside)) if len(inside) >= 3 else None
 
 
 def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     """Whether a caption or a paragraph stands between two rules."""
     if any(contains(part, stop) for stop in stops):
         return True
-    return sum(contains(part, one.box) and _wide(one.box) > 0.8 * _wide(part) for one in text.prose) >= 4
+    prose = [one for one in text.prose if contains(part, one.box)]
+    broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
+    narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
+    rows = len({piece.line for piece in text.inside(part)})
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # at least half of the rows are prose
+    return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
 def _wide(box: Rect) -> float:
@@ -232,6 +262,28 @@ def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
             break
         box = union((box, head))
     return box
+
+
+def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
+    """The box of rows of cells that begin right below the caption (or end right above it, if `up`); None if there are none."""
+    rows = rows_of(pieces)
+    if up:
+        rows.reverse()
+    edge = caption[1] if up else caption[3]
+    taken: list[list[Piece]] = []
+    for row in rows:
+        box = union(one.box for one in row)
+        gap = edge - box[3] if up else box[1] - edge
+        if gap > (3.0 if taken else 4.0) * row[0].size:
+            break
+        taken.append(row)
+        edge = box[1] if up else box[3]
+    several = sum(len(row) > 1 for row in taken)
+    if len(taken) < 2 or several * 10 < 4 * len(taken):
+        return None
+    while len(taken[-1]) == 1 and len(taken) > 2:
+        taken.pop()
+    return union(one.box for row in taken for one in row)
 
 
 def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:

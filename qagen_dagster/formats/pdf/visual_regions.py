@@ -10,6 +10,7 @@ from qagen_dagster.formats.pdf.captions import (
     Caption,
     Piece,
     Text,
+    area,
     contains,
     expanded,
     intersection,
@@ -18,10 +19,11 @@ from qagen_dagster.formats.pdf.captions import (
     touch,
     union,
 )
-from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, titles, with_labels, without_captions
+from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
 from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.table_boxes import between_rules, rows_of, with_heads
+from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
+_FAR = 130.0  # maximum points between a caption and its visual
 _BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 
 
@@ -69,7 +71,7 @@ class _Finder:
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._shapes = [part for shape in view.shown.shapes for part in without_captions(shape, own)]
+        self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
@@ -85,7 +87,7 @@ class _Finder:
         drawn = self._drawn(caption, room)
         if drawn is not None:
             return drawn
-        return self._texts(caption, room)
+        return self._texts(caption, room, up=up)
 
     def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
         for caption in self._view.captions:
@@ -119,7 +121,9 @@ class _Finder:
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
             best = min(boxes, key=lambda box: -shared_height(box, caption.box))
-            lined = union((best, lined)) if lined else best
+            if lined is not None and area(intersection(best, lined)) > 0:
+                best = union((best, lined))
+            lined = best
         if lined is None:
             return None
         near = [piece for piece in self._loose(room) if piece not in self._text.prose]
@@ -169,13 +173,46 @@ class _Finder:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether the shape belongs to another caption, because it stands above or below that one."""
-        return shared_width(shape.box, caption.box) <= 0 and any(
-            shared_width(shape.box, other.box) > 0 for other in self._view.captions if other is not caption
+        """Whether the shape belongs to another caption, because it stands right above or right below that one.
+
+        It must stand on the same side (above or below) of both captions.
+        """
+        if shared_width(shape.box, caption.box) > 0:
+            return False
+        under = caption.box[1] > shape.box[1]
+        return any(
+            shared_width(shape.box, other.box) > 0
+            and -shared_height(shape.box, other.box) < _FAR
+            and (other.box[1] > shape.box[1]) == under
+            for other in self._view.captions
+            if other is not caption
         )
 
-    def _texts(self, caption: Caption, room: Rect) -> Choice | None:
+    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         pieces = self._loose(room)
-        if caption.is_table or len(rows_of(pieces)) < 3:
+        if caption.is_table:
+            box = cells_beside(caption.box, pieces, up=up)
+            return Choice(box, sure=False) if box else None
+        if len(rows_of(pieces)) < 3 and up:
+            pieces = self._listing(caption)
+        if len(rows_of(pieces)) < 3:
             return None
         return Choice(union(one.box for one in pieces), sure=False)
+
+    def _listing(self, caption: Caption) -> list[Piece]:
+        """The pieces of small print right above a caption, such as a program listing."""
+        found: list[Piece] = []
+        edge = caption.box[1]
+        small = 0.88 * self._text.body
+        own = self._own | self._margin
+        pieces = [
+            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
+        ]
+        for one in sorted(pieces, key=lambda one: -one.box[3]):
+            if one.box[3] > caption.box[1] + 2:
+                continue
+            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
+                break
+            found.append(one)
+            edge = min(edge, one.box[1])
+        return found

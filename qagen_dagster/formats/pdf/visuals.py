@@ -13,6 +13,7 @@ from qagen_dagster.formats.pdf.captions import (
     Text,
     area,
     captions_of,
+    contains,
     expanded,
     intersection,
     lettering_line,
@@ -47,6 +48,8 @@ _FEW_PATHS = 3_000  # the paths of a page count towards the document's limit onl
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
+_LARGER = 3  # minimum ratio of the area of a drawing to that of a table that is part of it
+_BACKGROUND = 0.7  # share of the page; a shape that covers more may be a background
 _LEAFLET = (
     2  # pages; in a longer document, what stands above the prose of the first page is a logo or cover art
 )
@@ -165,7 +168,8 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        tables = boxes_of_ruled_tables(shown, text, written)
+        own = [one.box for one in captions]
+        tables = boxes_of_ruled_tables(shown, text, written, own)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
@@ -198,17 +202,9 @@ class _Search:
             for side, one in choices.items()
             if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
         }
-        usual = "below" if caption.is_table else "above"
-        other = "above" if caption.is_table else "below"
-        if self._sides[caption.is_table, other] > self._sides[caption.is_table, usual]:
-            usual, other = other, usual
-        ranks = {usual: 1, other: 0}
-        best = max(
-            free.items(),
-            key=lambda item: (item[1].sure, ranks.get(item[0], -1)),
-            default=None,
-        )
-        return best[1] if best else None
+        below, above = (self._sides[caption.is_table, side] for side in ("below", "above"))
+        usual = "below" if below > above or (below == above and caption.is_table) else "above"
+        return free[max(free, key=lambda side: (free[side].sure, side == usual))] if free else None
 
 
 def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
@@ -248,11 +244,15 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
             taken.append(box)
 
     pictures = _pictures(view.shown, view.text)
+    page = view.text.width * view.text.height
+    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
     top = MARGIN * view.text.height
     loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
     tables = [with_heads(box, loose) for box in view.tables]
     for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
-        add(VisualType.TABLE, box, _rows(view.text, box, []))
+        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
+        if not held:
+            add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
             add(kind, box)

@@ -144,7 +144,7 @@ def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -
     shown = Shown(shapes=[Shape(box, items=8) for box in boxes])
     both = Ruled((600, 1000, 3300, 1640), [[[0], [1]], [[2], [3]]], {})
     text = text_of(595, 842, pieces, 10.0)
-    found = boxes_of_ruled_tables(shown, text, [both])
+    found = boxes_of_ruled_tables(shown, text, [both], [])
     assert len(found) == (1 if between == 1 else 0)
 
 

@@ -312,6 +312,19 @@ def test_a_page_that_is_only_a_picture_is_one_visual() -> None:
     assert (page.start_line, page.end_line) == (None, None)
 
 
+def test_a_listing_in_small_print_is_the_figure_of_its_caption() -> None:
+    document, (page,) = pages()
+    for row in range(9):
+        page.insert_text(
+            (60, 90 + 9 * row), f"move register {row} to the address of the counter in memory", fontsize=7
+        )
+    page.insert_text((60, 185), "Figure 1: The program that reads the gauge.", fontsize=10)
+    prose(page, 60, 220, 535, 420, times=6)
+    (figure,) = visuals_of(document)
+    assert figure.label == "Figure 1"
+    assert covers(figure, (60, 84, 250, 187), slack=30)
+
+
 def test_the_list_ends_with_a_note_where_the_limit_is() -> None:
     sheet, (whole,) = pages()
     for row in range(12):
