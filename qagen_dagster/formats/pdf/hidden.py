@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import count, groupby
 from operator import add, sub
 from typing import NamedTuple
@@ -134,11 +135,12 @@ def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
 
 
 @lru_cache(1_000)
-def _kind(colour: int, alpha: int, flags: int) -> str:
+def _kind(argb: int, flags: int) -> str:
     """The state of letters of this colour, opacity and kind of painting if nothing covers them."""
+    alpha, *colour = argb.to_bytes(4)
     if not flags & PAINTED or alpha <= _TRANSPARENT:
         return "doubtful" if flags & CLIPPING else "unpainted"
-    return "seen" if min(colour.to_bytes(3)) < _LIGHT else "doubtful"
+    return "seen" if min(colour) < _LIGHT else "doubtful"
 
 
 class _State(NamedTuple):
@@ -154,7 +156,7 @@ class _State(NamedTuple):
         covered = n in self.bars or n in self.pictures or n in self.strikes
         found: list[_Judged] = []
         for one in letters:
-            state = _kind(one.colour, one.alpha, one.flags)
+            state = _kind(*one.ink)
             found.append(_Judged(one, self._of(n, one) if state == "seen" and covered else state))
         return found if any(one.state != "seen" for one in found) else []
 
@@ -172,30 +174,47 @@ class _State(NamedTuple):
 
 def _seen(page: Page, f: Fragments, letters: dict[int, list[_Judged]]) -> dict[int, str]:
     """What can be seen of those of the fragments that are not seen as a whole."""
-    everything = [one for line in letters.values() for one in line if one.letter.text.strip()]
-    missing = sum(one.state in ("unpainted", "behind") for one in everything)
+    runs = [
+        _Run(n, state, [one.letter for one in run])
+        for n, line in letters.items()
+        for state, run in groupby(line, key=lambda one: one.state)
+    ]
+    missing = sum(len(run.written) for run in runs if run.state in ("unpainted", "behind"))
     is_scan = 2 * missing >= sum(map(len, f.text)) and _is_pictured(page)
     kept = {"seen", "unpainted", "behind"} if is_scan else {"seen"}
-    doubtful = [one.letter.box for one in everything if one.state in {"doubtful", "behind"} - kept]
-    picture = _drawn(page, doubtful) if doubtful else None
-    found: dict[int, str] = {}
-    for n, line in letters.items():
-        parts: list[str] = []
-        for state, run in groupby(line, key=lambda one: one.state):
-            some = [one.letter for one in run]
-            written = [one for one in some if one.text.strip()]
-            few = state == "struck" and len(written) < _MIN_STRUCK
-            drawn = picture if state in ("doubtful", "behind") else None
-            if (
-                state in kept
-                or few
-                or not written
-                or (drawn is not None and drawn.has_contrast([one.box for one in written]))
-            ):
-                parts += [one.text for one in some]
-        if (shown := "".join(parts).strip()) != "".join([one.letter.text for one in line]).strip():
-            found[n] = clean(shown).strip()
-    return found
+    boxes = {run: run.box for run in runs if run.state in {"doubtful", "behind"} - kept and run.written}
+    picture = _drawn(page, list(boxes.values())) if boxes else None
+    found: dict[int, str] = {n: "" for n, line in letters.items() if line}
+    for run in runs:
+        few = run.state == "struck" and len(run.written) < _MIN_STRUCK
+        if (
+            run.state in kept
+            or few
+            or not run.written
+            or (picture is not None and run in boxes and picture.has_contrast(boxes[run]))
+        ):
+            found[run.number] += "".join([one.text for one in run.letters])
+    whole = {n: "".join([one.letter.text for one in letters[n]]).strip() for n in found}
+    return {n: clean(shown).strip() for n, shown in found.items() if shown.strip() != whole[n]}
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Successive letters of a fragment in the same state."""
+
+    number: int
+    state: str
+    letters: list[Letter]
+
+    @cached_property
+    def written(self) -> list[Letter]:
+        """The letters that are no spaces."""
+        return [one for one in self.letters if one.text.strip()]
+
+    @property
+    def box(self) -> Rect:
+        """The box around the first and the last of them."""
+        return _around([self.written[0].box, self.written[-1].box])
 
 
 class _Drawn(NamedTuple):
@@ -205,9 +224,9 @@ class _Drawn(NamedTuple):
     left: float
     top: float
 
-    def has_contrast(self, boxes: Sequence[Rect]) -> bool:
-        """Whether letters at these boxes can be seen, judged without the room above and below, and without what touches their sides."""
-        x0, y0, x1, y1 = _around(boxes)
+    def has_contrast(self, box: Rect) -> bool:
+        """Whether letters in this box can be seen, judged without the room above and below, and without what touches their sides."""
+        x0, y0, x1, y1 = box
         trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
         left, right = int(x0 + side - self.left), int(x1 - side - self.left + 1)
         part = self.picture.crop((left, int(y0 + trim - self.top), right, int(y1 - trim - self.top + 1)))

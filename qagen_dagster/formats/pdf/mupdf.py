@@ -82,13 +82,16 @@ class Drawing(NamedTuple):
 
 
 class Letter:
-    """A letter of a print. Positions, in points, are read only when needed: that takes longer than all the rest."""
+    """A letter of a print. All but its text is read only when needed, because it takes longer. Positions are in points."""
 
     def __init__(self, char: Any) -> None:
         self._char = char
         self.text = chr(char.c)
-        self.flags = int(char.flags)  # how it is painted
-        self.alpha, self.colour = divmod(int(char.argb), 1 << 24)
+
+    @property
+    def ink(self) -> tuple[int, int]:
+        """The colour with its opacity, as ARGB, and flags that say how the letter is painted."""
+        return int(self._char.argb), int(self._char.flags)
 
     @property
     def box(self) -> Rect:
@@ -99,8 +102,8 @@ class Letter:
     @property
     def sides(self) -> tuple[float, float]:
         """The ends of the letter's upper edge, from left to right."""
-        one, other = sorted(((quad := self._char.quad).ul.x, quad.ur.x))
-        return one, other
+        quad = self._char.quad
+        return min(quad.ul.x, quad.ur.x), max(quad.ul.x, quad.ur.x)
 
     @property
     def base(self) -> float:
@@ -116,13 +119,7 @@ class CheckBox(NamedTuple):
 
 
 class Pdf:
-    """An open PDF.
-
-    Args:
-        data: the file's bytes.
-
-    Raises whatever the library raises on bytes that it cannot open.
-    """
+    """An open PDF. Opening raises whatever the library raises on bytes that it cannot open."""
 
     def __init__(self, data: bytes) -> None:
         _library.TOOLS.mupdf_display_errors(False)
@@ -343,13 +340,14 @@ class Printed:
 
     @cached_property
     def _lines(self) -> list[Any]:
-        page = _mupdf.FzStextPage(_mupdf.ll_fz_keep_stext_page(self._structured))
-        blocks = [block for block in page if block.m_internal.type == _mupdf.FZ_STEXT_BLOCK_TEXT]
-        return [line.m_internal for block in blocks for line in block]
+        blocks = _chain(self._structured.first_block)
+        texts = [_mupdf.FzStextBlock(one) for one in blocks if one.type == _mupdf.FZ_STEXT_BLOCK_TEXT]
+        return [line for block in texts for line in _chain(next(iter(block)).m_internal)]
 
     def letters(self, which: Container[int]) -> dict[int, list[Letter]]:
         """The letters of the lines with the numbers `which`."""
-        return {n: list(_letters(line)) for n, line in enumerate(self._lines) if n in which}
+        chars = {n: _chain(line.first_char) for n, line in enumerate(self._lines) if n in which}
+        return {n: list(map(Letter, some)) for n, some in chars.items()}
 
     def is_unpainted(self) -> bool:
         """Whether no line begins or ends with a painted letter, as where a program recognised the text of a picture."""
@@ -466,11 +464,10 @@ def _checkboxes(page: Any) -> list[CheckBox]:
     return found
 
 
-def _letters(line: Any) -> Iterator[Letter]:
-    char = line.first_char
-    while char:
-        yield Letter(char)
-        char = char.next
+def _chain(item: Any) -> Iterator[Any]:
+    while item:
+        yield item
+        item = item.next
 
 
 def _parts(said: Any) -> list[Any]:
