@@ -79,7 +79,7 @@ def _known(name: str) -> str:
 @cache
 def _iso_greek() -> dict[str, str]:
     """The sets ISOgrk1 and ISOgrk2, and single names that HTML lacks."""
-    letters = dict(zip(_LETTERS.split(), _GREEK, strict=True))
+    letters: dict[str, str] = dict(zip(_LETTERS.split(), _GREEK, strict=True))
     letters |= {name.upper(): letter.upper() for name, letter in letters.items()}
     found = {f"{name}gr": letter for name, letter in letters.items()}
     for suffix, names, accent in _ACCENTED:

@@ -97,13 +97,14 @@ class Letter:
     def box(self) -> Rect:
         """The letter's box."""
         one, other = (quad := self._char.quad).ul, quad.lr
-        return min(one.x, other.x), min(one.y, other.y), max(one.x, other.x), max(one.y, other.y)
+        x0, y0, x1, y1 = one.x, one.y, other.x, other.y
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     @property
     def sides(self) -> tuple[float, float]:
         """The ends of the letter's upper edge, from left to right."""
-        quad = self._char.quad
-        return min(quad.ul.x, quad.ur.x), max(quad.ul.x, quad.ur.x)
+        one, other = (quad := self._char.quad).ul.x, quad.ur.x
+        return min(one, other), max(one, other)
 
     @property
     def base(self) -> float:
