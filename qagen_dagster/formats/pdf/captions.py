@@ -322,8 +322,10 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
         return False
     if not -0.6 * one.size < one.box[1] - last.box[3] < min(_leading(pieces), 0.7 * one.size):
         return False
-    # a part of a row of cells does not continue a caption
-    return shared_width(one.box, union(piece.box for piece in pieces)) > 0 and not any(
+    box = union(piece.box for piece in pieces)
+    if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
+        return False
+    return not any(  # a part of a row of cells
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
         for other in cells
     )

@@ -116,7 +116,8 @@ class _Finder:
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
 
     def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        boxes = [box for box in self._view.tables if contains(expanded(room, 8), box)]
+        inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
+        boxes = [box for box in inside if shared_width(box, caption.box) > 0]
         others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
