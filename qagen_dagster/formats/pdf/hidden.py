@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count, groupby
-from operator import add, sub
+from operator import add, itemgetter, sub
 from typing import NamedTuple
 
 from PIL import Image
@@ -39,9 +39,23 @@ _BAR = 4  # points; a thinner rectangle hides no letters
 _Covers = dict[int, list[Rect]]  # by fragment
 
 
-class _Judged(NamedTuple):
-    letter: Letter
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Successive letters of a fragment in the same state."""
+
+    number: int  # of the fragment
     state: str  # "seen", "struck", "unpainted", "behind" a picture, or "doubtful": light or below a bar
+    letters: list[Letter]
+
+    @cached_property
+    def written(self) -> list[Letter]:
+        """The letters that are no spaces."""
+        return [one for one in self.letters if one.text.strip()]
+
+    @property
+    def box(self) -> Rect:
+        """The box around the first and the last of them."""
+        return _around([self.written[0].box, self.written[-1].box])
 
 
 def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
@@ -59,8 +73,8 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     if some:
         lines = printed.letters({f.line[n] for n in some})
         state = _State(f.size, bars, pictures, strikes)
-        letters = {n: state.judged(n, lines[f.line[n]]) for n in some}
-        shown |= _seen(pdf.page(printed.number), f, letters)
+        runs = [run for n in some for run in state.runs(n, lines[f.line[n]])]
+        shown |= _seen(pdf.page(printed.number), f, runs)
     shadows = _shadows(f)
     if not shown and not shadows:
         return f
@@ -151,14 +165,15 @@ class _State(NamedTuple):
     pictures: _Covers
     strikes: _Covers
 
-    def judged(self, n: int, letters: Sequence[Letter]) -> list[_Judged]:
-        """The letters of a fragment's line; none if all of them are seen."""
-        covered = n in self.bars or n in self.pictures or n in self.strikes
-        found: list[_Judged] = []
-        for one in letters:
-            state = _kind(*one.ink)
-            found.append(_Judged(one, self._of(n, one) if state == "seen" and covered else state))
-        return found if any(one.state != "seen" for one in found) else []
+    def runs(self, n: int, letters: Sequence[Letter]) -> list[_Run]:
+        """The runs of a fragment's line; none if all letters are seen."""
+        states = [_kind(*one.ink) for one in letters]
+        if n in self.bars or n in self.pictures or n in self.strikes:
+            pairs = zip(states, letters, strict=True)
+            states = [self._of(n, one) if state == "seen" else state for state, one in pairs]
+        parts = groupby(zip(states, letters, strict=True), key=itemgetter(0))
+        runs = [_Run(n, state, [one for _, one in some]) for state, some in parts]
+        return runs if any(run.state != "seen" for run in runs) else []
 
     def _of(self, n: int, letter: Letter) -> str:
         left, top, right, bottom = letter.box
@@ -172,49 +187,22 @@ class _State(NamedTuple):
         return "seen"
 
 
-def _seen(page: Page, f: Fragments, letters: dict[int, list[_Judged]]) -> dict[int, str]:
+def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
     """What can be seen of those of the fragments that are not seen as a whole."""
-    runs = [
-        _Run(n, state, [one.letter for one in run])
-        for n, line in letters.items()
-        for state, run in groupby(line, key=lambda one: one.state)
-    ]
     missing = sum(len(run.written) for run in runs if run.state in ("unpainted", "behind"))
     is_scan = 2 * missing >= sum(map(len, f.text)) and _is_pictured(page)
     kept = {"seen", "unpainted", "behind"} if is_scan else {"seen"}
     boxes = {run: run.box for run in runs if run.state in {"doubtful", "behind"} - kept and run.written}
     picture = _drawn(page, list(boxes.values())) if boxes else None
-    found: dict[int, str] = {n: "" for n, line in letters.items() if line}
+    whole = dict.fromkeys([run.number for run in runs], "")
+    found = dict(whole)
     for run in runs:
+        text = "".join([one.text for one in run.letters])
+        whole[run.number] += text
         few = run.state == "struck" and len(run.written) < _MIN_STRUCK
-        if (
-            run.state in kept
-            or few
-            or not run.written
-            or (picture is not None and run in boxes and picture.has_contrast(boxes[run]))
-        ):
-            found[run.number] += "".join([one.text for one in run.letters])
-    whole = {n: "".join([one.letter.text for one in letters[n]]).strip() for n in found}
-    return {n: clean(shown).strip() for n, shown in found.items() if shown.strip() != whole[n]}
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """Successive letters of a fragment in the same state."""
-
-    number: int
-    state: str
-    letters: list[Letter]
-
-    @cached_property
-    def written(self) -> list[Letter]:
-        """The letters that are no spaces."""
-        return [one for one in self.letters if one.text.strip()]
-
-    @property
-    def box(self) -> Rect:
-        """The box around the first and the last of them."""
-        return _around([self.written[0].box, self.written[-1].box])
+        shown = picture is not None and run in boxes and picture.has_contrast(boxes[run])
+        found[run.number] += text if shown or few or run.state in kept or not run.written else ""
+    return {n: clean(text).strip() for n, text in found.items() if text.strip() != whole[n].strip()}
 
 
 class _Drawn(NamedTuple):
