@@ -77,10 +77,8 @@ class ChunkSource:
 def best_chunks(
     searcher: Searcher, document_id: str, question: str, limit: int, threshold: float
 ) -> tuple[list[ChunkHit], bool]:
-    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are any.
-
-    If no chunk reaches the threshold, the best of all chunks. Raises ModelError.
-    """
+    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are any. If
+    no chunk reaches the threshold, the best of all chunks. Raises ModelError."""
     hits = searcher.search(document_id, question, limit * WIDER, _ANY)
     close = [hit for hit in hits if hit.meaning >= threshold]
     return (close or hits)[:limit], bool(close)

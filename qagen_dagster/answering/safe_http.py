@@ -80,10 +80,8 @@ class AddressPolicy:
     lookup: Lookup = _system_lookup
 
     def target(self, url: str | httpx.URL) -> Target:
-        """The URL with an address that was checked. Raises RefusedAddressError.
-
-        Every address of the host must be allowed, not only the one that is used.
-        """
+        """The URL with an address that was checked. Raises RefusedAddressError. Every address of the host must
+        be allowed, not only the one that is used."""
         checked = read_url(url)
         port = checked.port or _PORTS[checked.scheme]
         named = f"{checked.host}:{port}".lower() in self.allow_private
@@ -143,10 +141,8 @@ def _check_spelling(host: str) -> None:
 
 
 def why_refused(address: Address, *, private: bool = False) -> str | None:
-    """Why an address is not allowed; None if it is.
-
-    `private` allows loopback and private addresses, but never link-local ones, where cloud providers serve secrets.
-    """
+    """Why an address is not allowed; None if it is. `private` allows loopback and private addresses, but never
+    link-local ones, where cloud providers serve secrets."""
     if private and (address.is_loopback or _is_home(address)):
         return None
     if isinstance(address, IPv6Address):

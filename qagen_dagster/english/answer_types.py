@@ -23,10 +23,8 @@ _SIZES = word_set("as like size length height same across from to between")
 
 
 def wrong_type(question: str, reference: str, given: str) -> str:
-    """Why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right answer.
-
-    A type is only called wrong if the question and the right answer have another one.
-    """
+    """Why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right
+    answer. A type is only called wrong if the question and the right answer have another one."""
     wanted, found = facts(reference), facts(given)
     said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
     other_script = any(char > "\u024f" and char.isalpha() for char in given)

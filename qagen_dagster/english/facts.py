@@ -185,10 +185,8 @@ def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
 
 
 def missing_names(claim: Facts, evidence: Facts) -> list[str]:
-    """The names of the claim, as written, that the evidence lacks.
-
-    The evidence does not lack an abbreviation in capitals if the initials of its names spell it.
-    """
+    """The names of the claim, as written, that the evidence lacks. The evidence does not lack an abbreviation
+    in capitals if the initials of its names spell it."""
     words = evidence.words | {name for name, _ in evidence.names}
     words |= {found[1] for name, _ in evidence.names if (found := _MARKED.fullmatch(name))}
     words |= {name + ending for name, _ in evidence.names for ending in _OF_A_PLACE}

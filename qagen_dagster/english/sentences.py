@@ -152,10 +152,8 @@ def split(text: str) -> list[Sentence]:
 
 
 def claims(text: str) -> list[Sentence]:
-    """The sentences that can be graded, without their list markers. Sentences of less than three characters are left out.
-
-    A text that consists only of such a short piece ("5", "UK") is one claim.
-    """
+    """The sentences that can be graded, without their list markers. Sentences of less than three characters are
+    left out. A text that consists only of such a short piece ("5", "UK") is one claim."""
     sentences = [_unmarked(text, one) for one in split(text)]
     found = [one for one in sentences if one is not None and len(one.text) >= MIN_CHARACTERS]
     whole = _stripped(text, 0, len(text))

@@ -96,10 +96,8 @@ def claim_of(sentence: str) -> str:
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence only says that the document lacks something, or "I don't know".
-
-    "The document does not mention costs, but revenue was $5M" is not a refusal, because it makes a claim.
-    """
+    """Whether the sentence only says that the document lacks something, or "I don't know". "The document does
+    not mention costs, but revenue was $5M" is not a refusal, because it makes a claim."""
     plain = _plain(sentence)
     if _UNSURE.fullmatch(plain.rstrip(".! ")):
         return True

@@ -118,10 +118,8 @@ def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
 
 
 def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:
-    """The SHA-256 of a file, which is read in pieces.
-
-    Raises OSError, TooLargeError before anything is read, and CancelledError when `stopped` is set.
-    """
+    """The SHA-256 of a file, which is read in pieces. Raises OSError, TooLargeError before anything is read,
+    and CancelledError when `stopped` is set."""
     sha256 = hashlib.sha256()
     with open_file(file.path, file.within) as opened:
         checked_size(opened, max_bytes)
@@ -165,12 +163,7 @@ def open_view(
 
 
 def visual_image(
-    corpus: Corpus,
-    entry: IndexEntry,
-    pool: ParserPool,
-    visual: PublishedVisual,
-    *,
-    whole_page: bool = False,
+    corpus: Corpus, entry: IndexEntry, pool: ParserPool, visual: PublishedVisual, *, whole_page: bool = False
 ) -> PageImage | None:
     """A picture of a visual, or with `whole_page` of its page with a frame around it; None if its document has no pages.
 

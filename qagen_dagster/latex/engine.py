@@ -195,10 +195,7 @@ def find_engine(path: str | None = None) -> Engine | None:
 def compile_item(
     engine: Engine | None, latex: str, preamble: str = "", libraries: Sequence[str] = ()
 ) -> Compilation:
-    """Compile an item or a picture.
-
-    Without an engine, or if it lacks a package, the outcome is not_compiled and the message says why.
-    """
+    """Compile an item or a picture. Without an engine, or if it lacks a package, the outcome is not_compiled and the message says why."""
     if engine is None:
         return Compilation(Compiled(message=MISSING))
     return compile_document(engine, document_of(latex, preamble, libraries), latex)

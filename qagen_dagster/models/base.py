@@ -79,10 +79,8 @@ class Provider(Protocol):
     def spec(self) -> ModelSpec: ...
 
     def send(self, request: Request) -> dict[str, Any]:
-        """Send once, without retries, and return the body as JSON.
-
-        Raises TransientModelError, ContextOverflowError or PermanentModelError.
-        """
+        """Send once, without retries, and return the body as JSON. Raises TransientModelError,
+        ContextOverflowError or PermanentModelError."""
         ...
 
     def read(self, body: dict[str, Any]) -> Response:

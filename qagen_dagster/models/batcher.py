@@ -247,10 +247,8 @@ class Batcher:
         return next((job_id for job_id in found if job_id not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
-        """Poll until the batch has ended. Polling continues after a transient failure.
-
-        Raises TransientModelError after the deadline, and PermanentModelError as `BatchProvider.poll` does.
-        """
+        """Poll until the batch has ended. Polling continues after a transient failure. Raises
+        TransientModelError after the deadline, and PermanentModelError as `BatchProvider.poll` does."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         late = TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "

@@ -116,10 +116,8 @@ class Meter(Protocol):
     """Keeps paid calls within a budget, and records what they cost."""
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
-        """Reserve `most`, the most that one call may cost, while the call is in flight.
-
-        Raises BudgetExhaustedError if less is left of the budget.
-        """
+        """Reserve `most`, the most that one call may cost, while the call is in flight. Raises
+        BudgetExhaustedError if less is left of the budget."""
         ...
 
     def record(self, spent: Spent) -> None:

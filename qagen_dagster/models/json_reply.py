@@ -245,10 +245,8 @@ class Structured(Generic[R]):
 
 
 def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
-    """Ask for one `kind`. If the reply is not one, ask once more and name the fault.
-
-    A refusal is final. A server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError.
-    """
+    """Ask for one `kind`. If the reply is not one, ask once more and name the fault. A refusal is final. A
+    server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError."""
     asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
     first = model.respond(asked)
     value, fault = _read(kind, first)

@@ -127,11 +127,8 @@ def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding
 
 
 def built(build: Callable[[], T], variable: str | None) -> tuple[Finding, T | None]:
-    """Returns (finding, result) of `build`. The finding is about the key or the settings.
-
-    The result is None if `build` raises ConfigError. `variable` names the variable of the key; None if no key
-    is sent.
-    """
+    """Returns (finding, result) of `build`. The finding is about the key or the settings. The result is None if
+    `build` raises ConfigError. `variable` names the variable of the key; None if no key is sent."""
     try:
         made = build()
     except ConfigError as error:
@@ -184,10 +181,7 @@ class _Probe:
         return Finding(what=what, good=False, detail=f"{refusals[-1]}: {advice}")
 
     def _server(self) -> Finding:
-        """Make the smallest possible call.
-
-        If it fails, the connection, the key, the model's name or an option is wrong.
-        """
+        """Make the smallest possible call. If it fails, the connection, the key, the model's name or an option is wrong."""
         try:
             self.respond(HELLO)
         except MalformedResponseError as error:
@@ -224,10 +218,7 @@ class _Probe:
         return Finding(what=what, good=True, detail=mode)
 
     def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
-        """Returns (finding, conversation).
-
-        The conversation ends with a correct call; it is empty if there was none.
-        """
+        """Returns (finding, conversation). The conversation ends with a correct call; it is empty if there was none."""
         what, request = "tools", _request(_CALL, tools=(_LOOK,))
         native = self.spec.tool_calling == "native"
         advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
@@ -268,10 +259,8 @@ class _Probe:
         return Finding(what=what, good=None, detail=f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
-        """Show a picture in the result of the tool that the model called, because runs show pictures so.
-
-        `turn` is the conversation with that call. If it is empty, the picture is shown in a user message.
-        """
+        """Show a picture in the result of the tool that the model called, because runs show pictures so. `turn`
+        is the conversation with that call. If it is empty, the picture is shown in a user message."""
         what = "pictures"
         if not self.spec.images:
             detail = "images: false: visual mode is refused"
@@ -351,11 +340,7 @@ def short(spec: ModelSpec) -> ModelSpec:
 
 
 def _request(
-    text: str,
-    *,
-    tools: tuple[ToolSpec, ...] = (),
-    messages: tuple[Message, ...] = (),
-    picture: bool = False,
+    text: str, *, tools: tuple[ToolSpec, ...] = (), messages: tuple[Message, ...] = (), picture: bool = False
 ) -> Request:
     shown = (Image(media_type="image/png", data=_png()),) if picture else ()
     return Request(
@@ -397,10 +382,7 @@ def _as_asked(call: ToolCall) -> bool:
 
 
 def _told(error: ModelError) -> str:
-    """The first 200 characters of the server's message, without the model's name.
-
-    Commands show the name beside it.
-    """
+    """The first 200 characters of the server's message, without the model's name. Commands show the name beside it."""
     return str(error).partition(": ")[2][:200] or str(error)
 
 

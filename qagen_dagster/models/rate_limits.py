@@ -100,9 +100,7 @@ def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float,
         tokens, limits.tokens or tokens
     )  # a request with more tokens than the limit counts as one minute's tokens
     start = max(
-        state.clock,
-        _opens(state.requests, 1.0, limits.requests),
-        _opens(state.tokens, tokens, limits.tokens),
+        state.clock, _opens(state.requests, 1.0, limits.requests), _opens(state.tokens, tokens, limits.tokens)
     )
     filled: dict[str, float] = {}
     if limits.requests:
@@ -118,10 +116,8 @@ def wait(state: RateState, start: float) -> float:
 
 
 def settle(state: RateState, limits: RateLimits, *, estimated: float, used: float) -> RateState:
-    """The state after an answer. It counts the `used` tokens of the request instead of the `estimated` ones.
-
-    If refusals are rare, the rate rises slightly.
-    """
+    """The state after an answer. It counts the `used` tokens of the request instead of the `estimated` ones. If
+    refusals are rare, the rate rises slightly."""
     refused = state.refused * (1.0 - _MEMORY)
     changes: dict[str, float] = {"refused": refused}
     if limits.tokens:
@@ -160,10 +156,8 @@ def _rate(per_minute: float) -> float:
 
 
 def _opens(full: float, cost: float, per_minute: float | None) -> float:
-    """The moment at which a bucket that will be full at `full` contains `cost`.
-
-    If the cost is larger than the bucket, this is the moment at which the bucket is full.
-    """
+    """The moment at which a bucket that will be full at `full` contains `cost`. If the cost is larger than the
+    bucket, this is the moment at which the bucket is full."""
     if per_minute is None:
         return -math.inf
     held = max(1.0, _AT_ONCE * per_minute)
@@ -171,20 +165,15 @@ def _opens(full: float, cost: float, per_minute: float | None) -> float:
 
 
 class RateFile:
-    """The state of one model in a file. One process at a time uses the file.
-
-    A file whose content is not a state counts as missing.
-    """
+    """The state of one model in a file. One process at a time uses the file. A file whose content is not a state counts as missing."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path, self._clock = path, clock
 
     @contextmanager
     def turn(self) -> Generator[Turn]:
-        """Lock the file and yield its state. If the caller replaces the state, it is written before the file is unlocked.
-
-        Raises OSError.
-        """
+        """Lock the file and yield its state. If the caller replaces the state, it is written before the file is
+        unlocked. Raises OSError."""
         file = lock(self._path, fcntl.LOCK_EX)
         try:
             now = self._clock()
@@ -261,9 +250,7 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
     """`provider`, whose attempts wait for the limits of its spec, and during pauses that its server asks for.
-
-    Raises ConfigError if the shared state cannot be kept under `folder`.
-    """
+    Raises ConfigError if the shared state cannot be kept under `folder`."""
     spec = provider.spec
     limits = RateLimits(
         requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
@@ -272,27 +259,17 @@ def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provi
 
 
 def shared_limiter(
-    spec: ModelSpec,
-    key_variable: str | None,
-    folder: Path,
-    limits: RateLimits,
-    *,
-    of: str = "",
+    spec: ModelSpec, key_variable: str | None, folder: Path, limits: RateLimits, *, of: str = ""
 ) -> Limiter:
-    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does.
-
-    `of` names an endpoint that has a limiter of its own, such as that of batches.
-    """
+    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does. `of`
+    names an endpoint that has a limiter of its own, such as that of batches."""
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
     return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
 
 def _own(folder: Path) -> Path:
-    """Make `folder` if it is missing, and return it.
-
-    Raises ConfigError if this fails, or if the folder belongs to another user of the machine. Anyone could
-    have made a folder of that name in /tmp.
-    """
+    """Make `folder` if it is missing, and return it. Raises ConfigError if this fails, or if the folder belongs
+    to another user of the machine. Anyone could have made a folder of that name in /tmp."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -356,16 +333,10 @@ class Limiter:
         self._semaphore = Semaphore(path, clock, sleep)
 
     def call(
-        self,
-        send: Callable[[], T],
-        tokens: int = 0,
-        used: Callable[[T], int | None] = lambda _: None,
+        self, send: Callable[[], T], tokens: int = 0, used: Callable[[T], int | None] = lambda _: None
     ) -> T:
-        """Call `send` as one attempt of about `tokens` tokens, and return its result.
-
-        `used` returns the tokens that the server counted for a result, or None. Raises TransientModelError as
-        `attempt` does.
-        """
+        """Call `send` as one attempt of about `tokens` tokens, and return its result. `used` returns the tokens
+        that the server counted for a result, or None. Raises TransientModelError as `attempt` does."""
         with self.attempt(tokens, call_ends()) as attempt:
             try:
                 body = send()
@@ -447,10 +418,7 @@ class Limiter:
 
 
 class Attempt:
-    """One attempt in flight.
-
-    The caller reports the outcome. If the outcome cannot be stored, nothing is raised.
-    """
+    """One attempt in flight. The caller reports the outcome. If the outcome cannot be stored, nothing is raised."""
 
     def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
         self._limiter, self._tokens, self._started = limiter, tokens, started
@@ -468,11 +436,8 @@ class Attempt:
             )
 
     def refused(self, error: TransientModelError) -> None:
-        """Report that the attempt failed.
-
-        All callers slow down if the error is a RateLimitedError. They wait if the server asks for a pause, as
-        `refuse` says.
-        """
+        """Report that the attempt failed. All callers slow down if the error is a RateLimitedError. They wait
+        if the server asks for a pause, as `refuse` says."""
         slower = isinstance(error, RateLimitedError)
         if not slower and error.retry_after is None:
             return

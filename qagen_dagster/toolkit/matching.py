@@ -58,10 +58,7 @@ def literal(text: str, *, ignore_case: bool) -> Pattern:
 
 
 def regex(text: str, *, ignore_case: bool) -> Pattern:
-    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line, a space is any white space.
-
-    Raises ToolError.
-    """
+    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line, a space is any white space. Raises ToolError."""
     printable = text.encode("utf-8", "replace").decode("utf-8")
     pattern = _compile(f"(?m){_wide_spaces(printable)}", ignore_case=ignore_case)
     if pattern.programsize > MAX_PROGRAM:
@@ -79,9 +76,7 @@ def regex(text: str, *, ignore_case: bool) -> Pattern:
 
 def _wide_spaces(expression: str) -> str:
     """Plain spaces as one or more of any white space: whoever writes one means the words, not their setting.
-
-    Spaces that are escaped, in a class or repeated by a quantifier stay as they are.
-    """
+    Spaces that are escaped, in a class or repeated by a quantifier stay as they are."""
     return "".join(_SPACE if piece.isspace() else piece for piece in _PIECES.findall(expression))
 
 
@@ -139,10 +134,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Hits:
-    """Matches in order of appearance, at most one for each line they start on.
-
-    `stopped_at` is the line the search stopped at before the end of the document, if it did.
-    """
+    """Matches in order of appearance, at most one for each line they start on. `stopped_at` is the line the
+    search stopped at before the end of the document, if it did."""
 
     hits: tuple[Hit, ...]
     stopped_at: int | None = None

@@ -223,10 +223,8 @@ def _with_margin(box: Box) -> Box:
 
 
 def _find(view: DocumentView, label: str) -> Visual:
-    """The visual of that label, in full or as shown; case and white space do not matter.
-
-    The label of a panel ("Figure 4d") finds its figure if the panel is no visual of its own.
-    """
+    """The visual of that label, in full or as shown; case and white space do not matter. The label of a panel
+    ("Figure 4d") finds its figure if the panel is no visual of its own."""
     by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
         if _key(label) in (_key(visual.label), label_key(visual.label)):

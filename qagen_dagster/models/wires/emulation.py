@@ -136,10 +136,8 @@ def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, .
 
 
 def _name_and_arguments(action: dict[str, Any], names: list[str]) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments, also in variants that small models write: other keys, flat arguments, {"search": {...}}.
-
-    Raises ValueError if the object names no tool.
-    """
+    """The tool and its arguments, also in variants that small models write: other keys, flat arguments,
+    {"search": {...}}. Raises ValueError if the object names no tool."""
     for key in _NAME_KEYS:
         name = action.get(key)
         if isinstance(name, str):

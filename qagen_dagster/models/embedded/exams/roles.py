@@ -169,11 +169,7 @@ def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, A
         },
         "solution": {"reasoning": made.reasoning, "key_insight": made.insight},
         "distractor_map": {letter: path for letter, (_, path) in lettered.items() if letter != key},
-        "check": {
-            "givens": made.givens,
-            "expression": made.expression,
-            "unit": made.unit,
-        },
+        "check": {"givens": made.givens, "expression": made.expression, "unit": made.unit},
     }
 
 

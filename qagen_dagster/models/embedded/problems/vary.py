@@ -328,10 +328,8 @@ def _side_text(layout: Layout, side: Side, texts: Mapping[int, str]) -> str:
 
 
 def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
-    """The result in the format of the source's result, with no more digits; None if that is impossible.
-
-    It must be exact if the source's result is exact.
-    """
+    """The result in the format of the source's result, with no more digits; None if that is impossible. It must
+    be exact if the source's result is exact."""
     source = step.head.value
     if source is None or value.numbers[0] is None or source.numbers[0] is None:
         return None
