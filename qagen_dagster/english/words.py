@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib.resources import files
+
+from qagen_dagster.records.data_files import read_table
 
 # Letters and digits. Apostrophes, inner full stops and commas of numbers belong to a word; hyphens separate words.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:[^\W\d_]\.){2,}|[^\W_]+(?:['\u2019][^\W_]+)?")
@@ -31,7 +31,7 @@ def named_words(name: str) -> list[str]:
 
 @cache
 def _lists() -> dict[str, str]:
-    return tomllib.loads(files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8"))
+    return read_table(__package__, "words.toml")
 
 
 STOP_WORDS = frozenset(named_words("stop_words"))

@@ -17,16 +17,15 @@ Other fields are values that the lines and texts may name. The syntax of express
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from importlib.resources import files
 from typing import Any
 
 from qagen_dagster.mathematics.floats import exact_of
 from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.records.data_files import read_table
 
 
 @dataclass(frozen=True)
@@ -141,9 +140,7 @@ def _filled(text: str, names: Mapping[str, Any]) -> str:
 
 
 def _families() -> tuple[Family, ...]:
-    folder = files(__package__ or "")
-    names = ("families_of_mathematics.toml", "families_of_physics.toml")
-    rows = tomllib.loads("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names))
+    rows = read_table(__package__, "families_of_mathematics.toml", "families_of_physics.toml")
     return tuple(
         Family(schema, difficulty, row) for schema, cells in rows.items() for difficulty, row in cells.items()
     )

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
-from importlib.resources import files
 from itertools import combinations
 
 from qagen_dagster.mathematics.floats import float_of
+from qagen_dagster.records.data_files import read_table
 
 _NUMBER = r"(-?\\frac\{\d+\}\{\d+\}|-?\d+(?:\.\d+)?)"
 _FRACTION = re.compile(r"(-?)\\frac\{(\d+)\}\{(\d+)\}")
@@ -48,8 +47,7 @@ def solve(stem: str) -> Solved | None:
 
 @cache
 def _kinds() -> tuple[tuple[re.Pattern[str], _Answer], ...]:
-    text = files(__package__ or "").joinpath("stems.toml").read_text(encoding="utf-8")
-    rows: list[dict[str, str]] = tomllib.loads(text)["stems"]
+    rows: list[dict[str, str]] = read_table(__package__, "stems.toml")["stems"]
     return tuple(
         (_pattern(row["stem"]), _ANSWERS[row["answer"]] if "answer" in row else partial(_by_form, row))
         for row in rows

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 from qagen_dagster.latex.comparison import numbers_of, words_of
 from qagen_dagster.latex.structure import (
@@ -17,6 +15,7 @@ from qagen_dagster.latex.structure import (
     tikz_pictures,
 )
 from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems.item import (
     DIAGRAM_MARK,
     ClassificationResult,
@@ -25,9 +24,7 @@ from qagen_dagster.records.problems.item import (
     QuestionKind,
 )
 
-_TERMS: Mapping[str, Sequence[Sequence[str]]] = tomllib.loads(
-    files(__package__ or "").joinpath("terms.toml").read_text(encoding="utf-8")
-)
+_TERMS: Mapping[str, Sequence[Sequence[str]]] = read_table(__package__, "terms.toml")
 
 
 def counted(pattern: str, text: str) -> int:
