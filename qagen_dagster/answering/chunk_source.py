@@ -28,11 +28,9 @@ class Indexed:
 
 
 class ChunkSource:
-    """Chunks of documents, searched one document at a time. Safe for many threads.
-
-    A text that the index does not have (a file on disk, a full text that was just fetched, a changed text) is embedded at
-    the first question about it. The last few such texts are kept in memory.
-    """
+    """Chunks of documents, searched one document at a time. Safe for many threads. A text that the index does
+    not have (a file on disk, a full text that was just fetched, a changed text) is embedded at the first
+    question about it. The last few such texts are kept in memory."""
 
     def __init__(self, embedder: Embedder, options: IndexOptions, index: Indexed | None = None) -> None:
         self._embedder, self._options, self._index = embedder, options, index

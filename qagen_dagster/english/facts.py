@@ -120,11 +120,9 @@ def _outside(found: Iterable[Amount], dated: Sequence[Date]) -> Iterator[Amount]
 
 
 def _placed(text: str) -> Iterator[tuple[str, str, int]]:
-    """Words that name something: codes, and capitalised words that do not merely begin a sentence.
-
-    Each is a stem, the original word, and the number of its full name. A full name consists of names with only a space or a
-    hyphen between them.
-    """
+    """Words that name something: codes, and capitalised words that do not merely begin a sentence. Each is a
+    stem, the original word, and the number of its full name. A full name consists of names with only a space or
+    a hyphen between them."""
     text = text if text.isascii() else plain(text)
     full, until = 0, -1
     for match in _CAPITAL.finditer(text):

@@ -153,11 +153,9 @@ def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no numbers.
-
-    Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a", "second" and
-    "th".
-    """
+    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no
+    numbers. Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a",
+    "second" and "th"."""
     return tuple(_read(latex).words)
 
 

@@ -60,11 +60,9 @@ _PROSE_SUM = re.compile(rf"(?<![\w.\\])(?=[\d(]){_TERM}(?:={_TERM}){{1,5}}(?![A-
 
 @dataclass(frozen=True)
 class Value:
-    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units.
-
-    `unit`, `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number with or
-    without a unit. `united` says whether the side has units, and `exact` that it has no decimals.
-    """
+    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units. `unit`,
+    `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number
+    with or without a unit. `united` says whether the side has units, and `exact` that it has no decimals."""
 
     text: str
     plain: float

@@ -139,11 +139,9 @@ class Scope(NamedTuple):
 
 
 class Holds:
-    """The most that the calls in flight of one process may cost.
-
-    A call starts if its limits have room for what was spent, for the calls that were announced before it, and for itself. If there would be room without
-    the calls in flight, it waits until one of them ends, because most calls cost less than they might.
-    """
+    """The most that the calls in flight of one process may cost. A call starts if its limits have room for what
+    was spent, for the calls that were announced before it, and for itself. If there would be room without the
+    calls in flight, it waits until one of them ends, because most calls cost less than they might."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -236,11 +236,9 @@ class Ledger:
 
     @contextmanager
     def only_one(self, key: str) -> Generator[int | None]:
-        """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no request is paid twice.
-
-        When a process ends, its locks are released; those of a store without lock files are released after `lease.SECONDS`.
-        Yields the open lock file, or None if there is none.
-        """
+        """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no
+        request is paid twice. When a process ends, its locks are released; those of a store without lock files
+        are released after `lease.SECONDS`. Yields the open lock file, or None if there is none."""
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)
@@ -282,10 +280,8 @@ class LedgeredModel:
 
     def respond(self, request: Request) -> Response:
         """Return the stored response; if there is none, send the request, store the response and return it.
-
         Raises ModelError, which is a BudgetExhaustedError if nothing was sent because of the budget. Raises
-        StoreError if responses cannot be stored.
-        """
+        StoreError if responses cannot be stored."""
         try:
             response, entry, replayed = self._ledger.obtain(
                 request_key(self.spec, request),

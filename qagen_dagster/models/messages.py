@@ -188,11 +188,9 @@ class Usage(Record):
         return self if possible else self.model_copy(update={"measured": False})
 
     def charged(self, most: Usage) -> Usage:
-        """The usage that budgets count. `most` is the most that the request may take.
-
-        If this usage is measured, and its input is not too small for the prompt, budgets count this usage.
-        Otherwise they count the larger of this usage and `most`, for input and for output.
-        """
+        """The usage that budgets count. `most` is the most that the request may take. If this usage is
+        measured, and its input is not too small for the prompt, budgets count this usage. Otherwise they count
+        the larger of this usage and `most`, for input and for output."""
         if self.measured and self.input_tokens * MOST_CHARACTERS >= most.input_tokens:
             return self
         tokens = {

@@ -322,11 +322,9 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
 
 
 def short(spec: ModelSpec) -> ModelSpec:
-    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call.
-
-    If the options have a budget of tokens for thinking, it is added to the maximum of the reply. If they have
-    `max_completion_tokens`, this becomes the same maximum.
-    """
+    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call. If the options have a budget
+    of tokens for thinking, it is added to the maximum of the reply. If they have `max_completion_tokens`, this
+    becomes the same maximum."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     budget = int(thinking.get("budget_tokens") or 0)
     tokens = min(spec.max_output_tokens, TOKENS + budget)

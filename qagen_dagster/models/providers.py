@@ -88,11 +88,9 @@ def build_model(
     batchers: Batchers | None = None,
     breaker: Breaker | None = None,
 ) -> Model:
-    """Build the model of `spec`. `secret` looks up the value of an environment variable.
-
-    Processes share limits through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an
-    unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
-    """
+    """Build the model of `spec`. `secret` looks up the value of an environment variable. Processes share limits
+    through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an unknown
+    provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint."""
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
     if entry.local:
@@ -146,11 +144,9 @@ def build_embedder(
     threads: int = 1,
     meter: Meter | None = None,
 ) -> Embedder:
-    """Build the embedder of `spec`. `secret` looks up the value of an environment variable.
-
-    Processes share limits through the folder `state`. `threads` is the number of CPU threads of a local embedder. `meter`
-    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
-    """
+    """Build the embedder of `spec`. `secret` looks up the value of an environment variable. Processes share
+    limits through the folder `state`. `threads` is the number of CPU threads of a local embedder. `meter`
+    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address."""
     if spec.local:
         return LocalEmbedder(spec, threads)
     variable = key_variable(spec.provider, spec.api_key_env)

@@ -65,11 +65,9 @@ def attempt_deadline(seconds: float) -> Generator[float]:
 
 
 def stop_at_deadline(client: object) -> None:
-    """Make the `client` of an SDK stop at the end of `attempt_deadline`.
-
-    Its HTTP library has no public interface for this. If a release of it keeps connections elsewhere, the
-    timeout of each single read remains.
-    """
+    """Make the `client` of an SDK stop at the end of `attempt_deadline`. Its HTTP library has no public
+    interface for this. If a release of it keeps connections elsewhere, the timeout of each single read
+    remains."""
     http = getattr(client, "_client", None)
     mounted: dict[object, object] = getattr(http, "_mounts", {})
     for transport in (getattr(http, "_transport", None), *mounted.values()):

@@ -44,11 +44,9 @@ class Pattern(Protocol):
 
 
 def literal(text: str, *, ignore_case: bool) -> Pattern:
-    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at
-    a line's end, and hyphens and quotation marks match their typographic variants.
-
-    Raises ToolError for a phrase of white space alone.
-    """
+    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at a line's
+    end, and hyphens and quotation marks match their typographic variants. Raises ToolError for a phrase of
+    white space alone."""
     if not text.strip():
         raise ToolError(
             "The pattern is only white space. Give a word or phrase that may stand in the document."
@@ -165,11 +163,9 @@ def find_literal(
 def find_regex(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """The first match that starts on each line from `start_line` on.
-
-    Each attempt sees one line and the next, so that the whole stays linear in the text: asking an
-    expression for all its matches is quadratic when each attempt may run to the end of the text.
-    """
+    """The first match that starts on each line from `start_line` on. Each attempt sees one line and the next,
+    so that the whole stays linear in the text: asking an expression for all its matches is quadratic when each
+    attempt may run to the end of the text."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     ends = (*(start - 1 for start in view.offsets[1:]), len(view.data))

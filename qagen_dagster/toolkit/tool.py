@@ -28,11 +28,9 @@ _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool bound to its document: what the model sees and what is run.
-
-    `run` takes already validated keyword arguments and returns text, or text and pictures. It raises
-    ToolError with text the model can act on; anything else is a programming error and propagates.
-    """
+    """A tool bound to its document: what the model sees and what is run. `run` takes already validated keyword
+    arguments and returns text, or text and pictures. It raises ToolError with text the model can act on;
+    anything else is a programming error and propagates."""
 
     spec: ToolSpec
     arguments: type[BaseModel]

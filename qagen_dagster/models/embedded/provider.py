@@ -37,10 +37,8 @@ MECHANISMS: dict[str, Mechanism] = {
 
 
 class EmbeddedProvider(ScriptedProvider):
-    """A `Provider` whose model is the mechanism of MECHANISMS that `spec.model` names.
-
-    `mechanism` replaces it, for instance by a reader with other weights.
-    """
+    """A `Provider` whose model is the mechanism of MECHANISMS that `spec.model` names. `mechanism` replaces it,
+    for instance by a reader with other weights."""
 
     def __init__(self, spec: ModelSpec, mechanism: Mechanism | None = None) -> None:
         if spec.model not in MECHANISMS:
