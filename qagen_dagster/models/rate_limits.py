@@ -164,29 +164,6 @@ def _opens(full: float, cost: float, per_minute: float | None) -> float:
     return full - max(0.0, held - cost) / _rate(per_minute)
 
 
-class RateFile:
-    """The state of one model in a file. One process at a time uses the file. A file whose content is not a state counts as missing."""
-
-    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
-        self._path, self._clock = path, clock
-
-    @contextmanager
-    def turn(self) -> Generator[Turn]:
-        """Lock the file and yield its state. If the caller replaces the state, it is written before the file is
-        unlocked. Raises OSError."""
-        file = lock(self._path, fcntl.LOCK_EX)
-        try:
-            now = self._clock()
-            turn = Turn(at(_load(file, now), now))
-            before = turn.state
-            yield turn
-            if turn.state is not before:
-                data = turn.state.model_dump_json().encode("ascii")
-                os.pwrite(file, data.ljust(_SIZE), 0)
-        finally:
-            unlock(file)
-
-
 class Turn:
     """The state while the file is locked. Assign to `state` to replace it."""
 
@@ -329,7 +306,7 @@ class Limiter:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._name, self.limits, self._clock, self._sleep = name, limits, clock, sleep
-        self._file = RateFile(path.with_suffix(".json"), clock)
+        self._path = path.with_suffix(".json")
         self._semaphore = Semaphore(path, clock, sleep)
 
     def call(
@@ -337,18 +314,38 @@ class Limiter:
     ) -> T:
         """Call `send` as one attempt of about `tokens` tokens, and return its result. `used` returns the tokens
         that the server counted for a result, or None. Raises TransientModelError as `attempt` does."""
-        with self.attempt(tokens, call_ends()) as attempt:
+        with self.attempt(tokens, call_ends()) as started:
             try:
                 body = send()
             except TransientModelError as error:
-                attempt.refused(error)
+                self.refused(error, started)
                 raise
-            attempt.answered(used(body))
+            counted = used(body)
+            self.answered(tokens, tokens if counted is None else counted)
             return body
 
+    def answered(self, estimated: int, used: int) -> None:
+        """Count an answer. If this cannot be stored, nothing is raised."""
+        with suppress(TransientModelError):
+            if not self.limits.unlimited:
+                with self.turn() as turn:
+                    turn.state = settle(turn.state, self.limits, estimated=estimated, used=used)
+
+    def refused(self, error: TransientModelError, started: float) -> None:
+        """Count a failed attempt, which began when the factor was `started`. All callers slow down if the error is a
+        RateLimitedError, and wait if the server asks for a pause, as `refuse` says. If this cannot be stored, nothing is raised."""
+        slower, pause = isinstance(error, RateLimitedError), error.retry_after
+        with suppress(TransientModelError):
+            if slower or pause is not None:
+                with self.turn() as turn:
+                    turn.state = refuse(
+                        turn.state, self.limits, started=started, slower=slower, retry_after=pause
+                    )
+
     @contextmanager
-    def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
-        """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt.
+    def attempt(self, tokens: int, ends: float) -> Generator[float]:
+        """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt. Yields
+        the rate's factor at its start.
 
         An attempt first waits for one of the permits for concurrent attempts, and only then for the rate. So
         no start is promised to an attempt that has no permit yet. Raises TransientModelError if the wait
@@ -356,7 +353,7 @@ class Limiter:
         """
         permit = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
         try:
-            yield Attempt(self, tokens, self._start(tokens, ends))
+            yield self._start(tokens, ends)
         finally:
             if permit is not None:
                 self._semaphore.release(permit)
@@ -406,46 +403,22 @@ class Limiter:
 
     @contextmanager
     def turn(self) -> Generator[Turn]:
-        """Hold the lock of the shared state. Raises TransientModelError if the file system fails."""
+        """Lock the file of the shared state and yield the state. If the caller replaces it, it is written before the
+        file is unlocked. A file whose content is not a state counts as missing. Raises TransientModelError."""
         try:
-            with self._file.turn() as turn:
+            file = lock(self._path, fcntl.LOCK_EX)
+            try:
+                now = self._clock()
+                turn = Turn(at(_load(file, now), now))
+                before = turn.state
                 yield turn
+                if turn.state is not before:
+                    data = turn.state.model_dump_json().encode("ascii")
+                    os.pwrite(file, data.ljust(_SIZE), 0)
+            finally:
+                unlock(file)
         except OSError as error:
             raise self._unkept(error) from None
 
     def _unkept(self, error: OSError) -> TransientModelError:
         return TransientModelError(f"{self._name}: the state of its limits cannot be stored: {error}")
-
-
-class Attempt:
-    """One attempt in flight. The caller reports the outcome. If the outcome cannot be stored, nothing is raised."""
-
-    def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
-        self._limiter, self._tokens, self._started = limiter, tokens, started
-
-    def answered(self, used: int | None) -> None:
-        """Report that the server answered and counted `used` tokens; None if it did not state them."""
-        if self._limiter.limits.unlimited:
-            return
-        with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.state = settle(
-                turn.state,
-                self._limiter.limits,
-                estimated=self._tokens,
-                used=self._tokens if used is None else used,
-            )
-
-    def refused(self, error: TransientModelError) -> None:
-        """Report that the attempt failed. All callers slow down if the error is a RateLimitedError. They wait
-        if the server asks for a pause, as `refuse` says."""
-        slower = isinstance(error, RateLimitedError)
-        if not slower and error.retry_after is None:
-            return
-        with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.state = refuse(
-                turn.state,
-                self._limiter.limits,
-                started=self._started,
-                slower=slower,
-                retry_after=error.retry_after,
-            )
