@@ -88,6 +88,20 @@ class Provider(Protocol):
         ...
 
 
+class Wrapper:
+    """A provider that changes what another one sends or reads."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._provider.spec
+
+    def read(self, body: dict[str, Any]) -> Response:
+        return self._provider.read(body)
+
+
 class Model(Protocol):
     """A model as agents call it."""
 

@@ -28,9 +28,9 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
 from qagen_dagster.models.file_locks import Semaphore, lock, unlock
-from qagen_dagster.models.messages import Message, Request, Response, Text, ToolCall, ToolMessage, Usage
+from qagen_dagster.models.messages import Message, Request, Text, ToolCall, ToolMessage, Usage
 from qagen_dagster.models.retry import call_ends
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
@@ -259,15 +259,12 @@ def _own(folder: Path) -> Path:
     return folder
 
 
-class LimitedProvider:
+class LimitedProvider(Wrapper):
     """A provider whose attempts all wait for the limits."""
 
     def __init__(self, provider: Provider, limiter: Limiter) -> None:
-        self._provider, self._limiter = provider, limiter
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._provider.spec
+        super().__init__(provider)
+        self._limiter = limiter
 
     def send(self, request: Request) -> dict[str, Any]:
         """As `Provider.send`, after a wait. Also raises TransientModelError if the wait would exceed the call's deadline."""
@@ -275,9 +272,6 @@ class LimitedProvider:
             return self._limiter.call(lambda: self._provider.send(request))
         tokens = estimate(request, self.spec)
         return self._limiter.call(lambda: self._provider.send(request), tokens, self._used)
-
-    def read(self, body: dict[str, Any]) -> Response:
-        return self._provider.read(body)
 
     def _used(self, body: dict[str, Any]) -> int | None:
         """The tokens that the server counted; None if it does not state them."""
