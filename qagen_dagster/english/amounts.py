@@ -86,10 +86,12 @@ def bound_of(text: str, start: int, end: int, *, date: bool = False) -> Bound | 
     return next(found, None) or next(after, None)
 
 
-SPELLED = {word: value for value, word in enumerate(named_words("numbers"))}
-SPELLED |= {word: 10 * value for value, word in enumerate(named_words("tens"), start=2)}
-_ORDINALS = {word: value for value, word in enumerate(named_words("ordinals"), start=1)}
-_ORDINALS |= {f"{word[:-1]}ieth": value for word, value in SPELLED.items() if value >= 20}
+SPELLED = {word: value for value, word in enumerate(named_words("numbers"))} | {
+    word: 10 * value for value, word in enumerate(named_words("tens"), start=2)
+}
+_ORDINALS = {word: value for value, word in enumerate(named_words("ordinals"), start=1)} | {
+    f"{word[:-1]}ieth": value for word, value in SPELLED.items() if value >= 20
+}
 _LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES = {"hundred": 1e2, **_LARGE} | {
     "k": 1e3, "mn": 1e6, "m": 1e6, "mm": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12, "dozen": 12.0,

@@ -80,8 +80,8 @@ def _step(line: str, names: dict[str, Any], draw: Draw) -> bool:
     values = range(int(exact_of(low, names)), int(exact_of(high, names)) + 1) if high else names[source]
     two = " < " in target
     found: Any = sorted(draw.sample(values, 2)) if two else draw.choice(values)
-    drawn = zip(re.split(" < | ", target), found if isinstance(found, list) else [found], strict=True)
-    names.update((name, Fraction(one)) for name, one in drawn)
+    numbers: list[Any] = found if isinstance(found, list) else [found]
+    names.update(zip(re.split(" < | ", target), map(Fraction, numbers), strict=True))
     return True
 
 
