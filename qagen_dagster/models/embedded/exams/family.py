@@ -78,10 +78,10 @@ def _step(line: str, names: dict[str, Any], draw: Draw) -> bool:
         names[target] = exact_of(source, names)
         return True
     values = range(int(exact_of(low, names)), int(exact_of(high, names)) + 1) if high else names[source]
-    two = " < " in target
-    found: Any = sorted(draw.sample(values, 2)) if two else draw.choice(values)
-    numbers: list[Any] = found if isinstance(found, list) else [found]
-    names.update(zip(re.split(" < | ", target), map(Fraction, numbers), strict=True))
+    targets = re.split(" < | ", target)
+    found: Any = sorted(draw.sample(values, 2)) if " < " in target else draw.choice(values)
+    numbers: Any = found if len(targets) > 1 else [found]
+    names.update(zip(targets, map(Fraction, numbers), strict=True))
     return True
 
 
