@@ -141,11 +141,8 @@ def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
 
 ROLE = "judge"
 TERMINAL = "submit_verdict"
-BUDGETS = (
-    100_000,
-    24_000,
-    6_000,
-)  # characters shown; if the model rejects one number, the next smaller one is tried
+# Characters shown; if the model rejects one number, the next smaller one is tried.
+BUDGETS = (100_000, 24_000, 6_000)
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
 NO_JUDGE = "no judge is bound"
 

@@ -111,9 +111,8 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
 def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     """A hash of the parse options and limits, without the passwords. When it changes, files are parsed again."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
-    said = options.model_dump_json(
-        exclude=None if options.encoding else {"encoding"}
-    )  # without encodings, the hash is the same as before this option existed
+    # Without encodings, the hash is the same as before this option existed
+    said = options.model_dump_json(exclude=None if options.encoding else {"encoding"})
     return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
 
 

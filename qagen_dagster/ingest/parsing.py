@@ -146,9 +146,8 @@ def parse_corpus(
     result = ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
     changes = result.changes(run_id, datetime.now(UTC).isoformat())
     if run_id and (changes.changed or changes.removed):
-        store.write(
-            DocumentChanges.key(run_id, corpus.key), changes
-        )  # the catalog has every version of a document
+        # The catalog has every version of a document
+        store.write(DocumentChanges.key(run_id, corpus.key), changes)
     return result
 
 

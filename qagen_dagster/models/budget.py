@@ -84,9 +84,8 @@ class Allowance(Record):
 class Budget(Record):
     """The allowances of the three scopes; a call must be within all of them."""
 
-    run: Allowance = Field(
-        default_factory=Allowance
-    )  # all combinations of one launch: a command or a backfill
+    # All combinations of one launch: a command or a backfill
+    run: Allowance = Field(default_factory=Allowance)
     partition: Allowance = Field(default_factory=Allowance)  # one combination in that launch
     document: Allowance = Field(default_factory=Allowance)  # one document in one combination, over all runs
 

@@ -96,9 +96,8 @@ def at(state: RateState, now: float) -> RateState:
 
 def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float, RateState]:
     """Returns (start, state): when a request of `tokens` may start, on the state's own clock, and the state after this promise."""
-    tokens = min(
-        tokens, limits.tokens or tokens
-    )  # a request with more tokens than the limit counts as one minute's tokens
+    # A request with more tokens than the limit counts as one minute's tokens
+    tokens = min(tokens, limits.tokens or tokens)
     start = max(
         state.clock, _opens(state.requests, 1.0, limits.requests), _opens(state.tokens, tokens, limits.tokens)
     )

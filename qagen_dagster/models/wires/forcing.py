@@ -18,9 +18,8 @@ from qagen_dagster.models.messages import Request, ToolChoice
 _ABOUT = re.compile(r"tool.?choice|function.?call|\brequired\b|\bforc(?:e|ed|ing)\b", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
 _lock = threading.Lock()
-_refusing: set[tuple[str, str | None]] = (
-    set()
-)  # models whose server refused in this process: name and address
+# Models whose server refused in this process: name and address
+_refusing: set[tuple[str, str | None]] = set()
 
 
 def refuses_forcing(error: ModelError) -> bool:
