@@ -100,15 +100,10 @@ _MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # "pounds"
 _MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"} | {
     code: code for code in listed("usd gbp eur jpy inr")
 }
-_AT_HOME = {
-    "us": "usd",
-    "u.s.": "usd",
-    "american": "usd",
-    "british": "gbp",
-    "uk": "gbp",
-    "japanese": "jpy",
-    "indian": "inr",
-}
+_AT_HOME = dict(
+    pair.split(":")
+    for pair in listed("us:usd u.s.:usd american:usd british:gbp uk:gbp japanese:jpy indian:inr")
+)
 
 # For each unit: its measures, and its size in the first unit of each measure. "Pounds" may be a mass or money.
 _UNITS: dict[str, list[tuple[str, float]]] = {}

@@ -49,10 +49,6 @@ class Image(Record):
     def data_url(self) -> str:
         return f"data:{self.media_type};base64,{self.encoded}"
 
-    @property
-    def sha256(self) -> str:
-        return content_hash(self.data)
-
 
 class Thinking(Record):
     """Reasoning, separate from the answer.
