@@ -103,9 +103,8 @@ class PdfText:
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
     unreadable: list[int] = field(default_factory=list[int])  # pictures or drawn letters, not recognised
-    garbled: list[int] = field(
-        default_factory=list[int]
-    )  # the text is not what the page shows, and it was not recognised
+    # The text is not what the page shows, and it was not recognised
+    garbled: list[int] = field(default_factory=list[int])
     hidden: list[int] = field(default_factory=list[int])  # some of the text cannot be seen and is left out
     note: str = ""  # why these pages were not recognised
     kept: dict[int, PageLines] | None = (
