@@ -9,8 +9,8 @@ No agent controls retries or decides on acceptance: code does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -52,13 +52,14 @@ _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can b
 
 @dataclass(frozen=True)
 class ExamContext:
-    """One slot of a part. `item` is its number in the part, from 1."""
+    """One slot of a part. `item` is its number in the part, from 1. `prompts` replace shipped ones, by name."""
 
     config: ExamConfig
     schema: ExamSchema
     difficulty: Difficulty
     item: int
     seed: int
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
 
     @property
     def account(self) -> str:
@@ -274,8 +275,11 @@ def _ask(
     Raises ModelError when the model is not available, its prompt is too long, or its reply is malformed.
     """
     role, name, terminal, first = _ROLES[kind]
-    prompt, ends = load_prompt(f"exams/{name}"), (Terminal(terminal, kind, check),)
-    prompt = retry_prompt().before(prompt) if retried else prompt
+    ends = (Terminal(terminal, kind, check),)
+    prompt, again = (
+        context.prompts.get(one.name, one) for one in (load_prompt(f"exams/{name}"), retry_prompt())
+    )
+    prompt = again.before(prompt) if retried else prompt
     agent = AgentSpec(f"exam {role.value}", role.value, prompt, (), ends, LIMITS, reads_text=True)
     run = run_agent(agent, model, {}, values, sample=context.sample(first + attempt))
     if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:

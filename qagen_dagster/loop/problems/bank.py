@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from qagen_dagster.agents.problems.roles import prompts
+from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
@@ -166,8 +168,15 @@ def plan_problem_set(
         references=references,
     )
     given = (wished.profile, wished.seed)
+    own = own_prompts(prompts(), problem_set.prompts)
     plan = replace(
-        plan, former=former, replace=wished.replace, refresh=wished.refresh, given=given, solve=config.solve
+        plan,
+        prompts=own,
+        former=former,
+        replace=wished.replace,
+        refresh=wished.refresh,
+        given=given,
+        solve=config.solve,
     )
     more = _combined(space, plan, problem_set)
     added = more.problems if wished.replace else _as_published(more.problems, former)

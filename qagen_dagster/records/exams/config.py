@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.base import Difficulty, Inside, Record
 from qagen_dagster.records.exams.submissions import StyleScores
 from qagen_dagster.records.ids import Name
 
@@ -64,6 +64,7 @@ class ExamConfig(Record):
         max_designer_retries: the number of further designs after one that cannot be used.
         max_implementer_retries: the number of further implementations of one idea.
         thresholds: the minimum style scores.
+        prompts: a folder with prompts that replace shipped ones, relative to the folder of the exam.
     """
 
     name: Prose
@@ -80,6 +81,7 @@ class ExamConfig(Record):
     max_designer_retries: Retries = 2
     max_implementer_retries: Retries = 2
     thresholds: StyleThresholds = StyleThresholds()
+    prompts: Inside | None = None
 
     @field_validator("difficulties", mode="before")
     @classmethod
