@@ -26,6 +26,7 @@ from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     ExamQuestion,
     ExamSchema,
+    FlawReport,
     IdeaPlan,
     QuestionPackage,
     StyleReport,
@@ -117,12 +118,14 @@ _ROLES: dict[
     BlindSolution: (Role.VERIFIER, "solve", "submit_solution", 100),
     VerifierReport: (Role.VERIFIER, "verify", "submit_verdict", 200),
     StyleReport: (Role.STYLE_JUDGE, "style", "submit_style", 300),
+    FlawReport: (Role.STYLE_JUDGE, "style", "submit_style", 300),
 }
 
 
 def prompts() -> tuple[Prompt, ...]:
     """The prompts of the roles."""
-    return (*(load_prompt(f"exams/{name}") for _, name, _, _ in _ROLES.values()), retry_prompt())
+    names = dict.fromkeys(name for _, name, _, _ in _ROLES.values())
+    return (*(load_prompt(f"exams/{name}") for name in names), retry_prompt())
 
 
 def retry_prompt() -> Prompt:
@@ -257,7 +260,10 @@ def judge_style(
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
         "verifier": f"{report.verdict.value}{confidence}",
     }
-    return _ask(context, model, StyleReport, values, attempt)
+    kind = StyleReport if context.config.thresholds.most_flaws is None else FlawReport
+    reply = _ask(context, model, kind, values, attempt)
+    result = None if reply.result is None else StyleReport.model_validate(reply.result.model_dump())
+    return Reply(result, reply.failure, reply.raw, reply.calls)
 
 
 def _ask(

@@ -12,6 +12,7 @@ from qagen_dagster.formats.base import PageImage
 from qagen_dagster.latex.engine import compile_document, find_engine
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather, item_texts
 from qagen_dagster.loop.exams.edited import edited_item, fields_of
+from qagen_dagster.loop.exams.flaws import flaws_of
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.figures import Drawing, draw_figures, first_page
@@ -104,7 +105,7 @@ class ExamBank(ReviewSet):
         edited = (f"edited by {given.edited}",) if isinstance(given, ExamItem) and given.edited else ()
         notes = given.reasons if isinstance(given, RejectedItem) else edited
         title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
-        sections = (*_sections(one), *_answers(self._statistics.get(key)))
+        sections = (*_sections(one), *_flaws(given), *_answers(self._statistics.get(key)))
         texts = item_texts([given]).values() if isinstance(given, ExamItem) else ()
         figures = draw_figures(self._space, map(Drawing, texts))
         compiled = (COMPILED,) if isinstance(given, ExamItem) and find_engine() else ()
@@ -200,6 +201,16 @@ def _sections(one: Ended) -> Iterator[Section]:
         yield Section(title="Idea", entries=idea, is_open=False)
     if len(one.result.attempts) > 1:
         yield Section(title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False)
+
+
+def _flaws(given: ExamItem | RejectedItem) -> Iterator[Section]:
+    package = given.question_package
+    if package is None:
+        return
+    found = flaws_of(package, given.style_report).items()
+    entries = [Entry(label=name.replace("_", " "), text=why, mark="no") for name, why in found]
+    none = Entry(text="none")
+    yield Section(title="Item-writing flaws", entries=tuple(entries) or (none,), is_open=bool(entries))
 
 
 def _answers(found: ItemStatistics | None) -> Iterator[Section]:

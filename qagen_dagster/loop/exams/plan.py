@@ -112,6 +112,7 @@ def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, s
             config.difficulties[part.difficulty].meaning,
             exam.schema(part.schema_id).text,
             str(seed),
+            *(() if config.thresholds.most_flaws is None else ("flaws",)),
         ]
     )
 

@@ -38,10 +38,14 @@ DEFAULT_DIFFICULTIES = {
 
 
 class StyleThresholds(Record):
-    """When six style scores pass: no score below `least_score`, and a mean of at least `least_mean`."""
+    """When six style scores pass: no score below `least_score`, and a mean of at least `least_mean`.
+
+    `most_flaws` is the greatest number of item-writing flaws; None: they are not counted, and the style judge is not asked for them.
+    """
 
     least_score: Annotated[int, Field(ge=0, le=10)] = 7
     least_mean: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 8.0
+    most_flaws: Annotated[int | None, Field(ge=0, le=19, exclude_if=lambda value: value is None)] = None
 
     def accepts(self, scores: StyleScores) -> bool:
         """Whether the scores pass. The verdict of the model does not count."""
