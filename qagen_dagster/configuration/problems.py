@@ -26,7 +26,7 @@ class ProblemSet:
     key: str
     folder: Path
     config: ProblemSetConfig
-    prompts: dict[str, str] = field(default_factory=dict[str, str])  # texts that replace shipped prompts
+    prompts: dict[str, str] = field(default_factory=dict[str, str], hash=False)  # replace shipped prompts
 
     def file(self, name: str) -> Path:
         """The path of a file in sources/."""

@@ -171,7 +171,7 @@ def with_problem(space: Workspace) -> Workspace:
 def edit_field(tab: Tab, field: str, old: str, new: str) -> None:
     tab.press("e")
     tab.wait("byId('edit-dialog').open")
-    place = f"byId('edit-fields').querySelector('[name={field!r}]')"
+    place = f"byId('edit-fields').querySelector('[name=\"{field}\"]')"
     tab.run(f"{place}.value = {place}.value.replace({old!r}, {new!r})")
 
 
@@ -183,7 +183,9 @@ def test_an_exam_item_is_edited_refused_and_undone(tmp_path: Path) -> None:
         tab.wait("document.querySelector('.entry.yes math')")
         edit_field(tab, "Stem", "$3", "$5")
         tab.press("Enter", ctrl=True)
-        tab.wait("byId('edit-refusal').textContent.includes('the form gives 10 kg m/s, which no option is')")
+        tab.wait(
+            "byId('edit-refusal').textContent.includes('the form gives 10 kg m / s, which no option is')"
+        )
         assert tab.run("byId('edit-dialog').open"), "a refused edit stays in the dialog"
         stem = "byId('edit-fields').querySelector('[name=Stem]').value"
         assert "$5" in tab.run(stem)

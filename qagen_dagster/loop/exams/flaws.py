@@ -16,15 +16,15 @@ from qagen_dagster.publishing.markup import split
 from qagen_dagster.records.exams.submissions import QuestionPackage, StyleReport
 
 _STEM = {
-    "negative_wording": r"\b(?:which|what)\b[^.?]*\b(?:not|never|false|incorrect|untrue|cannot|least likely)\b|\bexcept\b|\bNOT\b",
-    "fill_in_the_blank": r"_{2,}|\\underline\s*\{\s*\\hspace|\.{4,}",
+    "negative_wording": r"(?i:\b(?:which|what)\b[^.?]*\b(?:not|never|false|incorrect|untrue|cannot|least likely)\b|\bexcept\b)|\bNOT\b",
+    "fill_in_the_blank": r"_{2,}|\.{4,}",
 }
 _OPTIONS = {
-    "none_of_the_above": r"\bnone of (?:the above|these|them)\b",
-    "all_of_the_above": r"\ball of (?:the above|these|them)\b",
-    "absolute_terms": r"\b(?:always|never|all|every|only|completely|entirely|invariably|absolutely|impossible)\b",
-    "vague_terms": r"\b(?:sometimes|usually|often|frequently|occasionally|generally|typically|mostly|many|several|may|might)\b",
+    "none_of_the_above": r"(?i)\bnone of (?:the above|these|them)\b",
+    "all_of_the_above": r"(?i)\ball of (?:the above|these|them)\b",
     "complex_or_k_type": r"\A(?:both )?\(?(?:[IVX]+|[A-H])\)?(?:(?:, ?| and | & )+\(?(?:[IVX]+|[A-H])\)?)+(?: only)?\.?\Z",
+    "absolute_terms": r"(?i)\b(?:always|never|all|every|only|completely|entirely|invariably|absolutely|impossible)\b",
+    "vague_terms": r"(?i)\b(?:sometimes|usually|often|frequently|occasionally|generally|typically|mostly|many|several|may|might)\b",
 }
 _ASKS = re.compile(
     r"\?|\b(?:what|which|who|when|where|how|why|find|calculate|determine|estimate|evaluate|simplify|solve|give|state|choose|select|express)\b",
@@ -63,13 +63,13 @@ def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict
     """What is wrong with the writing of an item, by criterion; `style` adds what the judge found."""
     item, found = _Item(package), dict[str, str]()
     for name, pattern in _STEM.items():
-        if said := re.search(pattern, item.prose, 0 if name.startswith("negative") else re.IGNORECASE):
+        if said := re.search(pattern, item.prose):
             found[name] = f"the stem says '{said.group()}'"
+    texts = item.options
     for name, pattern in _OPTIONS.items():
-        flags = 0 if name.startswith("complex") else re.IGNORECASE
-        said = [one for one, text in item.options.items() if re.search(pattern, text, flags)]
-        if said:
+        if said := [one for one, text in texts.items() if re.search(pattern, text)]:
             found[name] = f"option {', '.join(said)}"
+            texts = {one: text for one, text in texts.items() if one not in said}
     for name, check in _CHECKS.items():
         if told := next(check(item), ""):
             found[name] = told
@@ -119,7 +119,7 @@ def _sequence(item: _Item) -> Iterator[str]:
     if any(one is None or len({*one.numbers}) != 1 or not one.numbers[0] for one in values):
         return
     numbers = [float(one.numbers[0] or 0) * float(one.unit.factor) for one in values if one is not None]
-    rising = [first < second for first, second in pairwise(numbers)]
+    rising = [first < second for first, second in pairwise(numbers) if first != second]
     if True in rising and False in rising:
         yield "the numbers of the options are in no order"
 

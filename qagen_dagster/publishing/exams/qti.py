@@ -210,11 +210,11 @@ def _resource(resources: Element, identifier: str, kind: str, href: str) -> Elem
 def _paragraphs(parent: Element, text: str) -> None:
     for part in re.split(r"\n[ \t]*\n", tight(text)):
         if part.strip():
-            _flow(_under(parent, "p"), part.strip())
+            _flow(_under(parent, "p"), part.strip(), figure_alt(text))
 
 
-def _flow(parent: Element, text: str) -> None:
-    """Prose, line breaks and formulas, in order."""
+def _flow(parent: Element, text: str, alt: str = "figure") -> None:
+    """Prose, line breaks, formulas and figures, in order."""
     for segment in split(text):
         if segment.kind == "prose":
             first, *others = xml_text(segment.text).split("\n")
@@ -224,7 +224,7 @@ def _flow(parent: Element, text: str) -> None:
                 _append_text(parent, line)
             continue
         if segment.kind == "figure":
-            _under(parent, "img", src=figure_id(segment.text), alt=figure_alt(text))
+            _under(parent, "img", src=figure_id(segment.text), alt=alt)
             continue
         formula = plain_mathml(segment.text, display=segment.kind == "display")
         if formula is None:

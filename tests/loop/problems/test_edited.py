@@ -52,7 +52,11 @@ def test_words_and_layout_may_change(space: Workspace) -> None:
     ("old", "new", "why"),
     [
         ("$5\\,\\mathrm{s}$", "$9\\,\\mathrm{s}$", "a given of the source that the statement does not have"),
-        ("\\ans", "", "right|ans"),
+        (
+            " \\ans\n\\task $11\\,\\mathrm{m\\,s^{-1}}$",
+            "\n\\task $11\\,\\mathrm{m\\,s^{-1}}$ \\ans",
+            "property 3",
+        ),
         ("\\end{solution}", "", "end{solution}|solution"),
         ("A cart", "\\input{/etc/passwd} A cart", "not allowed LaTeX"),
         ("A cart", "A cart", "changes nothing"),
