@@ -163,6 +163,7 @@ class ProblemItems(ReviewSet):
             outcome=REJECTED if why else ACCEPTED,
             question=item.statement,
             answer=item.answer or "",
+            markup=html(item.statement, with_mathml),
             type=item.made,
             reason=why,
             model=model,

@@ -181,6 +181,7 @@ def test_an_exam_item_is_edited_refused_and_undone(tmp_path: Path) -> None:
     with chromium(tmp_path / "browser") as tab, page(space) as address:
         tab.open(f"{address}#set=exams/mini")
         tab.wait("document.querySelector('.entry.yes math')")
+        assert tab.run("document.querySelectorAll('#rows .row-question math').length") == 2
         edit_field(tab, "Stem", "$3", "$5")
         tab.press("Enter", ctrl=True)
         tab.wait(
