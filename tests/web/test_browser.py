@@ -182,19 +182,19 @@ def test_an_exam_item_is_edited_refused_and_undone(tmp_path: Path) -> None:
         tab.open(f"{address}#set=exams/mini")
         tab.wait("document.querySelector('.entry.yes math')")
         assert tab.run("document.querySelectorAll('#rows .row-question math').length") == 2
-        edit_field(tab, "Stem", "$3", "$5")
+        edit_field(tab, "question.stem", "$3", "$5")
         tab.press("Enter", ctrl=True)
         tab.wait(
             "byId('edit-refusal').textContent.includes('the form gives 10 kg m / s, which no option is')"
         )
         assert tab.run("byId('edit-dialog').open"), "a refused edit stays in the dialog"
-        stem = "byId('edit-fields').querySelector('[name=Stem]').value"
+        stem = "byId('edit-fields').querySelector('[name=\"question.stem\"]').value"
         assert "$5" in tab.run(stem)
         tab.press("Escape")
         tab.wait("!byId('edit-dialog').open")
-        edit_field(tab, "Stem", "$3", "$4")
+        edit_field(tab, "question.stem", "$3", "$4")
         tab.run(
-            "byId('edit-fields').querySelector('[name=\"Mistake behind A\"]').value = 'the speed was read as three'"
+            "byId('edit-fields').querySelector('[name=\"distractor_map.A\"]').value = 'the speed was read as three'"
         )
         tab.press("Enter", ctrl=True)
         tab.wait("!byId('edit-dialog').open && byId('decisions').textContent.includes('B: $8')")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from qagen_dagster.latex.choices import equal_options
@@ -19,7 +17,7 @@ _STEM = {
     "negative_wording": r"(?i:\b(?:which|what)\b[^.?]*\b(?:not|never|false|incorrect|untrue|cannot|least likely)\b|\bexcept\b)|\bNOT\b",
     "fill_in_the_blank": r"_{2,}|\.{4,}",
 }
-_OPTIONS = {
+_OPTIONS = {  # an option counts for the first criterion that it meets
     "none_of_the_above": r"(?i)\bnone of (?:the above|these|them)\b",
     "all_of_the_above": r"(?i)\ball of (?:the above|these|them)\b",
     "complex_or_k_type": r"\A(?:both )?\(?(?:[IVX]+|[A-H])\)?(?:(?:, ?| and | & )+\(?(?:[IVX]+|[A-H])\)?)+(?: only)?\.?\Z",
@@ -33,107 +31,61 @@ _ASKS = re.compile(
 _TRUTH = re.compile(r"(?:both |neither )?(?:true|false|yes|no)\W*", re.IGNORECASE)
 _TOKEN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?")
 _LONGER, _MUCH = 1.5, 12  # how much longer the key is than each other option: as a factor, and in characters
-_LONG_WORD = 5  # letters
-
-
-@dataclass(frozen=True)
-class _Item:
-    package: QuestionPackage
-
-    @cached_property
-    def options(self) -> dict[str, str]:
-        """The texts of the options without layout, by letter."""
-        options = self.package.question.options
-        return {one: " ".join(without_layout(options[one]).split()) for one in sorted(options)}
-
-    @cached_property
-    def prose(self) -> str:
-        return " ".join(one.text for one in split(self.package.question.stem) if one.kind == "prose")
-
-    @property
-    def key(self) -> str:
-        return self.options[self.package.question.correct_option]
-
-    @cached_property
-    def others(self) -> list[str]:
-        return [text for one, text in self.options.items() if one != self.package.question.correct_option]
 
 
 def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict[str, str]:
     """What is wrong with the writing of an item, by criterion; `style` adds what the judge found."""
-    item, found = _Item(package), dict[str, str]()
+    asked = package.question
+    stem = " ".join(one.text for one in split(asked.stem) if one.kind == "prose")
+    options = {one: " ".join(without_layout(asked.options[one]).split()) for one in sorted(asked.options)}
+    key, texts = options[asked.correct_option], dict(options)
+    others = [text for one, text in options.items() if one != asked.correct_option]
+    found: dict[str, str] = {}
     for name, pattern in _STEM.items():
-        if said := re.search(pattern, item.prose):
+        if said := re.search(pattern, stem):
             found[name] = f"the stem says '{said.group()}'"
-    texts = item.options
     for name, pattern in _OPTIONS.items():
-        if said := [one for one, text in texts.items() if re.search(pattern, text)]:
-            found[name] = f"option {', '.join(said)}"
-            texts = {one: text for one, text in texts.items() if one not in said}
-    for name, check in _CHECKS.items():
-        if told := next(check(item), ""):
-            found[name] = told
+        if meet := [one for one, text in texts.items() if re.search(pattern, text)]:
+            found[name] = f"option {', '.join(meet)}"
+            texts = {one: text for one, text in texts.items() if one not in meet}
+    for name, detail in _compared(stem, key, others):
+        found.setdefault(name, detail)
+    if _disordered([*asked.options.values()]):
+        found["lost_sequence"] = "the numbers of the options are in no order"
+    if same := next(equal_options({**asked.options}), ""):
+        found["more_than_one_correct"] = same
     return found | {one.criterion: one.detail for one in (style.flaws if style is not None else ())}
 
 
-def _true_or_false(item: _Item) -> Iterator[str]:
-    if all(_TRUTH.fullmatch(text) for text in item.options.values()):
-        yield "the options only say true or false"
-
-
-def _longest(item: _Item) -> Iterator[str]:
-    longest = max(map(len, item.others))
-    if len(item.key) > max(longest * _LONGER, longest + _MUCH):
-        yield f"the right option has {len(item.key)} characters, the others at most {longest}"
-
-
-def _convergence(item: _Item) -> Iterator[str]:
-    """The right option shares the most parts with the others, as it does if they were made by changing it."""
-    parts = {text: {*_TOKEN.findall(text)} for text in (item.key, *item.others)}
+def _compared(stem: str, key: str, others: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Flaws of the stem and the options together."""
+    if not _ASKS.search(stem):
+        yield "unfocused_stem", "the stem asks nothing"
+    if all(map(_TRUTH.fullmatch, (key, *others))):
+        yield "true_or_false", "the options only say true or false"
+    longest = max(map(len, others))
+    if len(key) > max(longest * _LONGER, longest + _MUCH):
+        yield (
+            "longest_option_correct",
+            f"the right option has {len(key)} characters, the others at most {longest}",
+        )
+    for word in re.findall(r"[a-z]{5,}", key.lower()):
+        if re.search(rf"\b{word}\b", stem.lower()) and word not in " ".join(others).lower():
+            yield "word_repeats", f"only the right option repeats '{word}' of the stem"
+    article = re.search(r"\b(an?)\W*\Z", stem)
+    for text in others if article else ():
+        if (text[:1].lower() in "aeiou") is not (article is not None and article.group(1) == "an"):
+            yield "grammatical_cues", f"the article at the end of the stem does not fit {text}"
+    parts = {text: {*_TOKEN.findall(text)} for text in (key, *others)}
     shared = Counter(one for some in parts.values() for one in some)
-    scores = {
-        text: sum(shared[one] - 1 for one in some if shared[one] < len(parts)) for text, some in parts.items()
-    }
-    rival = max(scores[text] for text in item.others)
-    if len(parts) > len(item.others) and scores[item.key] >= max(rival + 2, len(item.others)):
-        yield "the right option shares most parts with the others"
+    scores = {text: sum(shared[one] - 1 for one in parts[text] if shared[one] < len(parts)) for text in parts}
+    if len(parts) > len(others) and scores[key] >= max(len(others), *(scores[one] + 2 for one in others)):
+        yield "convergence_cues", "the right option shares most parts with the others"
 
 
-def _repeats(item: _Item) -> Iterator[str]:
-    asked, others = item.prose.lower(), " ".join(item.others).lower()
-    for word in re.findall(rf"[a-z]{{{_LONG_WORD},}}", item.key.lower()):
-        if re.search(rf"\b{word}\b", asked) and word not in others:
-            yield f"only the right option repeats '{word}' of the stem"
-
-
-def _grammar(item: _Item) -> Iterator[str]:
-    end = re.search(r"\b(an?)\W*\Z", item.package.question.stem)
-    if end and end.group(1):
-        unfit = [text for text in item.others if (text[:1].lower() in "aeiou") is not (end.group(1) == "an")]
-        if unfit:
-            yield f"the stem ends in '{end.group(1)}', which {unfit[0]} does not continue"
-
-
-def _sequence(item: _Item) -> Iterator[str]:
-    values = [known_value(text) for text in item.package.question.options.values() if text]
-    if any(one is None or len({*one.numbers}) != 1 or not one.numbers[0] for one in values):
-        return
-    numbers = [float(one.numbers[0] or 0) * float(one.unit.factor) for one in values if one is not None]
-    rising = [first < second for first, second in pairwise(numbers) if first != second]
-    if True in rising and False in rising:
-        yield "the numbers of the options are in no order"
-
-
-def _several(item: _Item) -> Iterator[str]:
-    yield from equal_options({**item.package.question.options})
-
-
-def _unfocused(item: _Item) -> Iterator[str]:
-    if not _ASKS.search(item.prose):
-        yield "the stem asks nothing"
-
-
-_CHECKS: dict[str, Callable[[_Item], Iterator[str]]] = {
-    "longest_option_correct": _longest, "true_or_false": _true_or_false, "convergence_cues": _convergence, "word_repeats": _repeats,
-    "grammatical_cues": _grammar, "lost_sequence": _sequence, "more_than_one_correct": _several, "unfocused_stem": _unfocused,
-}  # fmt: skip
+def _disordered(options: Sequence[str]) -> bool:
+    """Whether all options are numbers that neither rise nor fall."""
+    values = [one for one in map(known_value, options) if one is not None and len({*one.numbers}) == 1]
+    numbers = [float(one.numbers[0]) * float(one.unit.factor) for one in values if one.numbers[0]]
+    rising = {first < second for first, second in pairwise(numbers) if first != second}
+    return len(numbers) == len(options) and len(rising) > 1

@@ -12,7 +12,7 @@ import re
 from lxml import etree
 
 from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam
-from qagen_dagster.publishing.exams.qti import Canvas, Qti, Qti3
+from qagen_dagster.publishing.exams.qti import QTI_3, Canvas, Qti
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.publishing.markup import (
     Element,
@@ -130,7 +130,7 @@ class InspectSamples:
 
 BANK_EXPORTERS: tuple[Exporter[ItemBank], ...] = (
     Qti(),
-    Qti3(),
+    QTI_3,
     Canvas(),
     MoodleXml(),
     Gift(),

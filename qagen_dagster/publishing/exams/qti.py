@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
@@ -33,43 +35,39 @@ PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
 _PACKAGE_PLACE = f"{PACKAGE} http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd"
+_ITEM = Path(__file__).with_name("qti_item.xml").read_bytes()
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_.-]")
 _CANVAS_FILES = "%24IMS-CC-FILEBASE%24/"
 _XSI_HERE = f' xmlns:xsi="{_XSI}"'
-_IN_3 = {  # what differs in the manifest
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
+
+
+@dataclass(frozen=True)
+class Qti:
+    """A content package. `renewed` replaces texts of the manifest for a later version, whose other files the stylesheet `style` makes."""
+
+    name: str = "qti"
+    version: str = "2.1"
+    style: str = ""
+    renewed: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
+        renew = _stylesheet(self.style) if self.style else None
+        manifest = _bytes(_manifest(bank)).decode()
+        for old, new in self.renewed.items():
+            manifest = manifest.replace(old, new)
+        files = {path: _bytes(root if renew is None else renew(root)) for path, root in roots.items()}
+        return {f"qti-{self.version}.zip": _package(bank, {"imsmanifest.xml": manifest.encode()} | files)}
+
+
+QTI_3 = Qti("qti3", "3.0", "qti3.xsl", {
     PACKAGE: "http://www.imsglobal.org/xsd/qti/qtiv3p0/imscp_v1p1",
     "http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd": "https://purl.imsglobal.org/spec/qti/v3p0/schema/xsd/imsqtiv3p0_imscpv1p2_v1p0.xsd",
     "QTIv2.1 Package": "QTI Package",
     "<schemaversion>1.0.0": "<schemaversion>3.0.0",
     "_xmlv2p1": "_xmlv3p0",
-}
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
-
-
-class Qti:
-    name = "qti"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
-        files = {"imsmanifest.xml": _bytes(_manifest(bank))}
-        files |= {path: _bytes(root) for path, root in roots.items()}
-        return {"qti-2.1.zip": _package(bank, files)}
-
-
-class Qti3:
-    name = "qti3"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        renew = _stylesheet("qti3.xsl")
-        roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
-        files = {"imsmanifest.xml": _bytes(_manifest(bank))}
-        for old, new in _IN_3.items():
-            files["imsmanifest.xml"] = files["imsmanifest.xml"].replace(old.encode(), new.encode())
-        files |= {
-            path: etree.tostring(renew(root), xml_declaration=True, encoding="UTF-8")
-            for path, root in roots.items()
-        }
-        return {"qti-3.0.zip": _package(bank, files)}
+})  # fmt: skip
 
 
 class Canvas:
@@ -118,17 +116,12 @@ def _stylesheet(name: str) -> etree.XSLT:
 def _item(item: ExamItem, figures: Figures, folder: str = "../") -> Element:
     """An item whose pictures are in `folder`. Words stand in place of figures that are not drawn."""
     question = item.question
-    root = _root("assessmentItem", QTI, _QTI_PLACE)
+    root = etree.fromstring(_ITEM)
     root.set("identifier", _identifier(item.id))
     root.set("title", f"Question {item.id.rpartition('-')[2][:8]}")
-    root.set("adaptive", "false")
-    root.set("timeDependent", "false")
-    response = _under(root, "responseDeclaration", identifier="RESPONSE", cardinality="single")
-    response.set("baseType", "identifier")
-    _under(_under(response, "correctResponse"), "value").text = question.correct_option
-    score = _under(root, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
-    _under(_under(score, "defaultValue"), "value").text = "0"
-    _under(root, "outcomeDeclaration", identifier="FEEDBACK", cardinality="single", baseType="identifier")
+    key, processing = next(root.iter("{*}value")), root[-1]
+    key.text = question.correct_option
+    root.remove(processing)
     body = _under(root, "itemBody")
     _paragraphs(body, question.stem)
     choices = _under(
@@ -136,7 +129,7 @@ def _item(item: ExamItem, figures: Figures, folder: str = "../") -> Element:
     )
     for letter in item.letters:
         _flow(_under(choices, "simpleChoice", identifier=letter), question.options[letter])
-    _processing(root)
+    root.append(processing)
     for letter in item.letters:
         shown = _under(
             root, "modalFeedback", outcomeIdentifier="FEEDBACK", identifier=letter, showHide="show"
@@ -150,18 +143,6 @@ def _item(item: ExamItem, figures: Figures, folder: str = "../") -> Element:
             image.attrib.clear()
             image.tag, image.text = f"{{{QTI}}}code", "The figure is not drawn."
     return root
-
-
-def _processing(root: Element) -> None:
-    processing = _under(root, "responseProcessing")
-    right = _under(_under(processing, "responseCondition"), "responseIf")
-    match = _under(right, "match")
-    _under(match, "variable", identifier="RESPONSE")
-    _under(match, "correct", identifier="RESPONSE")
-    one = _under(_under(right, "setOutcomeValue", identifier="SCORE"), "baseValue", baseType="float")
-    one.text = "1"
-    chosen = _under(processing, "setOutcomeValue", identifier="FEEDBACK")
-    _under(chosen, "variable", identifier="RESPONSE")
 
 
 def _test(bank: ItemBank) -> Element:
@@ -250,7 +231,7 @@ def _under(parent: Element, name: str, **attributes: str) -> Element:
     return etree.SubElement(parent, f"{{{etree.QName(parent).namespace}}}{name}", attributes)
 
 
-def _bytes(root: Element) -> bytes:
+def _bytes(root: Element | etree._XSLTResultTree) -> bytes:  # pyright: ignore[reportPrivateUsage]
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8")
 
 

@@ -107,7 +107,7 @@ async function edit() {
     input.value = text;
     return input;
   });
-  byId("edit-fields").replaceChildren(...inputs.map((input) => element("label", {}, input.name, " ", input)));
+  byId("edit-fields").replaceChildren(...inputs.map((input) => element("label", {}, input.name.replace(/^(question|solution)\./, "").replaceAll(/[._]/g, " "), " ", input)));
   byId("edit-note").textContent = isBank ? PROVEN : CHECKED;
   byId("edit-reason").value = byId("edit-refusal").textContent = "";
   while (await answered(byId("edit-dialog"))) {

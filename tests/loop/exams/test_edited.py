@@ -15,7 +15,7 @@ from qagen_dagster.loop.exams.edited import edited_item, fields_of
 from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
+from qagen_dagster.records.exams.bank import ProofStatus
 from qagen_dagster.records.review import Decision
 from tests.support.exams.items import MOMENTUM as STEM
 from tests.support.exams.items import MOMENTUM_UNIT as UNIT
@@ -48,24 +48,20 @@ def space(tmp_path: Path) -> Workspace:
     return Workspace(project.settings(profile="embedded"))
 
 
-def edited(space: Workspace, **fields: str) -> ExamItem:
-    return edited_item(space, trolley(), {name.replace("_", " "): text for name, text in fields.items()})
-
-
 @pytest.mark.parametrize(
     ("fields", "key", "givens"),
     [
-        ({"Stem": STEM.replace("$3", "$4"), "Mistake_behind_A": "the speed was read as three"}, "B", {"m": "2", "v": "4"}),
-        ({"Stem": STEM.replace("2\\,", "4\\,"), "Mistake_behind_A": "the mass was read as two"}, "D", {"m": "4", "v": "3"}),
-        ({"Stem": STEM.replace("$3", "$4"), "Option_A": f"$8{UNIT}", "Option_B": f"$6{UNIT}"}, "A", {"m": "2", "v": "4"}),
-        ({"Stem": STEM.replace("trolley", "cart")}, "A", {"m": "2", "v": "3"}),
-        ({"Solution": "It is $2 \\times 3 = 6$."}, "A", {"m": "2", "v": "3"}),
+        ({"question.stem": STEM.replace("$3", "$4"), "distractor_map.A": "the speed was read as three"}, "B", {"m": "2", "v": "4"}),
+        ({"question.stem": STEM.replace("2\\,", "4\\,"), "distractor_map.A": "the mass was read as two"}, "D", {"m": "4", "v": "3"}),
+        ({"question.stem": STEM.replace("$3", "$4"), "question.options.A": f"$8{UNIT}", "question.options.B": f"$6{UNIT}"}, "A", {"m": "2", "v": "4"}),
+        ({"question.stem": STEM.replace("trolley", "cart")}, "A", {"m": "2", "v": "3"}),
+        ({"solution.reasoning": "It is $2 \\times 3 = 6$."}, "A", {"m": "2", "v": "3"}),
     ],
 )  # fmt: skip
 def test_a_changed_given_changes_the_form_and_the_key(
     space: Workspace, fields: dict[str, str], key: str, givens: dict[str, str]
 ) -> None:
-    found = edited(space, **fields)
+    found = edited_item(space, trolley(), fields)
     assert found.id == trolley().id
     assert found.question.correct_option == key
     assert found.question_package.check is not None
@@ -78,18 +74,21 @@ def test_a_changed_given_changes_the_form_and_the_key(
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"Stem": STEM.replace("$3", "$5")}, r"the form gives 10 kg m / s, which no option is"),
-        ({"Stem": STEM.replace("$3", "$4")}, "no mistake in reasoning is named that leads to option A"),
-        ({"Stem": STEM.replace("3\\,", "\\frac{3\\,")}, "unbalanced_latex"),
+        ({"question.stem": STEM.replace("$3", "$5")}, r"the form gives 10 kg m / s, which no option is"),
         (
-            {"Givens of the checkable form, one a line": "m = 2\nv = 7"},
+            {"question.stem": STEM.replace("$3", "$4")},
+            "no mistake in reasoning is named that leads to option A",
+        ),
+        ({"question.stem": STEM.replace("3\\,", "\\frac{3\\,")}, "unbalanced_latex"),
+        (
+            {"check.givens.v": "7"},
             "the given v = 7 of the form is not in the stem",
         ),
-        ({"Option B": ""}, "at least 4|without a gap"),
-        ({"Right option": "C"}, "which is A, not the key C"),
-        ({"Solution": "It is $2 \\times 3 = 7$."}, "false_step"),
-        ({"Checkable form": ""}, "no longer proves the key"),
-        ({"Checkable form": "__import__('os')"}, "form_hostile"),
+        ({"question.options.B": ""}, "at least 4|without a gap"),
+        ({"question.correct_option": "C"}, "which is A, not the key C"),
+        ({"solution.reasoning": "It is $2 \\times 3 = 7$."}, "false_step"),
+        ({"check.expression": ""}, "no longer proves the key"),
+        ({"check.expression": "__import__('os')"}, "form_hostile"),
     ],
 )
 def test_a_fault_refuses_the_edit(space: Workspace, fields: dict[str, str], why: str) -> None:
@@ -102,7 +101,7 @@ def test_only_a_bound_solver_is_asked_and_must_reach_the_key(
 ) -> None:
     solving = Solving(replace(space.settings, profile="solving"))
     assert Role.SOLVER in solving.profile("solving").roles
-    fields = {"Stem": STEM.replace("trolley", "cart")}
+    fields = {"question.stem": STEM.replace("trolley", "cart")}
     assert edited_item(solving, trolley(), fields).key_by == "both"
     monkeypatch.setattr(Solving, "letter", "C")
     with pytest.raises(ConfigError, match="the key is A, but the solver chose C"):
@@ -120,7 +119,7 @@ def decide(space: Workspace, minute: int, **fields: Any) -> Decision:
 
 def test_the_bank_shows_an_edit_until_it_is_undone(space: Workspace) -> None:
     store_part(space, "mini/M1/easy", lambda plan, slot: accepted(plan, slot, trolley()))
-    found = edited(space, Stem=STEM.replace("trolley", "cart"))
+    found = edited_item(space, trolley(), {"question.stem": STEM.replace("trolley", "cart")})
     told = {"new_question": found.question.stem, "new_answer": f"A: $6{UNIT}"}
     decide(space, 1, action="edit", new_item=found.model_dump_json(), **told)
     (shown,) = gather(space, "mini").bank.items
@@ -133,5 +132,6 @@ def test_the_bank_shows_an_edit_until_it_is_undone(space: Workspace) -> None:
 
 def test_all_texts_of_an_item_are_fields() -> None:
     fields = fields_of(trolley().question_package)
-    assert fields["Givens of the checkable form, one a line"] == "m = 2\nv = 3\n"
-    assert [name for name in fields if name.startswith("Option")] == [f"Option {one}" for one in "ABCD"]
+    assert (fields["check.givens.m"], fields["check.unit"]) == ("2", "kg m/s")
+    assert [name for name in fields if "options" in name] == [f"question.options.{one}" for one in "ABCD"]
+    assert fields["distractor_map.A"] == ""

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from qagen_dagster.publishing.exams.qti import PACKAGE, QTI, Canvas, Qti, Qti3
+from qagen_dagster.publishing.exams.qti import PACKAGE, QTI, QTI_3, Canvas, Qti
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.publishing.markup import figure_id
 from qagen_dagster.records.exams.bank import ItemBank
@@ -116,7 +116,7 @@ def unpacked(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("form", "src"), [(Qti(), "../"), (Qti3(), "../"), (Canvas(), "%24IMS-CC-FILEBASE%24/")]
+    ("form", "src"), [(Qti(), "../"), (QTI_3, "../"), (Canvas(), "%24IMS-CC-FILEBASE%24/")]
 )
 def test_a_package_has_the_pictures_of_figures(form: Exporter[ItemBank], src: str) -> None:
     path = f"figures/{figure_id(FIGURE)}.png"
@@ -131,7 +131,7 @@ def test_a_package_has_the_pictures_of_figures(form: Exporter[ItemBank], src: st
 
 
 def test_items_of_qti_3_are_those_that_another_converter_makes() -> None:
-    old, new = (unpacked(one.export(with_figure())) for one in (Qti(), Qti3()))
+    old, new = (unpacked(one.export(with_figure())) for one in (Qti(), QTI_3))
     for name in (one for one in new if one.startswith("items/")):
         other = etree.fromstring(qti_convert.upgrade_qti2_to_qti3(old[name]).encode())
         root = etree.fromstring(new[name])
