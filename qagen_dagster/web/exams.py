@@ -177,7 +177,7 @@ class ExamBank(ReviewSet):
             outcome=REJECTED if isinstance(given, RejectedItem) else ACCEPTED,
             question="" if asked is None else asked.stem,
             answer="" if asked is None else _answer(asked),
-            markup="" if asked is None else with_mathml(asked.stem),
+            markup=() if asked is None else (with_mathml(asked.stem), with_mathml(_answer(asked))),
             type=given.difficulty.value,
             reason=given.failure_type if isinstance(given, RejectedItem) else "",
             model=given.models.get(Role.IMPLEMENTER.value, ""),

@@ -163,7 +163,7 @@ class ProblemItems(ReviewSet):
             outcome=REJECTED if why else ACCEPTED,
             question=item.statement,
             answer=item.answer or "",
-            markup=html(item.statement, with_mathml),
+            markup=(html(item.statement, with_mathml), with_mathml(f"${item.answer or '?'}$")),
             type=item.made,
             reason=why,
             model=model,

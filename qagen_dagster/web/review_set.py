@@ -36,7 +36,7 @@ class Row(Record):
     attempt: int = 0
     usd: float | None = None
     place: int | None = None
-    markup: str = ""  # the question as XHTML, if it has formulas in TeX
+    markup: tuple[str, ...] = ()  # question and answer as XHTML, if they have formulas in TeX
 
 
 class Line(Record):

@@ -182,6 +182,7 @@ def test_an_exam_item_is_edited_refused_and_undone(tmp_path: Path) -> None:
         tab.open(f"{address}#set=exams/mini")
         tab.wait("document.querySelector('.entry.yes math')")
         assert tab.run("document.querySelectorAll('#rows .row-question math').length") == 2
+        assert tab.run("document.querySelectorAll('#rows .row-answer math').length") == 1
         edit_field(tab, "question.stem", "$3", "$5")
         tab.press("Enter", ctrl=True)
         tab.wait(
