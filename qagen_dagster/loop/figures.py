@@ -28,14 +28,18 @@ class Drawing:
     preamble: str = ""
     libraries: tuple[str, ...] = ()
 
+    def key(self, code: str) -> str:
+        """The store key of the picture of a figure of the text."""
+        name = digest(code, self.preamble, *self.libraries)
+        return store_key("figures", name[:2], name[:32])
+
 
 def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = True) -> dict[str, bytes]:
     """The pictures of the figures of `texts` by their ids, as far as they are stored, or, if `draw`, can be drawn and stored here."""
     found: dict[str, bytes] = {}
     for one in texts:
         for code in figures_of(one.text):
-            name = digest(code, one.preamble, *one.libraries)
-            key = store_key("figures", name[:2], name[:32])
+            key = one.key(code)
             picture = space.store.get(key)
             if picture is None and draw and (made := rendering(space, code, one.preamble, one.libraries)):
                 picture = made.data

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.exams.bank import gather, publish_bank
+from qagen_dagster.loop.figures import Drawing
 from qagen_dagster.loop.review import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.ids import digest
 from qagen_dagster.records.problems.result import ProblemBank
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedVerdict
 from tests.support import waterworks
@@ -163,8 +163,7 @@ def with_problem(space: Workspace) -> Workspace:
     (folder / "sources").mkdir(parents=True)
     (folder / "sources" / "a.tex").write_text(drawn)
     (folder / "problems.yaml").write_text("name: Motion\nsources: [{file: a.tex}]\n")
-    name = digest(FIGURE, "")
-    space.store.write_bytes(f"figures/{name[:2]}/{name[:32]}", PNG)
+    space.store.write_bytes(Drawing("").key(FIGURE), PNG)
     return space
 
 
