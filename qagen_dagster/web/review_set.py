@@ -11,9 +11,10 @@ from pydantic import Field
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.loop.review import random_order
+from qagen_dagster.loop.review import QuestionReview, random_order
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
+from qagen_dagster.records.review import Agreement
 from qagen_dagster.records.run import CallSummary
 
 ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
@@ -144,6 +145,10 @@ class ReviewSet(ABC):
     @abstractmethod
     def lineage(self, key: str) -> Lineage:
         """Raises StoreError when the set has no such question."""
+
+    def judges(self, reviews: Mapping[str, QuestionReview]) -> Iterable[Agreement]:
+        """How models agree with the reviews of its questions."""
+        return ()
 
     def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
         """Lines of the document of a question. Raises StoreError when the set has no such question."""

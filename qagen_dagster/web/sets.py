@@ -115,8 +115,8 @@ class Reviews:
     def facts(self, found: ReviewSet) -> ReviewFacts:
         """How far reviewers got with a set, and how well they agree."""
         ids = {row.id for row in found.rows if row.place is not None}
-        decisions = self._decisions(found.key).items()
-        return facts_of(ids, {key: state_of(some) for key, some in decisions if key in ids})
+        reviews = {key: state_of(some) for key, some in self._decisions(found.key).items()}
+        return facts_of(ids, {key: one for key, one in reviews.items() if key in ids}, found.judges(reviews))
 
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.

@@ -111,6 +111,29 @@ def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
     return {"rag_dataset.json": json_file({"examples": examples})}
 
 
+def mlflow_files(exported: ExportedSet) -> dict[str, bytes]:
+    """Records for `merge_records`. The id of a question is an input, because records with the same inputs are one."""
+    records: list[Json] = []
+    for row in exported.rows:
+        contexts = [{"doc_uri": one.id, "content": one.shown} for one in row.passages] if row.proven else []
+        tags = {name: str(value) for name, value in row.details.items() if not isinstance(value, list | None)}
+        records.append(
+            {
+                "inputs": {"question": row.question.question, "question_id": row.question.id},
+                "expectations": {
+                    "expected_response": row.question.answer,
+                    "expected_retrieved_context": contexts,
+                },
+                "tags": tags,
+                "source": {
+                    "source_type": "DOCUMENT",
+                    "source_data": {"doc_uri": row.question.source_document},
+                },
+            }
+        )
+    return {"records.jsonl": json_lines(records)}
+
+
 _TEMPLATE = re.compile(r"\{[{%#]|#\}")
 
 
@@ -266,6 +289,7 @@ EXPORT_FORMATS = (
     ExportFormat("beir", beir_files, has_passages, whole_corpus=True),
     ExportFormat("squad", squad_files, has_span),
     ExportFormat("langsmith", langsmith_files),
+    ExportFormat("mlflow", mlflow_files),
     ExportFormat("ragchecker", ragchecker_files),
     ExportFormat("huggingface", tables.huggingface_files),
     ExportFormat("csv", tables.csv_file),

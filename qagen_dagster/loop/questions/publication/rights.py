@@ -1,0 +1,58 @@
+"""The licence and the attribution of documents, read when a set is published or exported. They are not stored with the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.parallel import apply_to_all
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import IndexEntry, Rights
+from qagen_dagster.records.questions.published import PublishedQuestion
+
+
+def documents_of(question: PublishedQuestion) -> set[str]:
+    """The ids of the documents of a question and its evidence."""
+    return {question.document_id, *(one.document_id for one in question.evidence if one.document_id)}
+
+
+def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
+    """By document id what corpus.yaml says of its file, else what the file states, else what corpus.yaml says of all files (`*`).
+
+    A file that cannot be read states nothing. Raises ConfigError if a password is missing.
+    """
+    found, pool, wanted = space.corpus(corpus), space.parsers(), set(documents)
+    options = parse_options(found.config.documents)
+
+    def of_file(name: str) -> dict[str | None, Rights]:
+        try:
+            return pool.rights(source_of(found, name), options)
+        except DocumentError:
+            return {}
+
+    entries = [entry for entry in space.entries(corpus) if entry.id in wanted]
+    names = list(dict.fromkeys(entry.source for entry in entries))
+    stated = dict(
+        zip(names, apply_to_all(of_file, names, names, space.settings.parser_workers, None), strict=True)
+    )
+
+    def value(field: str, entry: IndexEntry) -> str | None:
+        given: dict[str, str] = getattr(found.config, field)
+        own = (
+            said for pattern, said in given.items() if pattern != "*" and fnmatchcase(entry.source, pattern)
+        )
+        return next(own, None) or getattr(stated[entry.source].get(entry.row), field, None) or given.get("*")
+
+    return {
+        entry.id: Rights(**{field: value(field, entry) for field in Rights.model_fields}) for entry in entries
+    }
+
+
+def joint_rights(rights: Iterable[Rights]) -> Rights:
+    """The rights in a question about several documents. Its licence is not known if that of one of them is not."""
+    pairs = [(one.licence, one.attribution) for one in rights]
+    licences, named = (dict.fromkeys(some) for some in zip(*pairs, strict=True))
+    licence = None if None in licences else "; ".join(filter(None, licences))
+    return Rights(licence=licence, attribution="; ".join(filter(None, named)) or None)
