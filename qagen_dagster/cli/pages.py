@@ -129,21 +129,19 @@ def calibrate(
     for one in space.corpora.combinations(corpus, scenario, mode):
         reviews = {key: state_of(some) for key, some in decisions_of(space, one.key).items()}
         if reviews:
-            questions, chosen = (
-                judged_questions(space.store, one),
-                space.corpus(one.corpus).scenario(one.scenario),
-            )
-            found[one.key] = list(proposals(chosen, questions, accepted_by_all(reviews)))
+            chosen = space.corpus(one.corpus).scenario(one.scenario)
+            judged = judged_questions(space.store, one)
+            found[one.key] = list(proposals(chosen, judged, accepted_by_all(reviews)))
     if as_json:
         print_json({key: [one.model_dump() for one in some] for key, some in found.items()})
         return
     if not any(found.values()):
         echo(
-            f"There is nothing to propose: a threshold needs decisions on {LEAST} accepted and {LEAST} other questions of a set."
+            f"Nothing to propose: that needs decisions on {LEAST} accepted and {LEAST} other questions of a set."
         )
     for key, one in ((key, one) for key, some in found.items() for one in some):
         echo(
-            f"{key}: {one.key}: {one.proposed} (now {one.present}) fits {one.right} of {one.judged} decisions (now {one.now})"
+            f"{key}: {one.key}: {one.present} fits {one.now} of {one.judged} decisions, {one.proposed} fits {one.right}"
         )
         for name, value in sorted(one.changed.items(), key=lambda pair: pair[1]):
             echo(f"  {name} {value:.2f}")

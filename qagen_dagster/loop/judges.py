@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.statistics import kappa
+from qagen_dagster.loop.statistics import kappa_and_interval
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import ScenarioConfig
@@ -48,18 +48,17 @@ def judged_questions(
 ) -> dict[str, Judged]:
     """Questions by id: those that are given, or else the published and the rejected ones of a set. Raises StoreError."""
     if given is None:
-        key, rejected = (
-            CorpusGenerationResult.key(combination),
-            stored_lines(store, combination, REJECTED_FILE, RejectedLine),
+        given = (
+            *stored_lines(store, combination, REJECTED_FILE, RejectedLine),
+            *store.rows(CorpusGenerationResult.key(combination), CorpusGenerationResult, PublishedQuestion),
         )
-        given = (*rejected, *store.rows(key, CorpusGenerationResult, PublishedQuestion))
     made = ((question_id(combination, one.document_id, one.question, one.answer), one) for one in given)
     return {one.id if isinstance(one, PublishedQuestion) else key: one for key, one in made}
 
 
 def agreement(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> Agreement:
     """How well two people agree in their decisions on the same questions."""
-    same, (value, *ends) = sum(one == other for one, other in pairs), kappa(pairs) or (None,)
+    same, (value, *ends) = sum(one == other for one, other in pairs), kappa_and_interval(pairs) or (None,)
     interval = (ends[0], ends[1]) if ends else None
     return Agreement(first=first, second=second, both=len(pairs), same=same, kappa=value, interval=interval)
 

@@ -149,9 +149,7 @@ def review_facts(
     ids = _generated(combination, validated) - made_by_edits(combination, used)
     reviews = {name: state_of([one for one in used if one.question_id == name]) for name in stored}
     judges = judge_agreements(space.store, combination, accepted_by_all(reviews), judged)
-    return facts_of(
-        ids, {name: one for name, one in reviews.items() if name in ids and one.by_reviewer}, judges
-    )
+    return facts_of(ids, reviews, judges)
 
 
 def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
@@ -166,7 +164,8 @@ def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> se
 def facts_of(
     ids: Collection[str], reviews: Mapping[str, QuestionReview], judges: Iterable[Agreement] = ()
 ) -> ReviewFacts:
-    """The review facts of the questions `ids`, some of which have reviews."""
+    """The review facts of the questions `ids`, some of which have reviews. Reviews of other questions do not count."""
+    reviews = {name: one for name, one in reviews.items() if name in ids and one.by_reviewer}
     states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
     actions = {
         name: {who: one.action.value for who, one in review.by_reviewer.items()}

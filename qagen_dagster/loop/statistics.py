@@ -20,20 +20,21 @@ _LEAST_EFFECT = (
 )
 
 
-def kappa(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, float] | None:
-    """Cohen's kappa of the pairs of decisions, and the ends of its 95 % interval, which comes from that of the share of equal decisions.
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of the pairs of decisions; None if it is not defined, because all decisions of both reviewers are the same."""
+    found = kappa_and_interval(pairs)
+    return None if found is None else found[0]
 
-    None if it is not defined, because all decisions of both reviewers are the same.
-    """
+
+def kappa_and_interval(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, float] | None:
+    """Cohen's kappa and the ends of its 95 % interval, which is Wilson's of the share of equal decisions."""
     count, same = len(pairs), sum(first == second for first, second in pairs)
     ours, theirs = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
-    expected = sum(ours[name] * theirs[name] for name in ours) / count**2
-    low, high = wilson(same, count)
-    return (
-        None
-        if expected == 1
-        else tuple((share - expected) / (1 - expected) for share in (same / count, low, high))
-    )
+    chance = sum(ours[name] * theirs[name] for name in ours) / count**2
+    if chance == 1:
+        return None
+    value, low, high = ((share - chance) / (1 - chance) for share in (same / count, *wilson(same, count)))
+    return value, low, high
 
 
 def krippendorff(units: Iterable[Iterable[str]]) -> float | None:

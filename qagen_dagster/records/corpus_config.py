@@ -5,14 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic.functional_validators import BeforeValidator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Grade, Method, Share

@@ -15,13 +15,7 @@ from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.judges import judge_agreements, stored_lines
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
-from qagen_dagster.loop.review import (
-    BY_REVIEWERS,
-    QuestionReview,
-    accepted_by_all,
-    decisions_of,
-    made_by_edits,
-)
+from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.corpus_config import Publish
@@ -268,9 +262,9 @@ class QuestionSet(ReviewSet):
         self._costs = _costs(space, combination)
         self._questions = _questions(space, combination)
 
-    def judges(self, reviews: Mapping[str, QuestionReview]) -> Iterable[Agreement]:
+    def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
         judged = (one for one in self._questions.values() if not isinstance(one, RetiredQuestion))
-        return judge_agreements(self._space.store, self._combination, accepted_by_all(reviews), judged)
+        return judge_agreements(self._space.store, self._combination, accepted, judged)
 
     def make_rows(self) -> Iterator[Row]:
         places = places_of(self._generated())

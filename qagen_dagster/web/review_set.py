@@ -11,7 +11,7 @@ from pydantic import Field
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.loop.review import QuestionReview, random_order
+from qagen_dagster.loop.review import random_order
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
 from qagen_dagster.records.review import Agreement
@@ -146,8 +146,8 @@ class ReviewSet(ABC):
     def lineage(self, key: str) -> Lineage:
         """Raises StoreError when the set has no such question."""
 
-    def judges(self, reviews: Mapping[str, QuestionReview]) -> Iterable[Agreement]:
-        """How models agree with the reviews of its questions."""
+    def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
+        """How models agree with reviewers, who accepted some questions and not others."""
         return ()
 
     def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:

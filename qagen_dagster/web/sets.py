@@ -10,7 +10,15 @@ from pydantic import ValidationError
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.review import ReviewState, append, decisions_of, decisions_on, facts_of, state_of
+from qagen_dagster.loop.review import (
+    ReviewState,
+    accepted_by_all,
+    append,
+    decisions_of,
+    decisions_on,
+    facts_of,
+    state_of,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
@@ -116,7 +124,7 @@ class Reviews:
         """How far reviewers got with a set, and how well they agree."""
         ids = {row.id for row in found.rows if row.place is not None}
         reviews = {key: state_of(some) for key, some in self._decisions(found.key).items()}
-        return facts_of(ids, {key: one for key, one in reviews.items() if key in ids}, found.judges(reviews))
+        return facts_of(ids, reviews, found.judges(accepted_by_all(reviews)))
 
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.

@@ -50,8 +50,6 @@ ALL = "all"
     "destination",
     help="Push to this MLflow server (an address) or dataset repository (OWNER/NAME).",
 )
-@click.option("--endpoint", help="Address of another server than the Hugging Face Hub, for --push.")
-@click.option("--public", is_flag=True, help="A repository that --push makes is public. Default: private.")
 @json_option
 @click.pass_obj
 def export(
@@ -62,8 +60,6 @@ def export(
     formats: tuple[str, ...],
     output: Path | None,
     destination: str | None,
-    endpoint: str | None,
-    public: bool,
     as_json: bool,
 ) -> int:
     """Export published sets to formats of other programs.
@@ -94,9 +90,7 @@ def export(
             made = export_set(space, combination, chosen)
             if destination is not None:
                 (one,) = made.exports
-                changed = push(
-                    one.format, destination, combination.key, one.files, endpoint=endpoint, public=public
-                )
+                changed = push(one.format, destination, combination.key, one.files)
                 rows.append(_row(combination.key, one) | {"pushed": destination, "changed": changed})
         except StoreError as error:
             failures.append(str(error))

@@ -203,7 +203,7 @@ class PdfFormat(Format):
             return find_visuals(pdf, options)
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
-        """What the XMP metadata say."""
+        """What the XMP metadata say. Raises DocumentError, also if there are none."""
         with opened(source, options) as pdf:
             return {None: rights_in(read_tree(pdf.xmp()[:_MAX_XMP].encode())[0])}
 

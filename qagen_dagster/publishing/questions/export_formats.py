@@ -117,18 +117,13 @@ def mlflow_files(exported: ExportedSet) -> dict[str, bytes]:
     for row in exported.rows:
         contexts = [{"doc_uri": one.id, "content": one.shown} for one in row.passages] if row.proven else []
         tags = {name: str(value) for name, value in row.details.items() if not isinstance(value, list | None)}
+        source = {"doc_uri": row.question.source_document}
         records.append(
             {
                 "inputs": {"question": row.question.question, "question_id": row.question.id},
-                "expectations": {
-                    "expected_response": row.question.answer,
-                    "expected_retrieved_context": contexts,
-                },
+                "expectations": {"expected_response": row.question.answer, "contexts": contexts},
                 "tags": tags,
-                "source": {
-                    "source_type": "DOCUMENT",
-                    "source_data": {"doc_uri": row.question.source_document},
-                },
+                "source": {"source_type": "DOCUMENT", "source_data": source},
             }
         )
     return {"records.jsonl": json_lines(records)}

@@ -77,7 +77,7 @@ class ExportedRows:
         found = self._space.store.find(key, CorpusGenerationResult)
         if found is None:
             raise StoreError(f"{combination.key} has no published set: `qagen run` makes it")
-        gone = [one.id for one in found.questions if not documents_of(one) <= self._entries.keys()]
+        gone = [one.id for one in found.questions if not documents_of(one).keys() <= self._entries.keys()]
         broken = gone or broken_evidence(self._space, combination.corpus, found.questions)
         if broken:
             raise StoreError(

@@ -9,13 +9,16 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import IndexEntry, Rights
+from qagen_dagster.records.corpus_config import CorpusConfig
+from qagen_dagster.records.document import Rights
 from qagen_dagster.records.questions.published import PublishedQuestion
 
 
-def documents_of(question: PublishedQuestion) -> set[str]:
-    """The ids of the documents of a question and its evidence."""
-    return {question.document_id, *(one.document_id for one in question.evidence if one.document_id)}
+def documents_of(question: PublishedQuestion) -> dict[str, None]:
+    """The ids of the documents of a question and its evidence, each once."""
+    return dict.fromkeys(
+        [question.document_id, *(one.document_id for one in question.evidence if one.document_id)]
+    )
 
 
 def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
@@ -34,20 +37,17 @@ def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[s
 
     entries = [entry for entry in space.entries(corpus) if entry.id in wanted]
     names = list(dict.fromkeys(entry.source for entry in entries))
-    stated = dict(
-        zip(names, apply_to_all(of_file, names, names, space.settings.parser_workers, None), strict=True)
-    )
+    read = apply_to_all(of_file, names, names, space.settings.parser_workers, None)
+    stated = dict(zip(names, read, strict=True))
+    return {one.id: _chosen(found.config, one.source, stated[one.source].get(one.row)) for one in entries}
 
-    def value(field: str, entry: IndexEntry) -> str | None:
-        given: dict[str, str] = getattr(found.config, field)
-        own = (
-            said for pattern, said in given.items() if pattern != "*" and fnmatchcase(entry.source, pattern)
-        )
-        return next(own, None) or getattr(stated[entry.source].get(entry.row), field, None) or given.get("*")
 
-    return {
-        entry.id: Rights(**{field: value(field, entry) for field in Rights.model_fields}) for entry in entries
-    }
+def _chosen(config: CorpusConfig, name: str, stated: Rights | None) -> Rights:
+    chosen: dict[str, str | None] = dict(stated or Rights())
+    for field, given in (("licence", config.licence), ("attribution", config.attribution)):
+        own = [said for pattern, said in given.items() if pattern != "*" and fnmatchcase(name, pattern)]
+        chosen[field] = next(iter(own), chosen[field] or given.get("*"))
+    return Rights(**chosen)
 
 
 def joint_rights(rights: Iterable[Rights]) -> Rights:
