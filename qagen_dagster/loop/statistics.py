@@ -44,7 +44,7 @@ def krippendorff(units: Iterable[Iterable[str]]) -> float | None:
     def differing(values: Counter[str]) -> float:
         return (values.total() ** 2 - sum(count**2 for count in values.values())) / max(1, values.total() - 1)
 
-    expected = differing(sum(counted, Counter()))
+    expected = differing(sum(counted, Counter[str]()))
     return 1 - sum(map(differing, counted)) / expected if expected else None
 
 

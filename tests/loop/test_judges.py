@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import pytest
 
+from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.judges import Judged, judge_agreements, judged_questions, proposals
-from qagen_dagster.loop.review import accepted_by_all, facts_of, state_of
+from qagen_dagster.loop.review import accepted_by_all, append, decisions_of, facts_of, state_of
 from qagen_dagster.records.corpus_config import BatchOptions, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.published import (
@@ -16,6 +18,7 @@ from qagen_dagster.records.questions.published import (
 )
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
+from tests.loop.questions.publication.test_publish import finish, make
 from tests.loop.test_review import decision
 
 
@@ -158,3 +161,55 @@ def test_thresholds_of_the_batch_strategy(good: float, bad: float, key: str) -> 
 
 def test_a_published_question_keeps_its_own_id(workspace: PlayedWorkspace) -> None:
     assert list(judged_questions(workspace.store, COMBINATION, [published(7)])) == ["q-7"]
+
+
+def test_the_catalog_has_the_figures_of_the_page(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    finish(workspace)
+    questions = judged_questions(workspace.store, COMBINATION)
+    actions = {"ida": "arara", "bo": "arraa", "cy": "rrara"}
+    for who, said in actions.items():
+        for number, (key, one) in enumerate(sorted(questions.items())):
+            given = {
+                "question_id": key,
+                "question": one.question,
+                "answer": one.answer,
+                "document_id": one.document_id,
+            }
+            action = "accept" if said[number % 5] == "a" else "reject"
+            append(
+                workspace,
+                decision(number, who, action, **given, reason="" if action == "accept" else "trivial"),
+            )
+    undone = decision(40, "ida", "undo", undoes="d00-ida", question_id=min(questions))
+    append(workspace, undone)
+    rebuild_catalog(workspace.store)
+    stored = decisions_of(workspace, COMBINATION.key)
+    reviews = {key: state_of(some) for key, some in stored.items()}
+    judges = judge_agreements(workspace.store, COMBINATION, accepted_by_all(reviews), None)
+    facts = facts_of(reviews.keys(), reviews, judges)
+    with catalog_file(workspace.store) as file, duckdb.connect(file, read_only=True) as catalog:
+        found = catalog.sql(
+            "SELECT criterion, model, questions, good_for_both, good_for_model, kappa, kappa_low, kappa_high FROM judge_agreements"
+        ).fetchall()
+        pairs = catalog.sql(
+            "SELECT first_reviewer, second_reviewer, questions, kappa, kappa_low, kappa_high, alpha FROM reviewer_agreements"
+        ).fetchall()
+        counted = catalog.sql("SELECT count(*) FROM decisions").fetchone()
+    assert counted == (3 * len(questions) - 1,)
+    people = [one for one in facts.agreements if not one.criterion]
+    models = [one for one in facts.agreements if one.criterion]
+    assert len(questions) >= 5
+    assert {one.criterion for one in models} >= {"all", "answerable", "matches"}
+    assert {row[:5]: row[5:] for row in found} == {
+        (one.criterion, one.first, one.both, one.good, one.only_first): pytest.approx(
+            (one.kappa, *(one.interval or (None, None)))
+        )
+        for one in models
+    }
+    assert {row[:3]: row[3:] for row in pairs} == {
+        (one.first, one.second, one.both): pytest.approx(
+            (one.kappa, *(one.interval or (None, None)), facts.alpha)
+        )
+        for one in people
+    }

@@ -46,7 +46,10 @@ class HubServer:
             changed = {one["value"]["path"]: one["value"]["content"] for one in lines if one["key"] == "file"}
             self.files |= {key: base64.b64decode(value) for key, value in changed.items()}
             self.commits.append(sorted(changed))
-            return {"commitUrl": f"{self.url}/datasets/ida/water/commit/{self._head}", "commitOid": self._head}
+            return {
+                "commitUrl": f"{self.url}/datasets/ida/water/commit/{self._head}",
+                "commitOid": self._head,
+            }
         return {"id": "ida/water", "sha": self._head}
 
     @property

@@ -197,12 +197,8 @@ WITH people AS (
     GROUP BY combination, question_id
     HAVING count(DISTINCT (action, new_question, new_answer)) = 1 AND any_value(action) <> 'flag'
 ),
-callers AS (
-    SELECT combination, document_id, attempt, any_value(model) AS model
-    FROM model_calls WHERE role = 'validator' GROUP BY ALL
-),
 judged AS (
-    SELECT people.*, coalesce(published.validator_model, callers.model, '') AS model, coalesce(verdict.passed, FALSE) AS "all",
+    SELECT people.*, coalesce(published.validator_model, run.models['validator'], '') AS model, coalesce(verdict.passed, FALSE) AS "all",
         verdict.* EXCLUDE (combination, document_id, question, passed)
     FROM people
     JOIN verdicts AS verdict
@@ -211,10 +207,8 @@ judged AS (
         AND verdict.question = people.question
         AND verdict.proposed_answer = people.answer
     LEFT JOIN questions AS published USING (question_id)
-    LEFT JOIN callers
-        ON callers.combination = people.combination
-        AND callers.document_id = people.document_id
-        AND callers.attempt = verdict.attempt
+    LEFT JOIN outcomes AS outcome ON outcome.combination = people.combination AND outcome.document_id = people.document_id
+    LEFT JOIN runs AS run ON run.run_id = outcome.run_id AND run.combination = people.combination
 ),
 findings AS (
     SELECT combination, model, criterion, found, accepted

@@ -127,7 +127,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
         "exports": exports,
         "changed": list(found.changed),
         **review_page(problem_set_key(bank.name)),
-        **uri(space.store, ProblemBank.key(bank.name), "problem_items"),
+        **uri(space.store, ProblemBank.file_key(bank.name, "bank.json"), "problem_items"),
         **_cards(space, bank, [item for item in items if item.made == "original"] or list(items)),
         **cost(calls, len(items)),
     }

@@ -38,7 +38,7 @@ def make(workspace: PlayedWorkspace, run_id: str = "run-1", options: RunOptions 
     workspace.plays.append(Play(PIECE))
     planned = plan(workspace, COMBINATION, options or RunOptions())
     run_shard(workspace, planned, [entry.id for entry in planned.documents], run_id)
-    collect(workspace, planned, run_id=run_id, started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id=run_id, started="2024-01-01T00:00:00Z", ended="2024-01-02T00:00:00Z")
     validate_set(workspace, COMBINATION, apart)
 
 
@@ -305,7 +305,7 @@ def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: Pl
     make(workspace)
     finish(workspace)
     planned = plan(workspace, COMBINATION, RunOptions())
-    collect(workspace, planned, run_id="run-2", started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id="run-2", started="2024-01-01T00:00:00Z", ended="2024-01-02T00:00:00Z")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
 
 
@@ -314,7 +314,7 @@ def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorks
     finish(workspace)
     planned = plan(workspace, COMBINATION, RunOptions())
     workspace.store.remove(planned.result_key(planned.documents[1]))
-    collect(workspace, planned, run_id="run-1", started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id="run-1", started="2024-01-01T00:00:00Z", ended="2024-01-02T00:00:00Z")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
 
 
