@@ -31,7 +31,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {  # program: what pip installs for it
     "promptfoo": (),
     "beir": ("--no-deps", "beir", "tqdm"),  # its search models need torch, its loader does not
     "huggingface": ("datasets", "pillow"),
-    "croissant": ("mlcroissant[parquet]",),
+    "croissant": ("mlcroissant", "pyarrow"),
     "mlflow": ("mlflow>=3.4",),
     "squad": ("datasets", "pillow"),
     "langsmith": ("langsmith",),
