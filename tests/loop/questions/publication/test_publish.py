@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark, grade_set
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
-from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
+from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish, why_outdated
 from qagen_dagster.loop.questions.publication.rows import hops
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.records.document import CorpusIndex, Document
@@ -335,3 +335,22 @@ def test_rows_of_a_table_and_its_head_are_one_hop() -> None:
     assert hops(table) == 1
     assert hops([*table, place("Calibrate the probe.", 4)]) == 2
     assert hops([place("Calibrate the probe.", 4), place("Its cable is 12 m long.", 7)]) == 2
+
+
+def test_a_licence_in_the_configuration_is_published_and_nothing_else_makes_a_set_stale(
+    workspace: PlayedWorkspace,
+) -> None:
+    make(workspace)
+    finish(workspace)
+    assert why_outdated(workspace, COMBINATION, RunOptions()) == ()
+    file = workspace.settings.corpora / "probes" / "corpus.yaml"
+    file.write_text(f"licence: CC0-1.0\n{file.read_text()}")
+    assert why_outdated(workspace, COMBINATION, RunOptions()) == (
+        "the published set is not that of its last run",
+    )
+    before = published(workspace)
+    publish(workspace, COMBINATION, "run-2")
+    assert published(workspace) == before
+    card = workspace.store.read_bytes(f"published/{COMBINATION.key}/README.md").decode()
+    assert "| CC0-1.0 |" in card
+    assert why_outdated(workspace, COMBINATION, RunOptions()) == ()
