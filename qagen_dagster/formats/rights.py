@@ -12,7 +12,7 @@ _LONGEST = 300  # characters
 _DEED = re.compile(r"creativecommons\.org/(?:licen[cs]es/(by[a-z-]{0,9})/(\d\.\d)|publicdomain/(zero|mark))")
 _NAMES = {"creative commons": "cc", "non-?commercial": "nc", "no-?deriv(?:ative)?s?": "nd", "share-?alike": "sa", "attribution": "by"}  # fmt: skip
 _SHORT = re.compile(r"\bcc[ -]{1,2}(by(?:[ -]{1,2}(?:n[cd]|sa))*)\b\D{0,60}?([1-4]\.\d)|\bcc[ -]?(0|zero)\b")
-_LICENCES = ("license", "license_ref", "UsageTerms", "WebStatement", "license-type")
+_LICENCES = ("license", "license_ref", "UsageTerms", "WebStatement")
 _STATEMENTS = ("copyright-statement", "rights", "copyright-holder")
 _ADDRESS = re.compile(r"https?://[^\s<>\"]{4,300}")
 
@@ -28,9 +28,8 @@ def rights_in(root: Element) -> Rights:
     statements = [text for name in _STATEMENTS for text in said[name] if text]
     texts = [text for name in _LICENCES for text in said[name] if text]
     texts += [text for text in statements if "licen" in text.casefold()]
-    known = (
-        found for text in (*texts, *said["ext-link"], *said["uri"], *statements) if (found := spdx(text))
-    )
+    links = (*said["license-type"], *said["ext-link"], *said["uri"])
+    known = (found for text in (*texts, *links, *statements) if (found := spdx(text)))
     addresses = (found[0].rstrip(".,;)") for text in texts if (found := _ADDRESS.search(text)))
     licence = next((one[:_LONGEST] for some in (known, addresses, texts) for one in some), None)
     return Rights(licence=licence, attribution=next((one[:_LONGEST] for one in statements), None))

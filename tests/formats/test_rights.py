@@ -65,6 +65,8 @@ def test_creative_commons_licences_have_their_identifier(text: str, found: str |
             "https://www.elsevier.com/tdm/userlicense/1.0/",
             None,
         ),
+        ('<license license-type="CC BY 4.0"/>', "CC-BY-4.0", None),
+        ('<license license-type="open-access"/>', None, None),
         ("<license><p>For research use only.</p></license>", "For research use only.", None),
         ("<copyright-statement>Copyright 2001 Ida</copyright-statement>", None, "Copyright 2001 Ida"),
         ("", None, None),

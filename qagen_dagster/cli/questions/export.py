@@ -13,7 +13,6 @@ from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
 from qagen_dagster.cli.questions.push import push
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.questions.publication.exports import (
-    Export,
     SetExports,
     chosen_formats,
     export_set,
@@ -86,36 +85,35 @@ def export(
     chosen = chosen_formats(() if ALL in formats else formats)
     failures, rows = list[str](), list[dict[str, Any]]()
     for combination in published:
+        pushed: dict[str, Any] = {}
         try:
             made = export_set(space, combination, chosen)
             if destination is not None:
-                (one,) = made.exports
-                changed = push(one.format, destination, combination.key, one.files)
-                rows.append(_row(combination.key, one) | {"pushed": destination, "changed": changed})
+                changed = push(chosen[0].name, destination, combination.key, made.exports[0].files)
+                pushed = {"pushed": destination, "changed": changed}
         except StoreError as error:
             failures.append(str(error))
             continue
         if output is not None:
             list(write_exports(Store(output.absolute()), combination.key, made))
-            rows += _rows(combination.key, made, output)
+        rows += [row | pushed for row in _rows(combination.key, made, output)]
         warn(f"{combination.key}: no picture of {why}" for why in made.no_picture)
     _print(rows, failures, as_json)
     return fail(failures)
 
 
-def _row(combination: str, exported: Export) -> dict[str, Any]:
-    counts = {"questions": exported.questions, "left_out": list(exported.left_out)}
-    return {"combination": combination, "format": exported.format, **counts}
-
-
-def _rows(combination: str, made: SetExports, output: Path) -> list[dict[str, Any]]:
+def _rows(combination: str, made: SetExports, output: Path | None) -> list[dict[str, Any]]:
+    folders = [None if output is None else output / combination / one.format for one in made.exports]
     return [
         {
-            **_row(combination, exported),
-            "folder": str(output / combination / exported.format),
-            "files": [str(output / combination / exported.format / path) for path in exported.files],
+            "combination": combination,
+            "format": exported.format,
+            "questions": exported.questions,
+            "left_out": list(exported.left_out),
+            "folder": folder and str(folder),
+            "files": [str(folder / path) for path in exported.files] if folder else [],
         }
-        for exported in made.exports
+        for exported, folder in zip(made.exports, folders, strict=True)
     ]
 
 
@@ -125,5 +123,5 @@ def _print(rows: list[dict[str, Any]], failures: list[str], as_json: bool) -> No
         return
     for row in rows:
         left_out = f", {len(row['left_out'])} left out" if row["left_out"] else ""
-        place = row.get("folder") or f"{row['pushed']}, {'changed' if row['changed'] else 'up to date'}"
+        place = row["folder"] or f"{row['pushed']}, {'changed' if row['changed'] else 'up to date'}"
         echo(f"{row['format']}: {row['questions']} questions{left_out}: {place}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from qagen_dagster.errors import DocumentError
+from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.workspace import Workspace
@@ -24,10 +25,13 @@ def documents_of(question: PublishedQuestion) -> dict[str, None]:
 def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
     """By document id what corpus.yaml says of its file, else what the file states, else what corpus.yaml says of all files (`*`).
 
-    A file that cannot be read states nothing. Raises ConfigError if a password is missing.
+    A file that cannot be read, also because its password is not set, states nothing.
     """
     found, pool, wanted = space.corpus(corpus), space.parsers(), set(documents)
-    options = parse_options(found.config.documents)
+    try:
+        options = parse_options(found.config.documents)
+    except ConfigError:
+        options = ParseOptions()
 
     def of_file(name: str) -> dict[str | None, Rights]:
         try:
