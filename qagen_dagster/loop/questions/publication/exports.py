@@ -57,7 +57,7 @@ class ExportedRows:
         Raises StoreError if nothing is published, and if a quote is no longer in its document.
         """
         published, space, combination = self._published(), self._space, self._combination
-        used = {key for question in published.questions for key in documents_of(question)}
+        used = (key for question in published.questions for key in documents_of(question))
         rights = rights_of(space, combination.corpus, used)
         rows = tuple(self._row(question, rights) for question in published.questions)
         validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)

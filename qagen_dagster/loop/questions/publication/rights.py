@@ -11,7 +11,7 @@ from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import CorpusConfig
-from qagen_dagster.records.document import Rights
+from qagen_dagster.records.document import CorpusIndex, IndexEntry, Rights
 from qagen_dagster.records.questions.published import PublishedQuestion
 
 
@@ -25,9 +25,9 @@ def documents_of(question: PublishedQuestion) -> dict[str, None]:
 def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
     """By document id what corpus.yaml says of its file, else what the file states, else what corpus.yaml says of all files (`*`).
 
-    A file that cannot be read, also because its password is not set, states nothing.
+    A file that cannot be read, also because its password is not set, states nothing, and a document that is gone has no rights.
     """
-    found, pool, wanted = space.corpus(corpus), space.parsers(), set(documents)
+    found, pool, wanted = space.corpus(corpus), space.parsers(), dict.fromkeys(documents, Rights())
     try:
         options = parse_options(found.config.documents)
     except ConfigError:
@@ -39,11 +39,14 @@ def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[s
         except DocumentError:
             return {}
 
-    entries = [entry for entry in space.entries(corpus) if entry.id in wanted]
+    parsed = space.store.find_head(CorpusIndex.key(corpus), CorpusIndex, IndexEntry) is not None
+    entries = [entry for entry in space.entries(corpus) if entry.id in wanted] if parsed else []
     names = list(dict.fromkeys(entry.source for entry in entries))
     read = apply_to_all(of_file, names, names, space.settings.parser_workers, None)
     stated = dict(zip(names, read, strict=True))
-    return {one.id: _chosen(found.config, one.source, stated[one.source].get(one.row)) for one in entries}
+    return wanted | {
+        one.id: _chosen(found.config, one.source, stated[one.source].get(one.row)) for one in entries
+    }
 
 
 def _chosen(config: CorpusConfig, name: str, stated: Rights | None) -> Rights:

@@ -51,6 +51,11 @@ def test_a_pattern_overrules_the_file_and_the_file_what_is_for_all(
     assert {name: one.licence for name, one in found.items() if one.licence} == expected
     assert found["a.xml"].attribution == "Vos and others"
     assert found["notes/b.txt"].attribution is None
+    assert rights_of(space, "papers", ["gone.txt", "a.xml"]) == {
+        "gone.txt": Rights(),
+        "a.xml": found["a.xml"],
+    }
+    assert rights_of(space, "papers", []) == {}
     file = project.corpora / "papers" / "corpus.yaml"
     file.write_text(f"{file.read_text()}documents: {{passwords: {{'*': NOT_SET_HERE}}}}\n")
     assert rights_of(space, "papers", ["a.xml"])["a.xml"] == found["a.xml"]  # without passwords, too
