@@ -352,10 +352,11 @@ def _parse(command: click.Command, words: list[str], line: str) -> None:
     """Parse without running; an argument that is only missing is no fault of the document."""
     if isinstance(command, click.Group):
         inner = next((number for number, word in enumerate(words) if word in command.commands), None)
-        assert inner is not None, line
+        assert inner is not None or command.invoke_without_command, line
         command.make_parser(click.Context(command, help_option_names=HELP)).parse_args(words[:inner])
-        size = 2 if " ".join(words[inner : inner + 2]) in command.commands else 1
-        _parse(command.commands[" ".join(words[inner : inner + size])], words[inner + size :], line)
+        if inner is not None:
+            size = 2 if " ".join(words[inner : inner + 2]) in command.commands else 1
+            _parse(command.commands[" ".join(words[inner : inner + size])], words[inner + size :], line)
         return
     with contextlib.suppress(click.MissingParameter):
         command.make_context(line, words, help_option_names=HELP)
@@ -373,7 +374,7 @@ def _leaves(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.C
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from _leaves(command, f"{prefix}{name} ")
-        else:
+        if not isinstance(command, click.Group) or command.invoke_without_command:
             yield f"{prefix}{name}", command
 
 

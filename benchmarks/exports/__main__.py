@@ -29,9 +29,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {  # program: what pip installs for it
     "llamaindex": ("llama-index-core<0.14.20",),  # 0.14.22 has no LabelledRagDataset
     "inspect": ("inspect-ai",),
     "promptfoo": (),
-    "mlflow": ("mlflow",),
     "beir": ("--no-deps", "beir", "tqdm"),  # its search models need torch, its loader does not
     "huggingface": ("datasets", "pillow"),
+    "croissant": ("mlcroissant", "pyarrow"),
+    "mlflow": ("mlflow>=3.4",),
     "squad": ("datasets", "pillow"),
     "langsmith": ("langsmith",),
     "ragchecker": (
@@ -48,9 +49,11 @@ PROGRAMS: dict[str, tuple[str, ...]] = {  # program: what pip installs for it
     "xlsx": ("openpyxl",),
 }
 SHARED = {"squad": "huggingface"}  # program: whose environment it uses
+FORMATS = {"croissant": "huggingface"}  # program: the format that it opens
 QUIET = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
     "HF_HUB_OFFLINE": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
     "PROMPTFOO_DISABLE_TELEMETRY": "1",
     "PROMPTFOO_DISABLE_UPDATE": "1",
     "RAGAS_DO_NOT_TRACK": "true",
@@ -69,25 +72,33 @@ def main() -> None:
     surprises = 0
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        expected = _exported(folder)
+        environ = _environment(folder)
+        expected = _exported(folder, environ)
         print("| program | version | questions | left out | result |\n|---|---|---|---|---|")
         for name in names:
             if given.fresh and name not in SHARED:
                 shutil.rmtree(given.cache / name, ignore_errors=True)
-            surprises += _row(name, _found(given.cache, name, folder), expected[name])
+            surprises += _row(
+                name, _found(given.cache, name, folder, environ), expected[FORMATS.get(name, name)]
+            )
     sys.exit(1 if surprises else 0)
 
 
-def _exported(folder: Path) -> dict[str, Json]:
-    """Publish and export the sample corpora. What each format must hold: combination -> its questions and those left out."""
-    environ = os.environ | {
+def _environment(folder: Path) -> dict[str, str]:
+    """The variables of commands that use a store in the folder. `PUSH_PYTHON` is the one that has the package."""
+    (folder / "home").mkdir()
+    (folder / "home" / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    return os.environ | {
+        "PUSH_PYTHON": sys.executable,
         "QAGEN_ASSETS": str(folder / "assets"),
         "QAGEN_CORPORA": str(PROJECT_ROOT / "corpora"),
         "QAGEN_PROFILE": "embedded",
         "DAGSTER_HOME": str(folder / "home"),
     }
-    (folder / "home").mkdir()
-    (folder / "home" / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+
+
+def _exported(folder: Path, environ: dict[str, str]) -> dict[str, Json]:
+    """Publish and export the sample corpora. What each format must hold: combination -> its questions and those left out."""
     _qagen(environ, "run", "--json")
     told = json.loads(_qagen(environ, "export", "--output", str(folder / "exports"), "--json"))
     expected: dict[str, Json] = {}
@@ -109,7 +120,7 @@ def _qagen(environ: dict[str, str], *words: str) -> str:
     return ended.stdout.decode()
 
 
-def _found(cache: Path, name: str, folder: Path) -> Json:
+def _found(cache: Path, name: str, folder: Path, environ: dict[str, str]) -> Json:
     """What the program's loader found: its version, and per combination id, question and answer."""
     python = (
         Path(sys.executable)
@@ -121,7 +132,7 @@ def _found(cache: Path, name: str, folder: Path) -> Json:
     home.mkdir(exist_ok=True)
     ended = subprocess.run(
         command,
-        env=os.environ | QUIET | {"HOME": str(home)},
+        env=environ | QUIET | {"HOME": str(home)},
         cwd=folder,
         capture_output=True,
         text=True,

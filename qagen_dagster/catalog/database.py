@@ -90,7 +90,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 TABLES = (
     "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",
-    "outcomes", "candidates", "verdicts", "questions", "retired_questions", "grades", "evaluations", "closed_book", "retrievals",
+    "outcomes", "candidates", "verdicts", "questions", "retired_questions", "decisions", "grades", "evaluations", "closed_book", "retrievals",
     "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "exam_statistics", "problem_items", "problem_tasks",
     "problem_calls",
 )  # fmt: skip

@@ -163,6 +163,9 @@ def table_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield from _validated_set(validated)
     for retired in source.retired:
         yield "retired_questions", _retired(retired)
+    for made in source.decisions:
+        where = combination_row(Combination.from_key(made.set_key))
+        yield "decisions", {**dict(made), **where, "time": utc(made.time)}
     for report in source.reports:
         yield from _report(report)
 

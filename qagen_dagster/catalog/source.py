@@ -26,6 +26,7 @@ from qagen_dagster.records.questions.results import (
     RetiredQA,
     ValidatedSet,
 )
+from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import RunRecord
 
 
@@ -173,6 +174,7 @@ class CatalogSource:
     failures: Iterable[FailureRow] = ()
     sets: Iterable[ValidatedSet] = ()
     retired: Iterable[RetiredRow] = ()
+    decisions: Iterable[Decision] = ()
     reports: Iterable[GroundingReport] = ()
     evaluated: Iterable[EvaluationReport[Any]] = ()
     evaluations: Iterable[EvaluationReport[Any]] = ()

@@ -137,10 +137,11 @@ def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.P
     return dg.CodeReferencesMetadataValue(code_references=[link])
 
 
-def uri(store: Store, key: str) -> Metadata:
-    """The address of a stored file, as Dagster labels it."""
+def uri(store: Store, key: str, table: str = "") -> Metadata:
+    """The address of a stored file or folder, and the table of the catalog with its rows, as Dagster labels them."""
     local = store.local_path(key)
-    return {"dagster/uri": store.path(key) if local is None else local.absolute().as_uri()}
+    name = {"dagster/table_name": f"catalog.main.{table}"} if table else {}
+    return {"dagster/uri": store.path(key) if local is None else local.absolute().as_uri(), **name}
 
 
 def path(value: str) -> dg.PathMetadataValue:

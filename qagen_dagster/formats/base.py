@@ -9,7 +9,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from qagen_dagster.records.document import Box, LineRange, Metadata, Outcome, PageSpan, Section, Visual
+from qagen_dagster.records.document import (
+    Box,
+    LineRange,
+    Metadata,
+    Outcome,
+    PageSpan,
+    Rights,
+    Section,
+    Visual,
+)
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.
@@ -126,7 +135,7 @@ class PageImage:
 class Format(Protocol):
     """One document format. Methods are pure: the same bytes give the same result.
 
-    By default a format has neither visuals nor pages.
+    By default a format has neither visuals nor pages, and states no licence.
     """
 
     name: str
@@ -144,6 +153,10 @@ class Format(Protocol):
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
         """The visuals in document order, with unique labels. Raises DocumentError."""
         return ()
+
+    def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
+        """What each row of the file, or the file (None), states about its use. Raises DocumentError."""
+        return {}
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions

@@ -31,7 +31,7 @@ from typing import Literal, Self, cast
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, PageImage, ParsedFile, ParseOptions, RenderOptions, Source
-from qagen_dagster.records.document import Outcome, Visual
+from qagen_dagster.records.document import Outcome, Rights, Visual
 from qagen_dagster.untrusted_file import open_file
 
 FormatsFactory = Callable[[], Sequence[Format]]
@@ -65,7 +65,7 @@ class Job:
     `row` is the id of one document in a file that has several. `page` (from 1) and `how` are for `render`.
     """
 
-    kind: Literal["parse", "visuals", "render"]
+    kind: Literal["parse", "visuals", "rights", "render"]
     source: Source | FileSource
     options: ParseOptions
     row: str | None = None
@@ -176,6 +176,10 @@ class ParserPool:
         Raises DocumentError, also if the worker dies or exceeds a limit, and RuntimeError as `parse` does.
         """
         return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
+
+    def rights(self, source: Source | FileSource, options: ParseOptions) -> dict[str | None, Rights]:
+        """What each row of a file, or the file (None), states about its use. Raises as `visuals` does."""
+        return cast("dict[str | None, Rights]", self._call(Job("rights", source, options)))
 
     def render(
         self, source: Source | FileSource, page: int, options: ParseOptions, how: RenderOptions

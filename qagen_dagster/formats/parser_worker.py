@@ -70,6 +70,8 @@ def _call(job: Job, formats: Sequence[Format]) -> object:
     chosen = choose(source, formats)
     if job.kind == "visuals":
         return chosen.visuals(source, job.row, job.options)
+    if job.kind == "rights":
+        return chosen.rights(source, job.options)
     return chosen.render(source, job.page, job.options, job.how or RenderOptions())
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from qagen_dagster.catalog.source import (
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
 from qagen_dagster.loop.exams.flaws import flaws_of
+from qagen_dagster.loop.review import state_of
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
@@ -55,6 +57,7 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     ValidatedSet,
 )
+from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
 
@@ -149,6 +152,7 @@ def source_of(store: Store) -> CatalogSource:
         failures=_failures(store, sets),
         sets=_validated(store),
         retired=_retired(store),
+        decisions=_decisions(store),
         reports=_gradings(store),
         evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
         evaluations=iter(_evaluations(store)),
@@ -203,6 +207,12 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
             yield head
             for pair in store.rows(key, ValidatedSet, QAPair):
                 yield head.model_copy(update={"questions": (pair,), "removed": (), "calls": ()})
+
+
+def _decisions(store: Store) -> Iterator[Decision]:
+    """The decision of each reviewer about each question that counts."""
+    for _, keys in groupby(store.list("reviews"), lambda key: key.rpartition("/")[0]):
+        yield from state_of(records(store, keys, Decision)).by_reviewer.values()
 
 
 def _gradings(store: Store) -> Iterator[GroundingReport]:

@@ -13,7 +13,8 @@ from itertools import combinations
 from pathlib import PurePosixPath
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.statistics import kappa, wilson
+from qagen_dagster.loop.judges import Judged, agreement, judge_agreements
+from qagen_dagster.loop.statistics import krippendorff, wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, check_name, question_id
 from qagen_dagster.records.questions.results import RejectedQA, RejectionReason, ValidatedSet
@@ -168,19 +169,24 @@ BY_REVIEWERS = (RejectionReason.REJECTED_BY_REVIEWER, RejectionReason.EDITED_BY_
 
 
 def review_facts(
-    space: Workspace, combination: Combination, validated: ValidatedSet, known: Collection[str] | None = None
+    space: Workspace,
+    combination: Combination,
+    validated: ValidatedSet,
+    known: Collection[str] | None = None,
+    judged: Iterable[Judged] | None = None,
 ) -> ReviewFacts | None:
     """The review facts of a set, from the decisions with the ids `known`, or from all decisions if that is None.
 
-    Returns None if there are no decisions. Raises StoreError.
+    `judged` are its questions; None: the published ones. Returns None if there are no decisions. Raises StoreError.
     """
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]
     if not used:
         return None
     ids = _generated(combination, validated) - made_by_edits(combination, used)
-    by_question = {name: [one for one in used if one.question_id == name] for name in ids & {*stored}}
-    return facts_of(ids, {name: state_of(some) for name, some in by_question.items()})
+    reviews = {name: state_of([one for one in used if one.question_id == name]) for name in stored}
+    judges = judge_agreements(space.store, combination, accepted_by_all(reviews), judged)
+    return facts_of(ids, reviews, judges)
 
 
 def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
@@ -192,24 +198,35 @@ def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> se
     }
 
 
-def facts_of(ids: Collection[str], reviews: Mapping[str, QuestionReview]) -> ReviewFacts:
-    """The review facts of the questions `ids`, some of which have reviews."""
+def facts_of(
+    ids: Collection[str], reviews: Mapping[str, QuestionReview], judges: Iterable[Agreement] = ()
+) -> ReviewFacts:
+    """The review facts of the questions `ids`, some of which have reviews. Reviews of other questions do not count."""
+    reviews = {name: one for name, one in reviews.items() if name in ids and one.by_reviewer}
     states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
     actions = {
         name: {who: one.action.value for who, one in review.by_reviewer.items()}
         for name, review in reviews.items()
     }
+    reviewers = Counter(who for found in actions.values() for who in found)
     sampled = [states[name] for name in _judged_first(random_order(ids), states)]
     accepted = sum(state is ReviewState.ACCEPTED for state in sampled)
     return ReviewFacts(
         states=Counter(state.value for state in states.values()),
-        reviewers=Counter(who for found in actions.values() for who in found),
-        agreements=tuple(agreements(actions)),
+        reviewers=reviewers,
+        agreements=(*agreements(actions), *judges),
+        alpha=krippendorff([*some.values()] for some in actions.values()) if len(reviewers) > 2 else None,
         disagreed=tuple(sorted(name for name, state in states.items() if state is ReviewState.DISAGREED)),
         sampled=len(sampled),
         sample_accepted=accepted,
         interval=wilson(accepted, len(sampled)) if sampled else None,
     )
+
+
+def accepted_by_all(reviews: Mapping[str, QuestionReview]) -> dict[str, bool]:
+    """For each question on which its reviewers agree, whether they accepted it as it is."""
+    decided = (ReviewState.ACCEPTED, ReviewState.EDITED, ReviewState.REJECTED)
+    return {name: one.state is ReviewState.ACCEPTED for name, one in reviews.items() if one.state in decided}
 
 
 def agreements(actions: Mapping[str, Mapping[str, str]]) -> Iterator[Agreement]:
@@ -220,8 +237,7 @@ def agreements(actions: Mapping[str, Mapping[str, str]]) -> Iterator[Agreement]:
     for first, second in combinations(sorted({who for found in actions.values() for who in found}), 2):
         both = [(some[first], some[second]) for some in actions.values() if first in some and second in some]
         if both:
-            same = sum(one == other for one, other in both)
-            yield Agreement(first=first, second=second, both=len(both), same=same, kappa=kappa(both))
+            yield agreement(first, second, both)
 
 
 def random_order(ids: Collection[str], seed: str = SEED) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean, pvariance
@@ -22,11 +22,30 @@ _LEAST_EFFECT = (
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     """Cohen's kappa of the pairs of decisions; None if it is not defined, because all decisions of both reviewers are the same."""
-    count = len(pairs)
-    observed = sum(first == second for first, second in pairs) / count
+    found = kappa_and_interval(pairs)
+    return None if found is None else found[0]
+
+
+def kappa_and_interval(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, float] | None:
+    """Cohen's kappa and the ends of its 95 % interval, which is Wilson's of the share of equal decisions."""
+    count, same = len(pairs), sum(first == second for first, second in pairs)
     ours, theirs = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
-    expected = sum(ours[name] * theirs[name] for name in ours) / count**2
-    return None if expected == 1 else (observed - expected) / (1 - expected)
+    chance = sum(ours[name] * theirs[name] for name in ours) / count**2
+    if chance == 1:
+        return None
+    value, low, high = ((share - chance) / (1 - chance) for share in (same / count, *wilson(same, count)))
+    return value, low, high
+
+
+def krippendorff(units: Iterable[Iterable[str]]) -> float | None:
+    """Krippendorff's alpha of nominal values, of which each unit has those that people gave it; None if it is not defined."""
+    counted = [one for one in map(Counter, units) if one.total() > 1]
+
+    def differing(values: Counter[str]) -> float:
+        return (values.total() ** 2 - sum(count**2 for count in values.values())) / max(1, values.total() - 1)
+
+    expected = differing(sum(counted, Counter[str]()))
+    return 1 - sum(map(differing, counted)) / expected if expected else None
 
 
 def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float, float]:

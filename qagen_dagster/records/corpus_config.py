@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic.functional_validators import BeforeValidator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Grade, Method, Share
@@ -294,6 +295,13 @@ class ScenarioConfig(Record):
         return value
 
 
+def _of_all_files(value: object) -> object:
+    return {"*": value} if isinstance(value, str) else value
+
+
+_OfFiles = Annotated[dict[str, _Prose], BeforeValidator(_of_all_files)]  # one text alone is for all files
+
+
 class DocumentOptions(Record):
     """How the files of a corpus are read.
 
@@ -309,14 +317,9 @@ class DocumentOptions(Record):
     ocr: bool = True
     ocr_languages: Annotated[str, Field(pattern=r"^[A-Za-z_]+(\+[A-Za-z_]+)*$")] = "eng"
     passwords: dict[str, Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")]] = Field(default_factory=dict)
-    encoding: dict[str, str] = Field(default_factory=dict)
+    encoding: _OfFiles = Field(default_factory=dict)
     max_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 200.0
     max_pages: Annotated[int, Field(ge=1)] = 5000
-
-    @field_validator("encoding", mode="before")
-    @classmethod
-    def _of_all_files(cls, value: object) -> object:
-        return {"*": value} if isinstance(value, str) else value
 
     @field_validator("encoding")
     @classmethod
@@ -348,8 +351,12 @@ class IndexOptions(Record):
 
 
 class CorpusConfig(Record):
+    """A corpus. `licence` and `attribution` have patterns of files; that of `*` is for files that state nothing themselves."""
+
     name: _Prose
     corpus_context: _Prose
+    licence: _OfFiles = Field(default_factory=dict)
+    attribution: _OfFiles = Field(default_factory=dict)
     scenarios: Annotated[dict[Name, ScenarioConfig], Field(min_length=1)]
     documents: DocumentOptions = Field(default_factory=DocumentOptions)
     answering: AnsweringOptions = Field(default_factory=AnsweringOptions)

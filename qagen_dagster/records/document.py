@@ -117,6 +117,13 @@ class Metadata(Record):
     url: str | None = None  # the stated address of the document or of its page
 
 
+class Rights(Record):
+    """What a document says about its use, or what its corpus says for it. None: nobody says it."""
+
+    licence: str | None = None  # an SPDX identifier if it is known, else an address or the text
+    attribution: str | None = None  # whom to name
+
+
 class Document(Record):
     """A document after parsing, with any outcome."""
 

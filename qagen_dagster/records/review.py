@@ -111,13 +111,21 @@ class Decision(Record):
 
 
 class Agreement(Record):
-    """How well two reviewers agree: the number of questions that both judged, and how many of them got the same decision."""
+    """How well two reviewers agree: the number of questions that both judged, and how many of them got the same decision.
+
+    With a `criterion`, `first` is a model, and `second` are the reviewers, as far as they agree. Both find that `good` questions are good.
+    `only_first` are those that only the model finds good.
+    """
 
     first: str
     second: str
     both: int
     same: int
     kappa: float | None  # Cohen's kappa; None: not defined
+    interval: tuple[float, float] | None = None  # of 95 %
+    criterion: str = ""  # of the validator (`all`: every one of them), or `grounded`
+    good: int = 0
+    only_first: int = 0
 
 
 class ReviewFacts(Record):
@@ -130,6 +138,7 @@ class ReviewFacts(Record):
     states: dict[str, int]
     reviewers: dict[str, int]  # questions that each of them judged
     agreements: tuple[Agreement, ...] = ()
+    alpha: float | None = None  # Krippendorff's, of three reviewers or more
     disagreed: tuple[str, ...] = ()  # question ids
     sampled: int = 0
     sample_accepted: int = 0

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
-
-from pydantic import ValidationError
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.stats import attempt_costs
@@ -16,23 +13,25 @@ from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
+from qagen_dagster.loop.judges import judge_agreements, stored_lines
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
-from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import Publish
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType, merged_lines
-from qagen_dagster.records.ids import Combination, Mode, question_id
+from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
     LatestVersion,
     PublishedQuestion,
     PublishedVisual,
+    RejectedLine,
     RejectedQuestion,
     RetiredQuestion,
 )
 from qagen_dagster.records.questions.results import CandidateSet, Evidence, ValidatedSet
+from qagen_dagster.records.review import Agreement
 from qagen_dagster.web.review_set import (
     ACCEPTED,
     REJECTED,
@@ -224,16 +223,7 @@ def _facts(known: stats.QuestionLineage) -> dict[str, str]:
     }
 
 
-LineT = TypeVar("LineT", bound=Record)
 Costs = Mapping[tuple[str, int], float | None]
-
-
-class RejectedLine(RejectedQuestion):
-    """One line of `rejected.jsonl`."""
-
-    corpus_name: str
-    scenario: str
-    mode: Mode
 
 
 def question_source(space: Workspace, combination: Combination) -> SetSource:
@@ -264,6 +254,10 @@ class QuestionSet(ReviewSet):
         self._generator = "" if made is None else made.models.get(Role.GENERATOR.value, "")
         self._costs = _costs(space, combination)
         self._questions = _questions(space, combination)
+
+    def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
+        judged = (one for one in self._questions.values() if not isinstance(one, RetiredQuestion))
+        return judge_agreements(self._space.store, self._combination, accepted, judged)
 
     def make_rows(self) -> Iterator[Row]:
         places = places_of(self._generated())
@@ -340,9 +334,9 @@ def _questions(space: Workspace, combination: Combination) -> dict[str, Question
     found: dict[str, Question] = {
         one.id: one for one in (*published.questions, *_waiting(space, combination))
     }
-    for one in _stored_lines(space, combination, REJECTED_FILE, RejectedLine):
+    for one in stored_lines(space.store, combination, REJECTED_FILE, RejectedLine):
         found.setdefault(question_id(combination, one.document_id, one.question, one.answer), one)
-    for one in _stored_lines(space, combination, RETIRED_FILE, RetiredQuestion):
+    for one in stored_lines(space.store, combination, RETIRED_FILE, RetiredQuestion):
         found.setdefault(one.id, one)
     return found
 
@@ -353,14 +347,3 @@ def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuest
         return ()
     validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     return () if validated is None else PublishedRows(space, combination, validated).questions()
-
-
-def _stored_lines(
-    space: Workspace, combination: Combination, file: str, kind: type[LineT]
-) -> Iterator[LineT]:
-    key = CorpusGenerationResult.file_key(combination, file)
-    for number, line in enumerate((space.store.get(key) or b"").splitlines(), 1):
-        try:
-            yield kind.model_validate_json(line)
-        except ValidationError as error:
-            raise StoreError(f"line {number} of {space.store.path(key)} is not valid") from error

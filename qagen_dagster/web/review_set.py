@@ -15,6 +15,7 @@ from qagen_dagster.loop.review import random_order
 from qagen_dagster.publishing.markup import with_figures
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
+from qagen_dagster.records.review import Agreement
 from qagen_dagster.records.run import CallSummary
 
 ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
@@ -167,6 +168,10 @@ class ReviewSet(ABC):
     def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
         """The item with other `fields`, after it was proven again. Raises ConfigError, which says why it is refused, and StoreError."""
         raise ConfigError(f"{self.key} has no fields to edit")
+
+    def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
+        """How models agree with reviewers, who accepted some questions and not others."""
+        return ()
 
     def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
         """Lines of the document of a question. Raises StoreError when the set has no such question."""

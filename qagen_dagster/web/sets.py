@@ -10,7 +10,15 @@ from pydantic import Field, ValidationError
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.review import ReviewState, append, decisions_of, decisions_on, facts_of, state_of
+from qagen_dagster.loop.review import (
+    ReviewState,
+    accepted_by_all,
+    append,
+    decisions_of,
+    decisions_on,
+    facts_of,
+    state_of,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
@@ -116,8 +124,8 @@ class Reviews:
     def facts(self, found: ReviewSet) -> ReviewFacts:
         """How far reviewers got with a set, and how well they agree."""
         ids = {row.id for row in found.rows if row.place is not None}
-        decisions = self._decisions(found.key).items()
-        return facts_of(ids, {key: state_of(some) for key, some in decisions if key in ids})
+        reviews = {key: state_of(some) for key, some in self._decisions(found.key).items()}
+        return facts_of(ids, reviews, found.judges(accepted_by_all(reviews)))
 
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.

@@ -8,6 +8,8 @@ from qagen_dagster.loop.statistics import (
     clustered,
     holm,
     kappa,
+    kappa_and_interval,
+    krippendorff,
     questions_needed,
     sign_flips,
     student,
@@ -116,3 +118,28 @@ def test_as_many_questions_are_needed_as_the_formula_for_paired_means_says() -> 
     """(1.96 + 0.84)^2 * 0.2 / 0.05^2 = 628; a design effect of 2 doubles it."""
     assert questions_needed(0.05, 0.2, 1) == 628
     assert questions_needed(0.05, 0.2, 2) == pytest.approx(1256, abs=1)
+
+
+def test_the_interval_of_kappa_is_that_of_the_share_of_equal_decisions() -> None:
+    pairs = [("a", "a")] * 20 + [("a", "r")] * 5 + [("r", "a")] * 10 + [("r", "r")] * 15
+    low, high = wilson(35, 50)
+    assert kappa_and_interval(pairs) == pytest.approx((0.4, low / 0.5 - 1, high / 0.5 - 1))
+    pairs = [("a", "a")] * 5 + [("r", "r")] * 5
+    assert kappa_and_interval(pairs) == pytest.approx((1, wilson(10, 10)[0] / 0.5 - 1, 1))
+
+
+def test_alpha_is_that_of_krippendorff() -> None:
+    """The example of nominal data with missing values in Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011."""
+    rows = [
+        "1 2 3 3 2 1 4 1 2 . . .",
+        "1 2 3 3 2 2 4 1 2 5 . 3",
+        ". 3 3 3 2 3 4 2 2 5 1 .",
+        "1 2 3 3 2 4 4 1 2 5 1 .",
+    ]
+    units = zip(*(row.split() for row in rows), strict=True)
+    assert krippendorff([value for value in unit if value != "."] for unit in units) == pytest.approx(
+        0.743, abs=1e-3
+    )
+    assert krippendorff([["a", "a"], ["a", "a", "a"]]) is None
+    assert krippendorff([]) is None
+    assert krippendorff([["a", "r"], ["r", "a"]]) == pytest.approx(-0.5)

@@ -56,6 +56,10 @@ INSERT INTO retired_questions BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_retired_questions
 ORDER BY combination, source_document, document_id, question_id;
 
+INSERT INTO decisions BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_decisions
+ORDER BY combination, question_id, time, reviewer;
+
 INSERT INTO grades BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_grades
 QUALIFY row_number() OVER (PARTITION BY question_id) = 1

@@ -167,6 +167,24 @@ CREATE TABLE retired_questions (
     text_now        VARCHAR[]
 );
 
+-- What reviewers decided about questions: the decision of each reviewer that counts.
+CREATE TABLE decisions (
+    combination     VARCHAR NOT NULL,
+    corpus          VARCHAR NOT NULL,
+    scenario        VARCHAR NOT NULL,
+    mode            VARCHAR NOT NULL,
+    question_id     VARCHAR NOT NULL,
+    document_id     VARCHAR NOT NULL,
+    question        VARCHAR NOT NULL,
+    answer          VARCHAR NOT NULL,
+    reviewer        VARCHAR NOT NULL,
+    time            TIMESTAMP NOT NULL,
+    action          VARCHAR NOT NULL,
+    reason          VARCHAR,
+    new_question    VARCHAR,
+    new_answer      VARCHAR
+);
+
 -- The latest grade of every answer. `marked` says why an ungrounded answer is not in the published set; else it is NULL.
 CREATE TABLE grades (
     question_id     VARCHAR NOT NULL,

@@ -186,3 +186,106 @@ FROM exam_calls
 WHERE counted
 GROUP BY exam, schema_id, difficulty, slot, attempt, role, model
 ORDER BY exam, schema_id, difficulty, slot, attempt, role, model;
+
+-- How each model agrees with the reviewers, by criterion, on the questions on which reviewers agree: Cohen's kappa with its 95 % interval,
+-- which comes from Wilson's interval of the share of equal decisions.
+CREATE VIEW judge_agreements AS
+WITH people AS (
+    SELECT combination, question_id, any_value(document_id) AS document_id, any_value(question) AS question,
+        any_value(answer) AS answer, bool_and(action = 'accept') AS accepted
+    FROM decisions
+    GROUP BY combination, question_id
+    HAVING count(DISTINCT (action, new_question, new_answer)) = 1 AND any_value(action) <> 'flag'
+),
+judged AS (
+    SELECT people.*, coalesce(published.validator_model, run.models['validator'], '') AS model, coalesce(verdict.passed, FALSE) AS "all",
+        verdict.* EXCLUDE (combination, document_id, question, passed)
+    FROM people
+    JOIN verdicts AS verdict
+        ON verdict.combination = people.combination
+        AND verdict.document_id = people.document_id
+        AND verdict.question = people.question
+        AND verdict.proposed_answer = people.answer
+    LEFT JOIN questions AS published USING (question_id)
+    LEFT JOIN outcomes AS outcome ON outcome.combination = people.combination AND outcome.document_id = people.document_id
+    LEFT JOIN runs AS run ON run.run_id = outcome.run_id AND run.combination = people.combination
+),
+findings AS (
+    SELECT combination, model, criterion, found, accepted
+    FROM (
+        UNPIVOT (SELECT * EXCLUDE (attempt) FROM judged)
+        ON "all", answerable, matches, non_trivial, unambiguous, relevant, supported, premise_holds, self_contained
+        INTO NAME criterion VALUE found
+    )
+    UNION ALL
+    SELECT people.combination, if(grade.decided_by = 'judge', coalesce(grade.judge_model, ''), 'code'), 'grounded', grade.is_grounded, people.accepted
+    FROM people JOIN grades AS grade USING (question_id)
+    WHERE grade.is_grounded IS NOT NULL
+),
+counted AS (
+    SELECT combination, model, criterion, count(*) AS questions,
+        count(*) FILTER (found AND accepted) AS good_for_both,
+        count(*) FILTER (found AND NOT accepted) AS good_for_model,
+        count(*) FILTER (NOT found AND accepted) AS good_for_reviewers,
+        count(*) FILTER (NOT found AND NOT accepted) AS good_for_neither,
+        (good_for_both + good_for_neither) / questions AS same,
+        ((good_for_both + good_for_model) * (good_for_both + good_for_reviewers)
+            + (good_for_neither + good_for_model) * (good_for_neither + good_for_reviewers)) / questions ** 2 AS chance,
+        1.959963984540054 ** 2 / questions AS spread,
+        sqrt(same * (1 - same) * spread + spread ** 2 / 4) AS half
+    FROM findings
+    GROUP BY combination, model, criterion
+)
+SELECT
+    combination, model, criterion, questions, good_for_both, good_for_model, good_for_reviewers, good_for_neither,
+    (same - chance) / nullif(1 - chance, 0) AS kappa,
+    (greatest(0, (same + spread / 2 - half) / (1 + spread)) - chance) / nullif(1 - chance, 0) AS kappa_low,
+    (least(1, (same + spread / 2 + half) / (1 + spread)) - chance) / nullif(1 - chance, 0) AS kappa_high
+FROM counted
+ORDER BY combination, criterion, model;
+
+-- How well two reviewers of a set agree, with Krippendorff's alpha of all reviewers of the set.
+CREATE VIEW reviewer_agreements AS
+WITH pairs AS (
+    SELECT one.combination, one.reviewer AS first_reviewer, other.reviewer AS second_reviewer, one.action AS first, other.action AS second
+    FROM decisions AS one
+    JOIN decisions AS other ON other.combination = one.combination AND other.question_id = one.question_id
+    WHERE one.reviewer < other.reviewer
+),
+shares AS (
+    SELECT combination, first_reviewer, second_reviewer, count(*) AS questions, avg((first = second)::INTEGER) AS same,
+        list_sum(list_transform(['accept', 'edit', 'reject', 'flag'],
+            lambda action: len(list_filter(list(first), lambda one: one = action))
+                * len(list_filter(list(second), lambda one: one = action)))) / questions ** 2 AS chance,
+        1.959963984540054 ** 2 / questions AS spread,
+        sqrt(same * (1 - same) * spread + spread ** 2 / 4) AS half
+    FROM pairs
+    GROUP BY combination, first_reviewer, second_reviewer
+),
+actions AS (
+    SELECT combination, question_id, action, count(*) AS given, sum(count(*)) OVER (PARTITION BY combination, question_id) AS everyone
+    FROM decisions GROUP BY combination, question_id, action
+),
+differing AS (
+    SELECT combination, sum(unequal) AS unequal
+    FROM (
+        SELECT combination, (any_value(everyone) ** 2 - sum(given ** 2)) / (any_value(everyone) - 1) AS unequal
+        FROM actions WHERE everyone > 1 GROUP BY combination, question_id
+    )
+    GROUP BY combination
+),
+alphas AS (
+    SELECT combination,
+        1 - any_value(unequal) / nullif((sum(given) ** 2 - sum(given ** 2)) / (sum(given) - 1), 0) AS alpha
+    FROM (SELECT combination, action, sum(given) AS given FROM actions WHERE everyone > 1 GROUP BY combination, action)
+    JOIN differing USING (combination)
+    GROUP BY combination
+)
+SELECT
+    combination, first_reviewer, second_reviewer, questions,
+    (same - chance) / nullif(1 - chance, 0) AS kappa,
+    (greatest(0, (same + spread / 2 - half) / (1 + spread)) - chance) / nullif(1 - chance, 0) AS kappa_low,
+    (least(1, (same + spread / 2 + half) / (1 + spread)) - chance) / nullif(1 - chance, 0) AS kappa_high,
+    alpha
+FROM shares JOIN alphas USING (combination)
+ORDER BY combination, first_reviewer, second_reviewer;

@@ -1,4 +1,4 @@
-"""`qagen export`: published sets as files of other programs."""
+"""`qagen export`: published sets as files of other programs, in a folder or pushed to a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
-from qagen_dagster.errors import StoreError
+from qagen_dagster.cli.questions.push import push
+from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.questions.publication.exports import (
     SetExports,
     chosen_formats,
@@ -40,9 +41,13 @@ ALL = "all"
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    required=True,
     callback=folder_to_write,
     help="Folder to write to. It is created if it does not exist.",
+)
+@click.option(
+    "--push",
+    "destination",
+    help="Push to this MLflow server (an address) or dataset repository (OWNER/NAME).",
 )
 @json_option
 @click.pass_obj
@@ -52,14 +57,20 @@ def export(
     scenario: str | None,
     mode: Mode | None,
     formats: tuple[str, ...],
-    output: Path,
+    output: Path | None,
+    destination: str | None,
     as_json: bool,
 ) -> int:
     """Export published sets to formats of other programs.
 
     Each set goes to <corpus>/<scenario>/<mode>/<format>/ in the output folder. Questions that do not fit into a
-    format are left out and counted.
+    format are left out and counted. With --push, a set goes to a server: an MLflow dataset named like the set
+    (--format mlflow), or a repository (--format huggingface).
     """
+    if output is None and destination is None:
+        raise ConfigError("give --output, or --push with --format mlflow or huggingface")
+    if destination is not None and formats not in (("mlflow",), ("huggingface",)):
+        raise ConfigError("--push needs one --format: mlflow or huggingface")
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
     published = [
@@ -69,32 +80,40 @@ def export(
     ]
     if not published:
         raise StoreError("no matching set is published: `qagen run` makes it")
+    if destination is not None and formats == ("huggingface",) and len(published) > 1:
+        raise ConfigError("a repository takes one set: choose it with --corpus, --scenario and --mode")
     chosen = chosen_formats(() if ALL in formats else formats)
-    target, failures, rows = Store(output.absolute()), list[str](), list[dict[str, Any]]()
+    failures, rows = list[str](), list[dict[str, Any]]()
     for combination in published:
+        pushed: dict[str, Any] = {}
         try:
             made = export_set(space, combination, chosen)
+            if destination is not None:
+                changed = push(chosen[0].name, destination, combination.key, made.exports[0].files)
+                pushed = {"pushed": destination, "changed": changed}
         except StoreError as error:
             failures.append(str(error))
             continue
-        list(write_exports(target, combination.key, made))
-        rows += _rows(combination.key, made, output)
+        if output is not None:
+            list(write_exports(Store(output.absolute()), combination.key, made))
+        rows += [row | pushed for row in _rows(combination.key, made, output)]
         warn(f"{combination.key}: no picture of {why}" for why in made.no_picture)
     _print(rows, failures, as_json)
     return fail(failures)
 
 
-def _rows(combination: str, made: SetExports, output: Path) -> list[dict[str, Any]]:
+def _rows(combination: str, made: SetExports, output: Path | None) -> list[dict[str, Any]]:
+    folders = [None if output is None else output / combination / one.format for one in made.exports]
     return [
         {
             "combination": combination,
             "format": exported.format,
             "questions": exported.questions,
             "left_out": list(exported.left_out),
-            "folder": str(output / combination / exported.format),
-            "files": [str(output / combination / exported.format / path) for path in exported.files],
+            "folder": folder and str(folder),
+            "files": [str(folder / path) for path in exported.files] if folder else [],
         }
-        for exported in made.exports
+        for exported, folder in zip(made.exports, folders, strict=True)
     ]
 
 
@@ -104,4 +123,5 @@ def _print(rows: list[dict[str, Any]], failures: list[str], as_json: bool) -> No
         return
     for row in rows:
         left_out = f", {len(row['left_out'])} left out" if row["left_out"] else ""
-        echo(f"{row['format']}: {row['questions']} questions{left_out}: {row['folder']}")
+        place = row["folder"] or f"{row['pushed']}, {'changed' if row['changed'] else 'up to date'}"
+        echo(f"{row['format']}: {row['questions']} questions{left_out}: {place}")

@@ -11,7 +11,7 @@ from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import log_progress
+from qagen_dagster.defs.metadata import log_progress, uri
 from qagen_dagster.defs.partitions import ExamPartitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -178,7 +178,8 @@ def _item_bank(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinitio
         found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
         exam = find_exam(space.settings.corpora, context.partition_key)
         return dg.MaterializeResult(
-            metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key))),
+            metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key)))
+            | uri(space.store, ItemBank.file_key(exam.key, "accepted.jsonl"), "exam_items"),
             check_results=bank_results(found),
             data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
         )

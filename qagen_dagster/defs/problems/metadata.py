@@ -19,6 +19,7 @@ from qagen_dagster.defs.metadata import (
     pictures,
     review_page,
     svg_picture,
+    uri,
 )
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.figures import rendering
@@ -127,6 +128,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
         "exports": exports,
         "changed": list(found.changed),
         **review_page(problem_set_key(bank.name)),
+        **uri(space.store, ProblemBank.file_key(bank.name, "bank.json"), "problem_items"),
         **_cards(space, bank, [item for item in items if item.made == "original"] or list(items)),
         **cost(calls, len(items)),
     }

@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, markdown_table
+from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, markdown_table, uri
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.questions.publication.exports import (
@@ -19,6 +19,7 @@ from qagen_dagster.loop.questions.publication.exports import (
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.store import Store
 
 
 class ExportConfig(dg.Config):
@@ -46,19 +47,20 @@ def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition
         formats = chosen_formats(config.formats or exported_formats(space, combination))
         made = store_exports(space, combination, formats)
         return dg.MaterializeResult(
-            metadata=of_exports(combination, made), data_version=dg.DataVersion(_version(made))
+            metadata=of_exports(space.store, combination, made), data_version=dg.DataVersion(_version(made))
         )
 
     return exports
 
 
-def of_exports(combination: Combination, made: SetExports) -> Metadata:
+def of_exports(store: Store, combination: Combination, made: SetExports) -> Metadata:
     """A row per format, the folder of their files, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
         ROW_COUNT: max((one.questions for one in made.exports), default=0),
         "formats": markdown_table(("format", "questions", "left out", "files"), rows),
         "folder": CorpusGenerationResult.file_key(combination, FOLDER),
+        **uri(store, CorpusGenerationResult.file_key(combination, FOLDER), "questions"),
         "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out} or "none",
         "no_picture": list(made.no_picture) or "none",
     }

@@ -139,7 +139,7 @@ def of_published(store: Store, combination: Combination, published: Published) -
     """The published questions, where their files are, which of them changed, and how to review them."""
     return {
         ROW_COUNT: len(published.eval_set.questions),
-        **uri(store, CorpusGenerationResult.key(combination)),
+        **uri(store, CorpusGenerationResult.key(combination), "questions"),
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
         **review_of(combination),

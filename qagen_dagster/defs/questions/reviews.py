@@ -11,6 +11,7 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.questions.set_files import agreement_rows
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.results import ValidatedSet
 from qagen_dagster.records.review import ReviewFacts
@@ -52,18 +53,12 @@ def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) ->
         (f"{one.time:%Y-%m-%d %H:%M}", one.reviewer, one.action.value, one.question, one.reason)
         for one in last
     ]
-    agreed = [
-        (f"{one.first}, {one.second}", one.both, one.same, "-" if one.kappa is None else f"{one.kappa:.2f}")
-        for one in facts.agreements
-    ]
     return {
         ROW_COUNT: len(found),
         "reviewed": f"{facts.questions - facts.unreviewed} of {facts.questions}",
         "states": facts.states,
         "reviewers": facts.reviewers or "none",
-        "agreement": markdown_table(
-            ("reviewers", "judged by both", "same decision", "Cohen's kappa"), agreed
-        ),
+        "agreement": markdown_table(("of", "agreement"), list(agreement_rows(facts))),
         "disagreed": list(facts.disagreed) or "none",
         "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
         **review_of(combination),

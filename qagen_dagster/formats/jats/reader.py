@@ -29,7 +29,8 @@ from qagen_dagster.formats.jats.inline import (
     read_tree,
     tidy,
 )
-from qagen_dagster.records.document import Metadata, Outcome, Visual
+from qagen_dagster.formats.rights import rights_in
+from qagen_dagster.records.document import Metadata, Outcome, Rights, Visual
 from qagen_dagster.records.text import counted
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -202,6 +203,13 @@ class JatsFormat(Format):
         articles, _ = _articles(source)
         article = articles[0] if row is None else _rows(articles)[row]
         return tuple(_written(article).visuals)
+
+    def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
+        """What the permissions of each article say."""
+        articles, _ = _articles(source)
+        rows = _rows(articles) if len(articles) > 1 else {None: articles[0]}
+        metas = {row: first(article, "front", "article-meta") for row, article in rows.items()}
+        return {row: rights_in(meta) for row, meta in metas.items() if meta is not None}
 
 
 def _parsed(article: Element, row: str | None, unknown: list[str]) -> ParsedText:

@@ -18,12 +18,14 @@ from qagen_dagster.formats.base import (
     Source,
 )
 from qagen_dagster.formats.image import encode, fit_size, framed
+from qagen_dagster.formats.jats.inline import read_tree
 from qagen_dagster.formats.pdf.headings import headings_of
 from qagen_dagster.formats.pdf.metadata import metadata_of
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, counted, listed, read_pages
 from qagen_dagster.formats.pdf.visuals import find_visuals
-from qagen_dagster.records.document import Box, Outcome, Visual
+from qagen_dagster.formats.rights import rights_in
+from qagen_dagster.records.document import Box, Outcome, Rights, Visual
 
 HEAD = 1_024  # bytes in which readers look for the signature, since junk may precede it
 _END, _TAIL = b"%%EOF", 4_096  # the end mark, and the bytes searched for it, since junk may follow
@@ -33,6 +35,7 @@ _CROP_SIDE = 900  # target length in pixels of a small crop's longer side
 _WAITING = re.compile(r"Please wait\W.{0,300}(?:PDF (?:viewer|reader)|Adobe Reader)", re.DOTALL)
 _WAITING_PAGES, _WAITING_LINES = 2, 12
 _MAX_SECTIONS = 3_000
+_MAX_XMP = 1_000_000  # characters
 _PAGES_LOOKED_AT = 20  # number of pages searched for pictures, to tell an empty document from a scanned one
 
 
@@ -198,6 +201,11 @@ class PdfFormat(Format):
         """Tables, figures, pictures and drawings, in page order, with boxes in points as displayed."""
         with opened(source, options) as pdf:
             return find_visuals(pdf, options)
+
+    def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
+        """What the XMP metadata say. Raises DocumentError, also if there are none."""
+        with opened(source, options) as pdf:
+            return {None: rights_in(read_tree(pdf.xmp()[:_MAX_XMP].encode())[0])}
 
     def render(self, source: Source, page: int, options: ParseOptions, how: RenderOptions) -> PageImage:
         """A picture of a page or of its crop, within the limits of `how`."""

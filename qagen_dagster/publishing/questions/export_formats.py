@@ -112,16 +112,26 @@ def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def mlflow_files(exported: ExportedSet) -> dict[str, bytes]:
-    """Records for `mlflow.genai.evaluate`. Its scorer `Correctness` takes either facts or a response; facts come with their other forms."""
+    """Records for `merge_records`. The id of a question is an input, because records with the same inputs are one.
+
+    The scorer `Correctness` takes either facts or a response; facts come with their other forms.
+    """
     records: list[Json] = []
     for row in exported.rows:
         facts = [
             one.text + (f" (or: {'; '.join(one.accepted)})" if one.accepted else "") for one in row.key_facts
         ]
         expected = {"expected_facts": facts} if facts else {"expected_response": row.question.answer}
-        tags = {"id": row.question.id, "answer": row.question.answer}
+        contexts = [{"doc_uri": one.id, "content": one.shown} for one in row.passages] if row.proven else []
+        tags = {name: str(value) for name, value in row.details.items() if not isinstance(value, list | None)}
+        source = {"doc_uri": row.question.source_document}
         records.append(
-            {"inputs": {"question": row.question.question}, "expectations": expected, "tags": tags}
+            {
+                "inputs": {"question": row.question.question, "question_id": row.question.id},
+                "expectations": {**expected, "contexts": contexts},
+                "tags": {**tags, "answer": row.question.answer},
+                "source": {"source_type": "DOCUMENT", "source_data": source},
+            }
         )
     return {"records.jsonl": json_lines(records)}
 

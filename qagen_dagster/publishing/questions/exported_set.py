@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qagen_dagster.english.key_facts import KeyFact, key_facts
 from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.document import Rights
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+from qagen_dagster.records.review import ReviewFacts
 
 PICTURES = "pictures"  # the folder of pictures in an export
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
@@ -70,6 +72,7 @@ class ExportedRow:
     question: PublishedQuestion
     places: tuple[Place, ...]
     pictures: tuple[Picture, ...] = ()
+    rights: Rights = field(default_factory=Rights)
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -123,17 +126,24 @@ class ExportedRow:
             **({"key_facts": facts} if facts else {}),
             "mode": self.question.category.value,
             "grade": None if grade is None or grade.grade is None else grade.grade.value,
+            **dict(self.rights),
         }
 
 
 @dataclass(frozen=True)
 class ExportedSet:
-    """A published set for exporters, with its card. `documents` has all documents of the corpus, or none if no format takes them."""
+    """A published set for exporters, with its card. `documents` has all documents of the corpus, or none if no format takes them.
+
+    `rights` are those of the documents of its questions. `about` says what the corpus is.
+    """
 
     published: CorpusGenerationResult
     card: str
     rows: tuple[ExportedRow, ...]
     documents: tuple[ExportedDocument, ...] = ()
+    rights: Mapping[str, Rights] = field(default_factory=dict[str, Rights])
+    about: str = ""
+    review: ReviewFacts | None = None
 
     def pictures(self) -> dict[str, bytes]:
         return {one.path: one.data for row in self.rows for one in row.pictures}

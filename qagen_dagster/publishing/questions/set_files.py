@@ -9,14 +9,15 @@ import gzip
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.document import Rights
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -110,6 +111,7 @@ class EvalSet(Record):
     retired: tuple[RetiredQA, ...] = ()
     made: SetFacts | None = None
     review: ReviewFacts | None = None  # None: nobody decided on its questions
+    rights: dict[str, Rights] = Field(default_factory=dict)  # of the documents of its questions
     timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:
@@ -192,6 +194,7 @@ def card_file(eval_set: EvalSet) -> dict[str, bytes]:
         _grades(eval_set.questions),
         _review(eval_set.review) if eval_set.review is not None else (),
         _diversity(eval_set.questions),
+        _rights(eval_set.rights),
         _examples(eval_set.published().questions),
     )
     return {CARD_FILE: "\n".join(row for part in (*parts, [_FILES]) for row in part).encode()}
@@ -287,12 +290,7 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
     yield ""
     rows: list[tuple[object, ...]] = [(f"questions: {state}", n) for state, n in sorted(facts.states.items())]
     rows += [(f"judged by {name}", count) for name, count in sorted(facts.reviewers.items())]
-    for one in facts.agreements:
-        known = "not defined" if one.kappa is None else f"{one.kappa:.2f}"
-        rows.append(
-            (f"Cohen's kappa of {one.first} and {one.second}", f"{known} ({one.both} judged by both)")
-        )
-    yield from table(("property", "value"), rows)
+    yield from table(("property", "value"), [*rows, *agreement_rows(facts)])
     if facts.disagreed:
         yield f"Reviewers disagree on {', '.join(facts.disagreed)}."
         yield ""
@@ -303,6 +301,35 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
             f"The 95 % interval (Wilson) of this share for all generated questions is {low:.2f} to {high:.2f}."
         )
         yield ""
+
+
+def agreement_rows(facts: ReviewFacts) -> Iterator[tuple[str, str]]:
+    """How well reviewers agree with each other, and models with most reviewers, as names and values."""
+    if facts.alpha is not None:
+        yield f"Krippendorff's alpha of {len(facts.reviewers)} reviewers", f"{facts.alpha:.2f}"
+    for one in facts.agreements:
+        ends = one.interval and f", 95 % interval {one.interval[0]:.2f} to {one.interval[1]:.2f}"
+        known = "not defined" if one.kappa is None else f"{one.kappa:.2f}{ends or ''}"
+        alone = one.both - one.same - one.only_first
+        cells = f"; good for both: {one.good}, for the model alone: {one.only_first}, for reviewers alone: {alone}"
+        name = f"Cohen's kappa of {one.first} and {one.second}{one.criterion and f', {one.criterion}'}"
+        yield name, f"{known} ({one.both} judged by both{cells if one.criterion else ''})"
+
+
+def _rights(rights: Mapping[str, Rights]) -> Iterator[str]:
+    yield "## Licences of the documents"
+    yield ""
+    found = Counter((one.licence, one.attribution) for one in rights.values())
+    rows = sorted((licence or "not known", who or "", count) for (licence, who), count in found.items())
+    yield from table(("licence", "attribution", "documents"), rows)
+    if unknown := unlicensed(rights):
+        yield f"No licence is known of: {', '.join(map(line, unknown))}"
+        yield ""
+
+
+def unlicensed(rights: Mapping[str, Rights]) -> list[str]:
+    """The ids of the documents without a known licence."""
+    return sorted(key for key, one in rights.items() if one.licence is None)
 
 
 def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,6 +14,7 @@ from typing import Any, cast
 import duckdb
 import yaml
 
+from qagen_dagster.publishing.questions.croissant import croissant
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
 from qagen_dagster.publishing.questions.set_files import without_files
 
@@ -32,6 +34,8 @@ COLUMNS = (
     "grade",
     "answerable",
     "document_id",
+    "licence",
+    "attribution",
 )
 
 
@@ -111,6 +115,8 @@ _VALUES = {
     "hops": "int64",
     "grade": "string",
     "answerable": "bool",
+    "licence": "string",
+    "attribution": "string",
 }
 _EVIDENCE = {
     "quote": "string",
@@ -129,8 +135,9 @@ _TYPES = {
 
 
 def huggingface_files(exported: ExportedSet) -> dict[str, bytes]:
-    """The split `test`. `images` holds the bytes of the pictures."""
-    return {"README.md": _card(exported), _PARQUET_FILE: _parquet(exported)}
+    """The split `test` with its card and its Croissant metadata. `images` holds the bytes of the pictures."""
+    rows = _parquet(exported)
+    return {"README.md": _card(exported), _PARQUET_FILE: rows, "croissant.json": croissant(exported, rows)}
 
 
 def _parquet(exported: ExportedSet) -> bytes:
@@ -175,6 +182,7 @@ def _card(exported: ExportedSet) -> bytes:
         for key, kind in _LISTS.items()
     ]
     front = {
+        **_licence(exported),
         "pretty_name": f"{one.corpus_name}: {one.scenario}, {one.mode.value}",
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "retrieval-augmented-generation"],
@@ -183,6 +191,20 @@ def _card(exported: ExportedSet) -> bytes:
     }
     text: str = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
     return f"---\n{text}---\n\n{without_files(exported.card)}".encode()
+
+
+_HUB_LICENCES = re.compile(
+    r"cc0-1\.0|cc-by(?:-nc)?(?:-sa|-nd)?-[234]\.\d|mit|apache-2\.0|[al]?gpl-[23]\.0|gfdl|odbl|pddl"
+)
+
+
+def _licence(exported: ExportedSet) -> dict[str, str]:
+    """The front matter on the licence of all documents: an id that the Hub knows, or else another one."""
+    found = {one.licence for one in exported.rights.values()}
+    only = str(next(iter(found), None)).lower() if len(found) < 2 else "several"
+    if only == "none" or _HUB_LICENCES.fullmatch(only):
+        return {"license": "unknown" if only == "none" else only}
+    return {"license": "other", "license_name": "see-licences-of-the-documents", "license_link": "README.md"}
 
 
 def _declared(kinds: dict[str, str]) -> list[dict[str, Any]]:

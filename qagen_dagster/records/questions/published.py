@@ -116,6 +116,14 @@ class RetiredQuestion(RetiredQA):
     mode: Mode
 
 
+class RejectedLine(RejectedQuestion):
+    """One line of `rejected.jsonl`."""
+
+    corpus_name: str
+    scenario: str
+    mode: Mode
+
+
 class CorpusGenerationResult(Record):
     """The published JSON of one combination."""
 

@@ -21,13 +21,16 @@ async function showAgreement(list, titles) {
 
 function agreementOf(set, facts, list) {
   const states = Object.entries(facts.states).map(([name, count]) => element("span", { class: `badge ${name}` }, `${name} ${count}`));
-  const pairs = facts.agreements.map((one) => [`${one.first}, ${one.second}`, String(one.both), String(one.same), one.kappa === null ? "not defined" : one.kappa.toFixed(2)]);
+  const pairs = facts.agreements.map((one) => [`${one.first}, ${one.second}`, one.criterion, String(one.both), String(one.same),
+    ...(one.criterion ? [one.good, one.only_first, one.both - one.same - one.only_first].map(String) : ["", "", ""]),
+    one.kappa === null ? "not defined" : `${one.kappa.toFixed(2)} (${one.interval.map((end) => end.toFixed(2)).join(" to ")})`]);
   const rows = new Map(list.rows.filter((row) => row.set_key === set).map((row) => [row.id, row]));
   const show = { show: (row) => { byId("agreement-dialog").close(); list.show(row); showDetail(); } };
   return [
     element("p", { class: "about" }, states),
     element("p", {}, Object.entries(facts.reviewers).map(([who, count]) => `${who} judged ${count}`).join(", ")),
-    ...(pairs.length ? [table("Agreement", ["reviewers", "judged by both", "same decision", "Cohen's kappa"], pairs)] : []),
+    ...(pairs.length ? [table("Agreement", ["who", "criterion", "judged by both", "same decision", "good for both", "only for the model", "only for reviewers", "Cohen's kappa (95 %)"], pairs)] : []),
+    ...(facts.alpha === null ? [] : [element("p", {}, `Krippendorff's alpha of all reviewers: ${facts.alpha.toFixed(2)}`)]),
     ...(facts.disagreed.length ? [element("p", {}, "They disagree on:"), element("ul", {}, facts.disagreed.map((id) => element("li", {}, jump(rows.get(id), show))))] : []),
     note(facts.sampled
       ? `The first ${plural(facts.sampled, "question")} of the random order ${facts.sampled === 1 ? "was" : "were all"} judged, ${facts.sample_accepted} accepted as they were. ` +

@@ -78,6 +78,8 @@ def test_the_bank_shows_acceptance_catchers_cost_and_items(graph: GraphRun) -> N
     assert result.success
     shown = metadata(result, "item_bank")
     assert (shown["accepted"], shown["rejected"], shown["dagster/partition_row_count"]) == (2, 1, 2)
+    assert shown["dagster/uri"].endswith("/accepted.jsonl")
+    assert shown["dagster/table_name"] == "catalog.main.exam_items"
     assert shown["acceptance_rate"] == pytest.approx(2 / 3, abs=1e-4)
     assert "| M1 Hidden Proportionality / Scaling | 1 of 1 | 0 of 1 | 1 of 2 |" in shown["acceptance"]
     assert shown["usd"] == 1.0

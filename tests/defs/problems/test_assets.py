@@ -106,6 +106,12 @@ def test_a_picture_stands_beside_its_latex_and_its_look(worked: Worked) -> None:
     assert "tikzpicture" in metadata(worked.result, "diagrams")["results"]
 
 
+def test_the_bank_names_its_file_and_its_table(worked: Worked) -> None:
+    shown = metadata(worked.result, "problem_bank")
+    assert shown["dagster/uri"].endswith("/bank.json")
+    assert shown["dagster/table_name"] == "catalog.main.problem_items"
+
+
 def test_every_stage_says_how_its_tasks_ended(worked: Worked) -> None:
     ends = {name: metadata(worked.result, name)["dagster/partition_row_count"] for name in STAGES}
     assert ends == {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import hashlib
 import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -28,7 +30,7 @@ from qagen_dagster.publishing.questions.exported_set import (
     Place,
 )
 from qagen_dagster.records.corpus_config import NoAnswerKind
-from qagen_dagster.records.document import VisualType
+from qagen_dagster.records.document import Rights, VisualType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.questions.published import (
@@ -187,10 +189,11 @@ def test_mlflow_gets_facts_with_their_accepted_forms_or_what_a_good_system_says(
     two = row(1, quote, question="Who built it?", answer="the World Health Organization and Ida Holm")
     with_facts, without = lines(files("mlflow", two, impossible())["records.jsonl"])
     facts = ["the World Health Organization (or: the WHO)", "Ida Holm"]
-    assert with_facts["inputs"] == {"question": "Who built it?"}
-    assert with_facts["expectations"] == {"expected_facts": facts}
-    assert without["expectations"] == {"expected_response": "The documents do not give its length."}
-    assert with_facts["tags"]["id"] == "q-1"
+    assert with_facts["inputs"] == {"question": "Who built it?", "question_id": "q-1"}
+    assert with_facts["expectations"]["expected_facts"] == facts
+    assert without["expectations"] == {
+        "expected_response": "The documents do not give its length.", "contexts": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "field"), [("inspect", "metadata"), ("langsmith", "metadata")])
@@ -381,3 +384,55 @@ def test_beir_judges_the_passages_of_all_documents_of_a_question() -> None:
     assert lines(files("ragas", one)["testset.jsonl"])[0]["reference_context_ids"] == ["a.txt#1", "b.txt#1"]
     qrels = files("beir", one)["qrels/test.tsv"].decode().splitlines()
     assert qrels[1:] == ["q-1\ta.txt#1\t1", "q-1\tb.txt#1\t1"]
+
+
+def test_croissant_describes_the_columns_the_sources_and_what_is_not_licensed() -> None:
+    rights = {
+        "a.txt": Rights(licence="CC-BY-4.0", attribution="Ida"),
+        "b.txt": Rights(),
+        "c.txt": Rights(licence="see page 2"),
+    }
+    whole = replace(exported(row(1, high())), rights=rights, about="Old dams.")
+    made = BY_NAME["huggingface"].export(whole)
+    found = json.loads(made["croissant.json"])
+    columns = found["recordSet"][0]["field"]
+    front = yaml.safe_load(made["README.md"].decode().split("---\n")[1])
+    declared = {one["name"] for one in front["dataset_info"]["features"]}
+    assert {one["name"] for one in columns} == declared - {"images"}
+    (file,) = found["distribution"]
+    assert hashlib.sha256(made[file["contentUrl"]]).hexdigest() == file["sha256"]
+    assert found["license"] == ["https://spdx.org/licenses/CC-BY-4.0", "see page 2"]
+    assert [one.get("license") for one in found["isBasedOn"]] == [found["license"][0], None, "see page 2"]
+    assert found["isBasedOn"][0]["creditText"] == "Ida"
+    assert found["rai:dataLimitations"][-1] == "No licence is known of: b.txt"
+    assert found["rai:machineAnnotationTools"] == ["generator: m:gen", "validator: m:val"]
+    assert front["license"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("licences", "front"),
+    [
+        (["CC-BY-4.0", "CC-BY-4.0"], "cc-by-4.0"),
+        ([None], "unknown"),
+        ([], "unknown"),
+        (["CC-BY-4.0", None], "other"),
+        (["ours"], "other"),
+    ],
+)
+def test_the_front_matter_has_a_licence_that_the_hub_knows(licences: list[str | None], front: str) -> None:
+    rights = {str(number): Rights(licence=one) for number, one in enumerate(licences)}
+    card = (
+        BY_NAME["huggingface"].export(replace(exported(row(1, high())), rights=rights))["README.md"].decode()
+    )
+    assert yaml.safe_load(card.split("---\n")[1])["license"] == front
+
+
+def test_mlflow_records_are_told_apart_by_the_id_and_have_tags_of_text() -> None:
+    first, second = lines(files("mlflow", row(1, high()), row(2, built()))["records.jsonl"])
+    assert first["inputs"] == {"question": "How high is the dam?", "question_id": "q-1"}
+    assert second["inputs"]["question_id"] == "q-2"
+    assert first["expectations"] == {
+        "expected_facts": ["42 m"], "contexts": [{"doc_uri": "a.txt#1", "content": "The dam is 42 m high."}],
+    }  # fmt: skip
+    assert all(isinstance(value, str) for value in first["tags"].values())
+    assert first["tags"]["document_id"] == "a.txt"

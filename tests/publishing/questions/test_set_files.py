@@ -24,6 +24,7 @@ from qagen_dagster.publishing.questions.set_files import (
     diversity,
     schema,
 )
+from qagen_dagster.records.document import Rights
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -32,6 +33,7 @@ from qagen_dagster.records.questions.published import (
     PublishedVerdict,
 )
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason, RetiredQA
+from qagen_dagster.records.review import Agreement, ReviewFacts
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -280,3 +282,42 @@ def test_the_card_says_who_wrote_what_if_there_are_several() -> None:
     assert "wrote" not in set_files.card_file(eval_set(pair()))["README.md"].decode()
     published = json.loads(set_files.corpus_json(eval_set(pair(), asked))["corpus.json"])["questions"]
     assert {one["id"]: one.get("origin") for one in published} == {"q-1": None, "q-2": "imported"}
+
+
+def test_the_card_has_the_licences_and_names_documents_without_one() -> None:
+    rights = {
+        "a.txt": Rights(licence="CC0-1.0", attribution="Ida"),
+        "b|c.txt": Rights(),
+        "d.txt": Rights(licence="CC0-1.0", attribution="Ida"),
+    }
+    shown = card_file(eval_set(question(1)).model_copy(update={"rights": rights}))["README.md"].decode()
+    assert "| CC0-1.0 | Ida | 2 |" in shown
+    assert "| not known |  | 1 |" in shown
+    assert "No licence is known of: b\\|c.txt" in shown
+
+
+def test_the_card_has_the_agreement_of_reviewers_and_models() -> None:
+    agreements = (
+        Agreement(first="bo", second="ida", both=4, same=3, kappa=0.5, interval=(-0.1, 0.9)),
+        Agreement(
+            first="p:reader",
+            second="reviewers",
+            both=9,
+            same=6,
+            kappa=0.2,
+            interval=(0.0, 0.4),
+            criterion="all",
+            good=4,
+            only_first=2,
+        ),
+    )
+    facts = ReviewFacts(
+        states={"accepted": 4}, reviewers={"bo": 4, "cy": 1, "ida": 4}, agreements=agreements, alpha=0.25
+    )
+    shown = card_file(eval_set(question(1)).model_copy(update={"review": facts}))["README.md"].decode()
+    assert "| Krippendorff's alpha of 3 reviewers | 0.25 |" in shown
+    assert "| Cohen's kappa of bo and ida | 0.50, 95 % interval -0.10 to 0.90 (4 judged by both) |" in shown
+    assert (
+        "0.20, 95 % interval 0.00 to 0.40 (9 judged by both; good for both: 4, for the model alone: 2, for reviewers alone: 1)"
+        in shown
+    )

@@ -12,6 +12,8 @@ from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
+from qagen_dagster.loop.questions.publication.rights import documents_of, joint_rights, rights_of
+from qagen_dagster.loop.review import review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.publishing.questions.exported_set import (
@@ -25,7 +27,7 @@ from qagen_dagster.publishing.questions.exported_set import (
 )
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
 from qagen_dagster.records.corpus_config import IndexOptions
-from qagen_dagster.records.document import Document, IndexEntry, LineRange, joined
+from qagen_dagster.records.document import Document, IndexEntry, LineRange, Rights, joined
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -34,7 +36,7 @@ from qagen_dagster.records.questions.published import (
     PublishedQuestion,
     PublishedVisual,
 )
-from qagen_dagster.records.questions.results import Evidence
+from qagen_dagster.records.questions.results import Evidence, ValidatedSet
 from qagen_dagster.store import Store
 
 _PASSAGES = IndexOptions(overlap_characters=0)  # so that each sentence is in one passage only
@@ -54,10 +56,20 @@ class ExportedRows:
 
         Raises StoreError if nothing is published, and if a quote is no longer in its document.
         """
-        published = self._published()
-        rows = tuple(self._row(question) for question in published.questions)
-        card = self._space.store.read_bytes(CorpusGenerationResult.file_key(self._combination, CARD)).decode()
-        return ExportedSet(published, card, rows, tuple(self._documents()) if documents else ())
+        published, space, combination = self._published(), self._space, self._combination
+        used = (key for question in published.questions for key in documents_of(question))
+        rights = rights_of(space, combination.corpus, used)
+        rows = tuple(self._row(question, rights) for question in published.questions)
+        validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
+        return ExportedSet(
+            published,
+            card=space.store.read_bytes(CorpusGenerationResult.file_key(combination, CARD)).decode(),
+            rows=rows,
+            documents=tuple(self._documents()) if documents else (),
+            rights=rights,
+            about=space.corpus(combination.corpus).config.corpus_context,
+            review=None if validated is None else review_facts(space, combination, validated),
+        )
 
     def _published(self) -> CorpusGenerationResult:
         combination = self._combination
@@ -65,7 +77,7 @@ class ExportedRows:
         found = self._space.store.find(key, CorpusGenerationResult)
         if found is None:
             raise StoreError(f"{combination.key} has no published set: `qagen run` makes it")
-        gone = [one.id for one in found.questions if not _documents_of(one) <= self._entries.keys()]
+        gone = [one.id for one in found.questions if not documents_of(one).keys() <= self._entries.keys()]
         broken = gone or broken_evidence(self._space, combination.corpus, found.questions)
         if broken:
             raise StoreError(
@@ -93,7 +105,7 @@ class ExportedRows:
             self._texts[document_id] = PassageText(document_id, text, document.wrapped)
         return self._texts[document_id]
 
-    def _row(self, question: PublishedQuestion) -> ExportedRow:
+    def _row(self, question: PublishedQuestion, rights: Mapping[str, Rights]) -> ExportedRow:
         places = [self._text(one.document_id or question.document_id).place(one) for one in question.evidence]
         pictures = (self._picture(question.document_id, visual) for visual in question.visuals)
         evidence = tuple(
@@ -104,6 +116,7 @@ class ExportedRows:
             question.model_copy(update={"evidence": evidence}),
             tuple(one for one in places if one is not None),
             tuple(one for one in pictures if one is not None),
+            joint_rights(rights[key] for key in documents_of(question)),
         )
 
     def _picture(self, document_id: str, visual: PublishedVisual) -> Picture | None:
@@ -120,11 +133,6 @@ class ExportedRows:
             self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
             return None
         return None if made is None else Picture(made.media_type, made.data)
-
-
-def _documents_of(question: PublishedQuestion) -> set[str]:
-    """The ids of the documents of a question and its evidence."""
-    return {question.document_id, *(one.document_id for one in question.evidence if one.document_id)}
 
 
 class PassageText:

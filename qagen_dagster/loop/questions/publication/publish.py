@@ -13,6 +13,7 @@ from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan_without_documents
+from qagen_dagster.loop.questions.publication.rights import documents_of, rights_of
 from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
@@ -66,8 +67,12 @@ def publish(
             "(--replace replaces it)"
         )
     known = _applied(stored)
-    facts = review_facts(workspace, combination, stored, known) if known else None
-    eval_set = _eval_set(workspace, combination, validated).model_copy(update={"review": facts})
+    eval_set = _eval_set(workspace, combination, validated)
+    judged = (*eval_set.rejected, *eval_set.questions)
+    facts = review_facts(workspace, combination, stored, known, judged) if known else None
+    used = (key for one in eval_set.questions for key in documents_of(one))
+    rights = rights_of(workspace, combination.corpus, used)
+    eval_set = eval_set.model_copy(update={"review": facts, "rights": rights})
     version = content_id(eval_set.questions)
     files: dict[str, str] = {}
     changed: list[str] = []
@@ -191,19 +196,20 @@ def _made_from(
     lines = () if candidates is None else store.rows(key, CandidateSet, CandidateDocument)
     report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     graded = "" if report is None else report.model_dump_json(include=_GRADED)
-    name = workspace.corpus(combination.corpus).config.name
+    corpus = workspace.corpus(combination.corpus).config
     given = b",".join(one.model_dump_json().encode() for one in questions)
     rest = validated.model_dump_json(include={"removed"}).encode()
     removed = "" if candidates is None else candidates.model_dump_json(include={"retired"})
     return fingerprint(
         [
             PUBLISHED_VERSION,
-            name,
+            corpus.name,
             graded,
             b'{"questions":[%s],%s' % (given, rest[1:]),
             removed,
             *(str(one.result_key) for one in lines),
             *_review(workspace, combination, validated),
+            *([f"{corpus.licence} {corpus.attribution}"] if corpus.licence or corpus.attribution else []),
         ]
     )
 

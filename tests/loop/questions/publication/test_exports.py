@@ -44,7 +44,7 @@ def test_exports_are_written_and_older_ones_removed(workspace: PlayedWorkspace) 
     whole = store_exports(workspace, COMBINATION, chosen_formats(()))
     names = {key.removeprefix(f"{FOLDER}/").split("/")[0] for key in workspace.store.list(FOLDER)}
     assert names == {one.format for one in whole.exports} | {"latest.json"}
-    assert len(names) == 13
+    assert len(names) == 14
     assert {one.questions + len(one.left_out) for one in whole.exports} == {
         len(published(workspace)["questions"])
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark, grade_set
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
-from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
+from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish, why_outdated
 from qagen_dagster.loop.questions.publication.rows import hops
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.records.document import CorpusIndex, Document
@@ -38,7 +38,7 @@ def make(workspace: PlayedWorkspace, run_id: str = "run-1", options: RunOptions 
     workspace.plays.append(Play(PIECE))
     planned = plan(workspace, COMBINATION, options or RunOptions())
     run_shard(workspace, planned, [entry.id for entry in planned.documents], run_id)
-    collect(workspace, planned, run_id=run_id, started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id=run_id, started="2024-01-01T00:00:00Z", ended="2024-01-02T00:00:00Z")
     validate_set(workspace, COMBINATION, apart)
 
 
@@ -305,7 +305,7 @@ def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: Pl
     make(workspace)
     finish(workspace)
     planned = plan(workspace, COMBINATION, RunOptions())
-    collect(workspace, planned, run_id="run-2", started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id="run-2", started="2024-01-01T00:00:00Z", ended="2024-01-02T00:00:00Z")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
 
 
@@ -314,7 +314,7 @@ def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorks
     finish(workspace)
     planned = plan(workspace, COMBINATION, RunOptions())
     workspace.store.remove(planned.result_key(planned.documents[1]))
-    collect(workspace, planned, run_id="run-1", started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id="run-1", started="2024-01-01T00:00:00Z", ended="2024-01-02T00:00:00Z")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
 
 
@@ -335,3 +335,22 @@ def test_rows_of_a_table_and_its_head_are_one_hop() -> None:
     assert hops(table) == 1
     assert hops([*table, place("Calibrate the probe.", 4)]) == 2
     assert hops([place("Calibrate the probe.", 4), place("Its cable is 12 m long.", 7)]) == 2
+
+
+def test_a_licence_in_the_configuration_is_published_and_nothing_else_makes_a_set_stale(
+    workspace: PlayedWorkspace,
+) -> None:
+    make(workspace)
+    finish(workspace)
+    assert why_outdated(workspace, COMBINATION, RunOptions()) == ()
+    file = workspace.settings.corpora / "probes" / "corpus.yaml"
+    file.write_text(f"licence: CC0-1.0\n{file.read_text()}")
+    assert why_outdated(workspace, COMBINATION, RunOptions()) == (
+        "the published set is not that of its last run",
+    )
+    before = published(workspace)
+    publish(workspace, COMBINATION, "run-2")
+    assert published(workspace) == before
+    card = workspace.store.read_bytes(f"published/{COMBINATION.key}/README.md").decode()
+    assert "| CC0-1.0 |" in card
+    assert why_outdated(workspace, COMBINATION, RunOptions()) == ()
