@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
@@ -69,17 +70,19 @@ class QAContext:
         begin = "\n".join(self.view.lines[:200])[:ENOUGH]
         return begin, language_of(begin)
 
-    def task_values(self) -> dict[str, str]:
-        """The prompt values for the corpus and the scenario."""
+    def task_values(self, *, writes: bool = False) -> dict[str, str]:
+        """The prompt values for the corpus and the scenario, for an agent that `writes` questions or one that checks them."""
         return {
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
             "scenario_name": self.scenario.name,
-            "scenario_description": self.scenario.description,
+            "scenario_description": wording.description(self.scenario, writes=writes),
         }
 
-    def document_card(self) -> Block:
+    def document_card(self, style: str = "") -> Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
+
+        `style`: how the next question is to be worded.
 
         The metadata and sections are text of the document, so they stand between the delimiters.
         """
@@ -89,6 +92,7 @@ class QAContext:
             f"pages: {document.page_count}" if document.page_count else "",
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
             f"language of the questions: {self.scenario.language}" if self.scenario.language else "",
+            f"how the next question is worded: {style}" if style else "",
         ]
         return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
 
@@ -171,8 +175,9 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
-    values = context.task_values() | {
-        "document_card": context.document_card(),
+    style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
+    values = context.task_values(writes=True) | {
+        "document_card": context.document_card(style),
         "accepted": block(
             f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)

@@ -208,20 +208,13 @@ class _Judge:
         journal = DocumentJournal(self.run.workspace.store, key, version)
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
-            step = Validate(candidate=_candidate(pair), attempt=attempt)
+            edited = Candidate.again(pair).model_copy(
+                update={"computation": ""}
+            )  # of the answer before the edit
+            step = Validate(candidate=edited, attempt=attempt)
             known = model_checks.validate(step, work, self.models)
             journal.append(known)
         return known, known.calls
-
-
-def _candidate(pair: QAPair) -> Candidate:
-    return Candidate(
-        question=pair.question,
-        answer=pair.answer,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-        visuals=pair.content_refs,
-    )
 
 
 def _why(decision: Decision, what: str = "") -> str:

@@ -157,7 +157,7 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
     if now == before and (context.mode is Mode.TEXTUAL or _looks_as_before(context, pair, earlier)):
         return _kept(pair, evidence, earlier)
     return Recheck(
-        id=pair.id, candidate=_candidate(pair, evidence), otherwise=_retired(pair, "", before, now)
+        id=pair.id, candidate=Candidate.again(pair, evidence), otherwise=_retired(pair, "", before, now)
     )
 
 
@@ -217,20 +217,9 @@ def _kept(pair: QAPair, evidence: tuple[Evidence, ...], earlier: GenerationResul
     verdicts = (one for one in earlier.verdicts if (one.attempt, one.question) == (attempt, pair.question))
     return Kept(
         id=pair.id,
-        candidate=_candidate(pair, evidence),
+        candidate=Candidate.again(pair, evidence),
         attempt=attempt,
         verdict=next(verdicts, None),
-    )
-
-
-def _candidate(pair: QAPair, evidence: tuple[Evidence, ...]) -> Candidate:
-    return Candidate(
-        question=pair.question,
-        answer=pair.answer,
-        evidence=evidence,
-        question_type=pair.question_type,
-        visuals=pair.content_refs,
-        computation=pair.computation,
     )
 
 

@@ -28,7 +28,8 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, q
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, reproved, without_no_answer
+from qagen_dagster.loop.questions.no_answer.stage import Stage, reproved, without_no_answer
+from qagen_dagster.loop.questions.no_answer.stage_events import StageJournal
 from qagen_dagster.loop.questions.plan import CombinationPlan, finished
 from qagen_dagster.loop.questions.result import empty_result
 from qagen_dagster.loop.questions.run_document import run_document, unusable

@@ -6,8 +6,9 @@ Names and meanings of the fields of QAPair, RejectedQA, GenerationStats, Generat
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, cast
+from typing import Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -334,6 +335,33 @@ class Candidate(Record):
     gate_detail: str = ""
     computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
+
+    @classmethod
+    def of(
+        cls,
+        question: str,
+        answer: str,
+        evidence: Iterable[Evidence],
+        question_type: str,
+        fault: tuple[RejectionReason, str] | None,
+        **more: object,
+    ) -> Self:
+        """What a model submitted, with its evidence, each piece once, and with the fault that code found."""
+        gate, detail = fault or (None, "")
+        made = {
+            "question": " ".join(question.split()),
+            "answer": answer.strip(),
+            "question_type": question_type,
+        }
+        places = tuple(dict.fromkeys(evidence))
+        return cls.model_validate({**made, **more, "evidence": places, "gate": gate, "gate_detail": detail})
+
+    @classmethod
+    def again(cls, pair: QAPair, evidence: tuple[Evidence, ...] | None = None) -> Self:
+        """An accepted question as a candidate, with other `evidence` if it is given."""
+        names = ("question", "answer", "evidence", "question_type", "computation", "no_answer")
+        found = cls(**{name: getattr(pair, name) for name in names}, visuals=pair.content_refs)
+        return found if evidence is None else found.model_copy(update={"evidence": evidence})
 
 
 class CandidateDocument(Record):

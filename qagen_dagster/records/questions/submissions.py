@@ -75,17 +75,20 @@ class Computation(Step):
     ] = ()
 
 
+SELF_CONTAINED = "One self-contained question. Its reader knows only the corpus, not which document is meant."
+QuestionText = Annotated[str, Field(min_length=8, description=SELF_CONTAINED)]
+AnswerText = Annotated[str, Field(min_length=1, description="The shortest complete answer.")]
+Computed = Annotated[
+    Computation | None,
+    Field(description="Only if the answer is computed or counted: code computes it again."),
+]
+
+
 class SubmitQA(Record):
     """Submit one question with its answer and the passages that prove it."""
 
-    question: Annotated[
-        str,
-        Field(
-            min_length=8,
-            description="One self-contained question. Its reader knows only the corpus, not which document is meant.",
-        ),
-    ]
-    answer: Annotated[str, Field(min_length=1, description="The shortest complete answer.")]
+    question: QuestionText
+    answer: AnswerText
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(
@@ -100,10 +103,7 @@ class SubmitQA(Record):
             "parts); or another word the scenario uses."
         ),
     ] = "factual"
-    computation: Annotated[
-        Computation | None,
-        Field(description="Only if the answer is computed or counted: code computes it again."),
-    ] = None
+    computation: Computed = None
     also_seen: Annotated[
         tuple[str, ...],
         Field(

@@ -205,7 +205,7 @@ def propose(
     terminal = Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions")
     spec = without_tools("batch question generator", ROLE, prompt(), terminal, max_nudges=1)
     types = list(asked)
-    values = context.task_values() | {
+    values = context.task_values(writes=True) | {
         "types": in_words(types),
         "rules": rules(types),
         "examples": examples(types),
@@ -224,7 +224,7 @@ def rewrite(
     """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)
     spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
-    values = context.task_values()
+    values = context.task_values(writes=True)
     values = {name: values[name] for name in ("scenario_name", "scenario_description")} | {
         "types": in_words([rejected.question_type]),
         "rules": rules([rejected.question_type]),

@@ -15,13 +15,13 @@ from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage import Decided, Drafted, StageEvent
+from qagen_dagster.loop.questions.no_answer.stage_events import Decided, Drafted, StageEvent, refused_early
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.state import Accepted, Dedupe, Done, Judged, QAState, Rejected, Validate
+from qagen_dagster.loop.questions.state import Done, Judged, QAState, Rejected, Validate
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
@@ -66,12 +66,12 @@ class AcrossStage:
 
     def _group(self, state: QAState, group: Group, number: int, stored: Iterator[StageEvent]) -> QAState:
         members = [self._member(name, group) for name in group.documents]
-        known = [one.candidate.question for one in (*state.accepted, *state.rejected)]
+        known = [one.candidate.question for one in state.accepted]
+        lost = [(one.candidate.question, one.detail) for one in state.rejected]
 
         def propose() -> Drafted:
-            found = across.propose(
-                self.work.context, self.models.generator, members, group.shared, known, EACH, number
-            )
+            context, model = self.work.context, self.models.generator
+            found = across.propose(context, model, members, group.shared, known, lost, EACH, number)
             return Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
 
         drafted = self._event(Drafted, propose, stored)
@@ -99,17 +99,9 @@ class AcrossStage:
 
     def _decide(self, candidate: Candidate, state: QAState, members: list[Member]) -> Decided:
         attempt = state.attempts + 1
-        if candidate.gate is not None:
-            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
-        same = model_checks.compare(
-            Dedupe(candidate=candidate, attempt=attempt), state, self.work, self.models
-        )
-        if same.duplicate_of is not None:
-            of = state.accepted[same.duplicate_of].candidate.question
-            reason = RejectionReason.DUPLICATE
-            return Decided(
-                candidate=candidate, reason=reason, detail=same.detail, duplicate_of=of, calls=same.calls
-            )
+        early = refused_early(candidate, attempt, state.accepted, self.work, self.models)
+        if isinstance(early, Decided):
+            return early
         judged, calls = self._proved(Validate(candidate=candidate, attempt=attempt), members)
         fault = None if judged.verdict is None else validator.rejection(judged.verdict)
         if judged.verdict is None:
@@ -121,7 +113,7 @@ class AcrossStage:
             reason=None if fault is None else fault[0],
             detail="" if fault is None else fault[1],
             verdict=judged.verdict,
-            calls=(*same.calls, *calls),
+            calls=(*early, *calls),
         )
 
     def _proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
@@ -178,6 +170,7 @@ class AcrossStage:
             document_id=own,
             role=validator.ROLE,
             attempt=step.attempt,
+            several=len(members) > 1,
         )
         if run.submitted is None or not run.submitted.answerable:
             return "", False, run.calls
@@ -199,15 +192,8 @@ def _after(state: QAState, event: Decided) -> QAState:
     attempt = state.attempts + 1
     verdicts = state.verdicts if event.verdict is None else (*state.verdicts, event.verdict)
     update: dict[str, object] = {"attempts": attempt, "verdicts": verdicts, "validated_count": len(verdicts)}
-    if event.reason is None:
-        update["accepted"] = (*state.accepted, Accepted(candidate=event.candidate, attempt=attempt))
-    else:
-        lost = Rejected(
-            candidate=event.candidate,
-            attempt=attempt,
-            reason=event.reason,
-            detail=event.detail,
-            duplicate_of=event.duplicate_of,
-        )
-        update["rejected"] = (*state.rejected, lost)
-    return state.model_copy(update=update)
+    found = event.taken(attempt)
+    name, known = (
+        ("rejected", state.rejected) if isinstance(found, Rejected) else ("accepted", state.accepted)
+    )
+    return state.model_copy(update={**update, name: (*known, found)})

@@ -1,7 +1,7 @@
 """Proves that the corpus does not answer a question: the validator looks for the answer where a search finds it likeliest.
 
-It is asked with the passages of all found documents together, with the question's own document, and with each other document. One
-answer refuses the question. A false premise must be denied by the own document. An underspecified question must have an answer for
+It is asked with the passages of all found documents together, with the question's own document, and with each other document that has
+a name or a number of the question. One answer refuses the question. A false premise must be denied by the own document. An underspecified question must have an answer for
 each reading.
 """
 
@@ -92,7 +92,8 @@ class Prover:
         gave = blind.answerable and bool(blind.answer.strip()) and not false
         self._look(Searched(document_id=self._own, answered=gave, said=_said(blind)), candidate, searched)
         for other in found:
-            if other.document_id != self._own:
+            # a document that has no name and no number of the question was shown with the others, and alone says less
+            if other.document_id != self._own and (false or other.may_answer(question)):
                 self._look(self._from_excerpts(question, [other], attempt), candidate, searched)
 
     def _readings(
@@ -145,6 +146,7 @@ class Prover:
             document_id=self._own,
             role=validator.ROLE,
             attempt=attempt,
+            several=len(found) > 1,
         )
         self.calls += run.calls
         if run.submitted is None:

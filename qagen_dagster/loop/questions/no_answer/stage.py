@@ -9,74 +9,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
-
-from pydantic import Field
 
 from qagen_dagster.agents.questions import no_answer
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.journal import Journal, JournalFile
-from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.prove import Prover
+from qagen_dagster.loop.questions.no_answer.stage_events import (
+    Decided,
+    Drafted,
+    StageEvent,
+    Tested,
+    refused_early,
+)
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of
-from qagen_dagster.loop.questions.state import Accepted, Dedupe, QAState, Rejected
-from qagen_dagster.records.base import Record
+from qagen_dagster.loop.questions.state import Accepted, QAState, Rejected
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.questions.results import (
-    CallSummary,
     Candidate,
     DocumentEnd,
     GenerationResult,
     QAPair,
     RejectionReason,
     Shortfall,
-    VerdictRecord,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
 ROUNDS = 3
 KINDS = frozenset(kind.value for kind in NoAnswerKind)
-
-
-class Tested(Record):
-    """The validator was asked questions that the document answers. `fault`: why it proves nothing."""
-
-    kind: Literal["tested"] = "tested"
-    fault: str
-    asked: int = 0
-    answered: int = 0
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Drafted(Record):
-    """The generator proposed candidates, or an earlier result had them."""
-
-    kind: Literal["drafted"] = "drafted"
-    candidates: tuple[Candidate, ...]
-    failure: str = ""
-    carried: bool = False
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Decided(Record):
-    """A candidate was proved, or refused for a reason."""
-
-    kind: Literal["decided"] = "decided"
-    candidate: Candidate
-    reason: RejectionReason | None = None
-    detail: str = ""
-    duplicate_of: str | None = None
-    verdict: VerdictRecord | None = None
-    calls: tuple[CallSummary, ...] = ()
-
-
-StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
-
-
-class StageJournal(Journal[StageEvent]):
-    """The journal of the stage of one document."""
 
 
 @dataclass
@@ -188,7 +149,7 @@ class Stage:
         if not state.missing or (state.fault and not state.rounds):
             return None
         if earlier and not state.decided and not state.waiting and not state.rounds:
-            known = tuple(map(_candidate, earlier))
+            known = tuple(map(Candidate.again, earlier))
             return Drafted(candidates=known, carried=True)
         candidate = state.next_candidate
         if candidate is not None:
@@ -211,28 +172,20 @@ class Stage:
 
     def _decide(self, candidate: Candidate, state: _State, result: GenerationResult) -> Decided:
         attempt = result.stats.total_attempts + len(state.decided) + 1
-        claim = candidate.no_answer
-        if candidate.gate is not None or claim is None:
-            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
-        taken = [Accepted(candidate=_candidate(pair), attempt=0) for pair in result.accepted]
+        taken = [Accepted(candidate=Candidate.again(pair), attempt=0) for pair in result.accepted]
         taken += [Accepted(candidate=one.candidate, attempt=0) for one in state.decided if one.reason is None]
-        step = Dedupe(candidate=candidate, attempt=attempt)
-        same = model_checks.compare(step, QAState(accepted=tuple(taken)), self.work, self.models)
-        if same.duplicate_of is not None:
-            of = taken[same.duplicate_of].candidate.question
-            return Decided(
-                candidate=candidate,
-                reason=RejectionReason.DUPLICATE,
-                detail=same.detail,
-                duplicate_of=of,
-                calls=same.calls,
-            )
+        early = refused_early(candidate, attempt, taken, self.work, self.models)
+        if isinstance(early, Decided):
+            return early
+        claim = candidate.no_answer
+        if claim is None:
+            raise ValueError("a candidate of this stage says why it has no answer")
         proved = Prover(self.work, self.models, self.corpus).prove(candidate, claim, attempt)
         return Decided(
             candidate=proved.candidate,
             reason=proved.reason,
             detail=proved.detail,
-            calls=(*same.calls, *proved.calls),
+            calls=(*early, *proved.calls),
         )
 
     @staticmethod
@@ -240,28 +193,17 @@ class Stage:
         return [one.candidate.question for one in state.decided if one.reason is None]
 
     def _result(self, result: GenerationResult, state: _State, ended: str) -> GenerationResult:
-        first = result.stats.total_attempts + 1
-        numbered = list(enumerate(state.decided, first))
         kept: Counter[str] = Counter()
         accepted: list[Accepted] = []
         rejected: list[Rejected] = []
-        for attempt, one in numbered:
-            kind = NoAnswerKind(one.candidate.question_type)
-            if one.reason is not None:
-                rejected.append(
-                    Rejected(
-                        candidate=one.candidate,
-                        attempt=attempt,
-                        reason=one.reason,
-                        detail=one.detail,
-                        duplicate_of=one.duplicate_of,
-                    )
-                )
-            elif kept[kind.value] < self.wanted.get(
-                kind, 0
-            ):  # the target may be lower than when the journal was written
+        for attempt, one in enumerate(state.decided, result.stats.total_attempts + 1):
+            kind, found = NoAnswerKind(one.candidate.question_type), one.taken(attempt)
+            if isinstance(found, Rejected):
+                rejected.append(found)
+            # the target may be lower than when the journal was written
+            elif kept[kind.value] < self.wanted.get(kind, 0):
                 kept[kind.value] += 1
-                accepted.append(Accepted(candidate=one.candidate, attempt=attempt))
+                accepted.append(found)
         qa = QAState(accepted=tuple(accepted), rejected=tuple(rejected))
         calls = tuple(call for event in self.journal.events for call in event.calls)
         pairs = pairs_of(qa, self.work, self.models.generator.spec.name, self.models.validator.spec.name)
@@ -305,16 +247,6 @@ def _with_answers(result: GenerationResult) -> list[str]:
         if one.rejection_reason is RejectionReason.TRIVIAL and one.evidence
     )
     return [*(pair.question for pair in result.accepted), *trivial]
-
-
-def _candidate(pair: QAPair) -> Candidate:
-    return Candidate(
-        question=pair.question,
-        answer=pair.answer,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-        no_answer=pair.no_answer,
-    )
 
 
 def reproved(work: DocumentWork, earlier: GenerationResult) -> list[QAPair]:
