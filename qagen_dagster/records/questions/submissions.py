@@ -43,6 +43,7 @@ class Step(Record):
         "count",
         "maximum",
         "minimum",
+        "rank",
         "days",
     ]
     items: Annotated[
@@ -52,13 +53,14 @@ class Step(Record):
             max_length=60,
             description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
             "percent_change is from second to first, days is from the second date to the first. For count: the words of each thing that is "
-            "counted, as the quotes write them. For maximum and minimum: each name with its value, such as GSO: 31.",
+            "counted, as the quotes write them. For maximum, minimum and rank: each name with its value, such as GSO: 31; rank is the "
+            "place of the first one among all, from the largest.",
         ),
     ]
     result: Annotated[
         str,
         Field(
-            description="The number that comes out; for maximum and minimum the name or the value that wins."
+            description="The number that comes out; for maximum and minimum the name or the value that wins; for rank the place."
         ),
     ]
 

@@ -10,7 +10,12 @@ from collections.abc import Callable, Sequence
 
 from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.evidence.answer_support import unsupported, without_subject
+from qagen_dagster.agents.questions.evidence.answer_support import (
+    numbers_of,
+    unhedged,
+    unsupported,
+    without_subject,
+)
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
 from qagen_dagster.errors import ToolError
@@ -206,7 +211,10 @@ class EvidenceCheck:
         kind, beside, computation = submission.question_type, self._beside(evidence), submission.computation
         if computation is not None:
             told = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
-            why = wrong(computation, submission.answer, told)
+            items = [one for step in (*computation.steps, computation) for one in numbers_of(step.items)]
+            why = wrong(computation, submission.answer, told) or unhedged(
+                submission.question, submission.answer, items, text
+            )
             if why:
                 return RejectionReason.ANSWER_NOT_SUPPORTED, why
             kind, beside = "computed", f"{beside}\n{described(computation)}"

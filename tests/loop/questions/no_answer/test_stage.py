@@ -186,3 +186,12 @@ def test_a_validator_that_overlooks_many_answers_is_distrusted_over_all_document
 def test_the_result_says_on_how_many_questions_the_validator_was_tested(workspace: PlayedWorkspace) -> None:
     found = add(workspace, Keeper([[unanswerable("funnel")]]), {UNANSWERABLE: 1})
     assert found.controls == (2, 2)
+
+
+def test_a_document_without_a_name_of_the_question_is_not_asked_alone(workspace: PlayedWorkspace) -> None:
+    """It was shown with the others, and the validator found nothing there."""
+    put_documents(workspace, TEXTS | {"dorn.txt": "The harbour of Dorn\nThe anchor of Dorn weighs 12 kg."})
+    found = add(workspace, Keeper([[unanswerable("funnel")]]), {UNANSWERABLE: 1})
+    (pair,) = (one for one in found.accepted if one.no_answer is not None)
+    assert pair.no_answer is not None
+    assert [one.document_id for one in pair.no_answer.searched] == [None, "bar.txt", "cor.txt"]
