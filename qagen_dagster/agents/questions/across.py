@@ -14,6 +14,7 @@ from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
+from qagen_dagster.english.words import says_all
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document
@@ -112,7 +113,20 @@ def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Memb
             return RejectionReason.ANSWER_NOT_SUPPORTED, why
         beside = f"{beside}\n{described(draft.computation)}"
     why = unsupported(draft.question, draft.answer, text, "comparison", beside=beside)
-    return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
+    if why is not None:
+        return RejectionReason.ANSWER_NOT_SUPPORTED, why
+    enough = _enough(draft, found)
+    return (RejectionReason.NOT_MULTI_HOP, enough) if enough else None
+
+
+def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
+    """Why the quotes of one document need no other: they have the answer and every content word of the question; empty if none have."""
+    for name in dict.fromkeys(one.document_id for one in found):
+        text = "\n".join(one.quote for one in found if one.document_id == name)
+        own = unsupported(draft.question, draft.answer, text, "factual") is None
+        if draft.computation is None and own and says_all(draft.question, text):
+            return "the quotes of one document have the answer and every word of the question: the others are not needed"
+    return ""
 
 
 def _shown(number: int, one: Member) -> Block:

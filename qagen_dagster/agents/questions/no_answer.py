@@ -13,6 +13,8 @@ from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.english.polarity import negates
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import NoAnswerKind
@@ -85,9 +87,19 @@ def candidate_of(context: QAContext, draft: DraftNoAnswer) -> Candidate:
 
 def _fault(draft: DraftNoAnswer, quoted: str) -> Fault | None:
     if draft.kind is NoAnswerKind.FALSE_PREMISE:
-        why = unsupported(draft.question, draft.answer, quoted, draft.kind.value)
-        return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
+        why = unsupported(draft.question, draft.answer, quoted, draft.kind.value) or _uncorrected(draft)
+        return (RejectionReason.ANSWER_NOT_SUPPORTED, why) if why else None
     return _fault_of_readings(draft) if draft.kind is NoAnswerKind.UNDERSPECIFIED else None
+
+
+def _uncorrected(draft: DraftNoAnswer) -> str:
+    """Why the answer to a question with a false premise corrects nothing: it says only what the question says; empty if it does."""
+    said, asked = {*content_stems(draft.answer)}, {*content_stems(draft.question)}
+    if not said <= asked or negates(draft.answer) != negates(draft.question):
+        return ""
+    return (
+        "the answer says only what the question says: say what is true instead of what it takes for granted"
+    )
 
 
 def _fault_of_readings(draft: DraftNoAnswer) -> Fault | None:

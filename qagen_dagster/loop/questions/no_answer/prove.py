@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.english.sentences import split
+from qagen_dagster.english.words import says_all
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages, DocumentPassages
@@ -83,6 +85,7 @@ class Prover:
         question, false = candidate.question, claim.kind is NoAnswerKind.FALSE_PREMISE
         found = self.corpus.best(question, self._own)
         if not false:
+            self._check_words(question, found)
             self._look(self._from_excerpts(question, found, attempt), candidate, searched)
         blind = self._blind(question, attempt)
         if false and blind.premise_holds:
@@ -95,6 +98,15 @@ class Prover:
             # a document that has no name and no number of the question was shown with the others, and alone says less
             if other.document_id != self._own and (false or other.may_answer(question)):
                 self._look(self._from_excerpts(question, [other], attempt), candidate, searched)
+
+    def _check_words(self, question: str, found: Sequence[DocumentPassages]) -> None:
+        """Refuse a question if one sentence has all its words: it hardly ever lacks the answer, so no model is asked."""
+        for one in found:
+            text = "\n\n".join(each.text for each in one.excerpts())
+            stated = next((each.text for each in split(text) if says_all(question, each.text)), "")
+            if stated:
+                where = f"{one.document_id} has a sentence with all its words: {stated[:_MOST]!r}"
+                raise _Refused(RejectionReason.ANSWERABLE, where)
 
     def _readings(
         self, candidate: Candidate, claim: NoAnswer, attempt: int, searched: list[Searched]

@@ -151,6 +151,7 @@ def test_a_question_that_needs_no_document_is_trivial(space: PlayedWorkspace) ->
             "evidence_not_found",
         ),
         ({"answer": "1922"}, "answer_not_supported"),
+        ({"question": "In which year was the engineer Ida Holm born in Selby?"}, "not_multi_hop"),
         ({"question": "According to this document, when was the builder born?"}, "not_self_contained"),
     ],
 )
