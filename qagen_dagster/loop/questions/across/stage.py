@@ -78,7 +78,7 @@ class AcrossStage:
         for candidate in drafted.candidates:
             if len(state.accepted) >= self.work.limits.target_count:
                 break
-            decide = partial(self._decide, candidate, state, members)
+            decide = partial(self.decide, candidate, state, members)
             state = _after(state, self._event(Decided, decide, stored))
         return state
 
@@ -97,7 +97,7 @@ class AcrossStage:
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
         return Member(self.corpus.document(name), found.lines, spans)
 
-    def _decide(self, candidate: Candidate, state: QAState, members: list[Member]) -> Decided:
+    def decide(self, candidate: Candidate, state: QAState, members: list[Member]) -> Decided:
         attempt = state.attempts + 1
         early = refused_early(candidate, attempt, state.accepted, self.work, self.models)
         if isinstance(early, Decided):
