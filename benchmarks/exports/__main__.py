@@ -142,14 +142,16 @@ def _with_two_documents(folder: Path) -> None:
         pairs = [one for one in stored.questions if one.no_answer is None]
         other = next(one for one in pairs if one.document_id != pairs[0].document_id)
         shown = other.evidence[0].model_copy(update={"document_id": other.document_id})
-        update = {
-            "question": f"Which answers have these two: {pairs[0].question} {other.question}",
-            "answer": f"{pairs[0].answer}; {other.answer}",
+        question = f"Which answers have these two: {pairs[0].question} {other.question}"
+        answer = f"{pairs[0].answer}; {other.answer}"
+        update: Json = {
+            "id": question_id(combination, pairs[0].document_id, question, answer),
+            "question": question,
+            "answer": answer,
             "evidence": (pairs[0].evidence[0], shown),
             "question_type": "comparison",
         }
-        name = question_id(combination, pairs[0].document_id, update["question"], update["answer"])
-        both = pairs[0].model_copy(update=update | {"id": name})
+        both = pairs[0].model_copy(update=update)
         space.store.write(
             ValidatedSet.key(combination),
             stored.model_copy(update={"questions": (*stored.questions, both)}),

@@ -192,7 +192,7 @@ class Reader(Script):
     """Also knows false premises, and answers that need several texts."""
 
     false: frozenset[str] = frozenset()
-    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def sees(self, asked: Asked, shown: str) -> bool:
         needed = self.needs.get(asked.question)

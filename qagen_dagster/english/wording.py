@@ -6,67 +6,19 @@ import re
 from typing import NamedTuple
 
 from qagen_dagster.english.language import is_foreign
-from qagen_dagster.english.words import content_stems, shared_words, tokens
+from qagen_dagster.english.words import content_stems, shared_words, tokens, word_set
 from qagen_dagster.records.corpus_config import Style
 
 _RUN = 3  # words of a run that counts as copied
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|we|we['\u2019](?:re|ve)|our|us|hi|hello|hey)\b", re.IGNORECASE
 )
-_ASKS = frozenset(
-    [
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "when",
-        "where",
-        "why",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "has",
-        "have",
-        "had",
-        "will",
-        "would",
-        "should",
-        "may",
-    ]
+_ASKS = word_set(
+    "what which who whom whose when where why how is are was were do does did can could has have had will would should may"
 )
-_TELLS = frozenset(
-    [
-        "calculate",
-        "compare",
-        "compute",
-        "count",
-        "define",
-        "describe",
-        "determine",
-        "estimate",
-        "explain",
-        "find",
-        "give",
-        "identify",
-        "list",
-        "mention",
-        "name",
-        "outline",
-        "provide",
-        "show",
-        "state",
-        "summarise",
-        "summarize",
-        "tell",
-    ]
+_TELLS = word_set(
+    "calculate compare compute count define describe determine estimate explain find give identify list mention name outline "
+    "provide show state summarise summarize tell"
 )
 
 

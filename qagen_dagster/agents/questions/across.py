@@ -8,12 +8,13 @@ from functools import cached_property
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.drafts import Drafts, Form, ask, listed, refused
+from qagen_dagster.agents.questions.drafts import Drafts, ask, listed, refused
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
+from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.english.words import says_all
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -69,8 +70,10 @@ def propose(
         drafts = SubmitAcross.model_validate(result).questions[:wanted]
         return [candidate_of(context, members, one) for one in drafts]
 
-    form = Form("generator of questions across documents", prompt(), "submit_across", SubmitAcross)
-    return ask(form, context, model, values, candidates_of, sample)
+    terminal = Terminal("submit_across", SubmitAcross, items="questions")
+    return ask(
+        "questions across documents", prompt(), terminal, context, model, values, candidates_of, sample
+    )
 
 
 def candidate_of(context: QAContext, members: Sequence[Member], draft: DraftAcross) -> Candidate:

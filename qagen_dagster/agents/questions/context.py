@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
@@ -20,7 +21,16 @@ from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import CLOSE, Block, block, enclose, label_key, one_line, shown_label
+from qagen_dagster.toolkit.excerpt import (
+    CLOSE,
+    Block,
+    block,
+    enclose,
+    label_key,
+    merged,
+    one_line,
+    shown_label,
+)
 from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import opening, toolbox
@@ -227,15 +237,8 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
     are ranges of lines (first, last) that no question should use.
     """
     spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
-    spans = sorted([*spans, *skipped])
-    gaps: list[tuple[int, int]] = []
-    at = 1
-    for start, end in spans:
-        if start > at:
-            gaps.append((at, start - 1))
-        at = max(at, end + 1)
-    if at <= total:
-        gaps.append((at, total))
+    edges = [(0, 0), *merged([*spans, *skipped]), (total + 1, total + 1)]
+    gaps = [(end + 1, start - 1) for (_, end), (start, _) in pairwise(edges) if start > end + 1]
     wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
     longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
     return ", ".join(_span(start, end) for start, end in longest) or "none"
@@ -254,15 +257,10 @@ def _lines(evidence: tuple[Evidence, ...]) -> str:
 
     Overlapping and adjacent ranges are merged.
     """
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    shown = ", ".join(_span(start, end) for start, end in merged)
-    one = len(merged) == 1 and merged[0][0] == merged[0][1]
-    return f"({'line' if one else 'lines'} {shown})" if merged else ""
+    spans = merged((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line)
+    shown = ", ".join(_span(start, end) for start, end in spans)
+    one = len(spans) == 1 and spans[0][0] == spans[0][1]
+    return f"({'line' if one else 'lines'} {shown})" if spans else ""
 
 
 def _span(start: int, end: int) -> str:

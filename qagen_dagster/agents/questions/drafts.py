@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from qagen_dagster.agents.prompts import Prompt
@@ -28,18 +28,10 @@ class Drafts:
     calls: tuple[CallSummary, ...]
 
 
-@dataclass(frozen=True)
-class Form:
-    """What a generator of several questions is called, reads and submits."""
-
-    name: str
-    prompt: Prompt
-    terminal: str
-    submission: type[Record]
-
-
 def ask(
-    form: Form,
+    what: str,
+    prompt: Prompt,
+    terminal: Terminal,
     context: QAContext,
     model: Model,
     values: dict[str, str],
@@ -49,7 +41,7 @@ def ask(
     *,
     tools: bool = False,
 ) -> Drafts:
-    """Ask for a submission, with the document's `tools` or without. Faults are told once, then they reject. Raises ModelError."""
+    """Ask for a submission of `what`, with the document's `tools` or without. Faults are told once, then they reject. Raises ModelError."""
     told = False
 
     def reject_once(result: Record) -> None:
@@ -63,10 +55,11 @@ def ask(
                 f"Not accepted: {'; '.join(faults)}. Correct these and submit all questions once more."
             )
 
-    terminal = Terminal(form.terminal, form.submission, reject_once, items="questions")
     limits = AgentLimits(max_turns=40, max_tool_calls=80) if tools else AgentLimits(max_turns=4)
     named = tuple(context.tools) if tools else ()
-    spec = AgentSpec(form.name, ROLE, form.prompt, named, (terminal,), limits)
+    spec = AgentSpec(
+        f"generator of {what}", ROLE, prompt, named, (replace(terminal, check=reject_once),), limits
+    )
     begin = partial(run_agent, spec, model, context.tools if tools else {}, values, sample=sample)
     run = first_that_fits(partial(begin, opening=opening) for opening in openings)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, sample)
@@ -83,6 +76,6 @@ def listed(questions: Iterable[str]) -> Block | str:
 def refused(questions: Iterable[tuple[str, str]]) -> Block | str:
     """Rejected questions, each with the reason, as a list for a prompt."""
     return (
-        block(line for one, why in questions for line in (f"- {one}", f"  {one_line(why, 400)}"))
+        block(line for one, why in questions for line in (f"- {one}", f"  {one_line(why, 600)}"))
         or "(none yet)"
     )

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.drafts import Drafts, Form, ask, listed, refused
+from qagen_dagster.agents.questions.drafts import Drafts, ask, listed, refused
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
+from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.polarity import negates
 from qagen_dagster.english.words import content_stems
@@ -50,9 +51,22 @@ def propose(
     def candidates_of(result: Record) -> list[Candidate]:
         return [candidate_of(context, one) for one in SubmitNoAnswer.model_validate(result).questions]
 
-    form = Form("generator of questions without an answer", prompt(), "submit_no_answer", SubmitNoAnswer)
-    openings = context.openings(model.spec)
-    drafts = ask(form, context, model, values, candidates_of, round_, openings, tools=not whole)
+    terminal, openings = (
+        Terminal("submit_no_answer", SubmitNoAnswer, items="questions"),
+        context.openings(model.spec),
+    )
+    drafts = ask(
+        "questions without an answer",
+        prompt(),
+        terminal,
+        context,
+        model,
+        values,
+        candidates_of,
+        round_,
+        openings,
+        tools=not whole,
+    )
     left = Counter({kind.value: count + SPARE for kind, count in wanted.items()})
     found: list[Candidate] = []
     for one in drafts.candidates:

@@ -16,7 +16,7 @@ from functools import cached_property, reduce
 
 from qagen_dagster.records.questions.results import LineSpan
 from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, neutralise
+from qagen_dagster.toolkit.excerpt import enclose, merged, neutralise
 
 _GAP = re.compile(r"(?<=\S)[ \u00a0\u2000-\u200a]{2,}(?=\S)")
 _DRAWN = re.compile(r"[|\t\u2500-\u257f]")
@@ -197,14 +197,10 @@ class Reading:
 
     def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
         """The lines of the chosen parts; adjacent ranges are merged."""
-        spans: list[LineSpan] = []
-        for index in sorted(set(chosen)):
-            part = self.parts[index]
-            if spans and part.start <= spans[-1].end + 1:
-                spans[-1] = LineSpan(start=spans[-1].start, end=max(part.end, spans[-1].end))
-            else:
-                spans.append(LineSpan(start=part.start, end=part.end))
-        return tuple(spans)
+        parts = (self.parts[index] for index in chosen)
+        return tuple(
+            LineSpan(start=one, end=end) for one, end in merged((part.start, part.end) for part in parts)
+        )
 
     def _left_out(self, chosen: tuple[int, ...]) -> str:
         """A sentence that names the back matter which is not shown."""

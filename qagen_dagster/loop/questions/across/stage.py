@@ -30,6 +30,7 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
     VerdictRecord,
 )
+from qagen_dagster.toolkit.excerpt import merged
 
 EACH = 2  # questions that are asked for at a time
 EventT = TypeVar("EventT", Drafted, Decided)
@@ -143,11 +144,8 @@ class AcrossStage:
                 why = f"without {hidden.document.id} the validator answered {found[:300]!r}"
                 return Judged(verdict=verdict, failure=why), calls
         judged = controls.without_document(step, self.work, self.models, Judged(verdict=verdict))
-        found_ = judged if isinstance(judged, Judged) else Judged(verdict=judged.verdict)
-        return found_.model_copy(update={"failure": "" if found_.verdict else found_.failure}), (
-            *calls,
-            *judged.calls,
-        )
+        why = judged.failure if isinstance(judged, Judged) and judged.verdict is None else ""
+        return Judged(verdict=judged.verdict, failure=why), (*calls, *judged.calls)
 
     def _answer(self, step: Validate, members: list[Member]) -> tuple[str, bool, tuple[CallSummary, ...]]:
         """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""
@@ -159,7 +157,7 @@ class AcrossStage:
                 for place in step.candidate.evidence
                 if (place.document_id or own) == one.document.id and place.start_line and place.end_line
             ]
-            for first, last in _merged([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
+            for first, last in merged([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
                 text = "\n".join(one.lines[first - 1 : last])
                 shown.append(Excerpt(len(shown) + 1, first, text, one.title))
         run = answer_from_excerpts(
@@ -176,16 +174,6 @@ class AcrossStage:
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for first, last in sorted(spans):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        else:
-            found.append((first, last))
-    return found
 
 
 def _after(state: QAState, event: Decided) -> QAState:
