@@ -336,14 +336,8 @@ def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
 
 
 def _unanswered(current: Current, failure: str) -> Candidate:
-    return Candidate(
-        question=_best_version(current).question,
-        answer="",
-        evidence=(),
-        question_type=current.draft.question_type.value,
-        gate=RejectionReason.GENERATION_FAILED,
-        gate_detail=failure or NO_ANSWER,
-    )
+    fault = RejectionReason.GENERATION_FAILED, failure or NO_ANSWER
+    return Candidate.of(_best_version(current).question, "", (), current.draft.question_type.value, fault)
 
 
 def _best_version(current: Current) -> Version:
@@ -359,12 +353,7 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
         questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
     duplicates = tuple(
         Rejected(
-            candidate=Candidate(
-                question=one.draft.question,
-                answer="",
-                evidence=(),
-                question_type=one.draft.question_type.value,
-            ),
+            candidate=Candidate.of(one.draft.question, "", (), one.draft.question_type.value, None),
             attempt=0,
             reason=RejectionReason.DUPLICATE,
             detail=one.detail,
