@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.prove import Prover
-from qagen_dagster.loop.questions.no_answer.stage_events import StageJournal
+from qagen_dagster.loop.questions.no_answer.stage import StageJournal
 from qagen_dagster.loop.questions.state import QAState
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
@@ -250,7 +251,8 @@ def _outcome(
         members = [_member(corpus, found[at].name, draft) for at in (draft.article, *draft.others)]
         one = across.candidate_of(work.context, members, DraftAcross.model_validate(dict(draft.values)))
         journal = JournalFile(space.store, f"journals/{key}.json", "w", StageJournal)
-        decided = AcrossStage(work, models, corpus, journal).decide(one, QAState(), members)
+        stage = AcrossStage(work, models, corpus, journal)
+        decided = stage.decide(one, QAState(), partial(stage.proved, members=members))
         reason = decided.reason
     else:
         one = no_answer.candidate_of(work.context, DraftNoAnswer.model_validate(dict(draft.values)))

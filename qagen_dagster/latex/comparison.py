@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import read_unit
-from qagen_dagster.mathematics.units import SPELLED
+from qagen_dagster.mathematics.units import SPELLED, joined_ohms
 from qagen_dagster.mathematics.values import close, equal, known_value, rounds_to
 
 _OPTION = r"[ \t]*\[[^\]\n]{0,300}\]"
@@ -128,7 +128,7 @@ def without_layout(latex: str) -> str:
     text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
     text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
     text = _LOWERED.sub(lambda one: f"_{{{one.group().translate(_SMALL)}}}", text)
-    return _SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(str.maketrans(_SIGNS))))
+    return joined_ohms(_SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(str.maketrans(_SIGNS)))))
 
 
 def _joined(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from qagen_dagster.mathematics.units import named_unit
+from qagen_dagster.mathematics.units import joined_ohms, named_unit
 
 LONGEST = 400  # characters; options are short, and a limit bounds the time
 
@@ -82,6 +82,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere in a LaTeX text without `$`."""
     inside = "$" not in text and "\\(" not in text and "\\" in text
+    text = joined_ohms(text)
     for old, new in _REPLACED.items():
         text = text.replace(old, new)
     text = _RAISED_RUN.sub(lambda run: f"^{{{run.group().translate(_RAISED)}}}", text).strip()
@@ -332,6 +333,8 @@ class Expressions:
             top, bottom, used = texts[2], texts[5], 7
         elif texts[0].isdigit() and texts[1] == "/" and texts[2].isdigit():
             top, bottom, used = texts[0], texts[2], 3
+        elif texts[0] == "frac" and len(texts[1]) == 2:
+            top, bottom, used = texts[1][0], texts[1][1], 2
         else:
             return whole
         if not (top.isdigit() and bottom.isdigit() and int(top) < int(bottom)):

@@ -154,7 +154,9 @@ def read_unit(text: str) -> Unit:
     plain = text.strip().strip("$")
     for command in ("\\mathrm", "\\text", "\\textrm", "\\rm"):
         plain = plain.replace(command, "")
-    return read_units(tokens(plain.replace("\\,", " ").replace("$", "")), braces=True)
+    return read_units(
+        tokens(plain.replace("\\,", " ").replace("$", "").replace("\\Omega", "\u03a9")), braces=True
+    )
 
 
 def known_unit(text: str) -> Unit | None:

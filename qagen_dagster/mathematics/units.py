@@ -5,6 +5,7 @@ Factors are those of the SI Brochure, 9th edition. Degrees and radians are numbe
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -79,6 +80,16 @@ SPELLED = {
 }  # fmt: skip
 _JOINED = {"kmh": (("km", 1), ("h", -1)), "Nm": (("N", 1), ("m", 1))}
 INVERTED = {"ms": ("m", "s")}  # British papers write "ms^{-1}" for metres per second
+
+
+_OHM = re.compile(
+    r"(?:\\(?:mathrm|text|textrm|rm)\s*\{\s*([kMGmn])\s*\}|(?<![A-Za-z\\{])([kMG]))\s*(\$?)\s*\\Omega(?![A-Za-z])\s*\3"
+)
+
+
+def joined_ohms(latex: str) -> str:
+    r"""The text with `\mathrm{k}\Omega`, `k\Omega` and `k$\Omega$` as `\mathrm{k\Omega}`."""
+    return _OHM.sub(lambda one: f"{one[3]}\\mathrm{{{one[1] or one[2]}\\Omega }}{one[3]}", latex)
 
 
 def named_unit(word: str) -> Unit | None:

@@ -33,17 +33,6 @@ def block(parts: Iterable[str]) -> Block:
     return Block("\n".join(part if isinstance(part, Block) else single_line(part) for part in parts))
 
 
-def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges of lines (first, last) in order. Those that overlap or touch are one."""
-    found: list[tuple[int, int]] = []
-    for first, last in sorted(spans):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], last))
-        else:
-            found.append((first, last))
-    return found
-
-
 def single_line(text: str) -> str:
     """The text with its lines joined by spaces and its delimiters escaped; any other text of one line stays as it is."""
     lines = text.splitlines()

@@ -17,7 +17,7 @@ from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
-from qagen_dagster.records.document import Visual
+from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import DocumentView
@@ -27,7 +27,6 @@ from qagen_dagster.toolkit.excerpt import (
     block,
     enclose,
     label_key,
-    merged,
     one_line,
     shown_label,
 )
@@ -237,7 +236,7 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
     are ranges of lines (first, last) that no question should use.
     """
     spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
-    edges = [(0, 0), *merged([*spans, *skipped]), (total + 1, total + 1)]
+    edges = [(0, 0), *merged_lines([*spans, *skipped]), (total + 1, total + 1)]
     gaps = [(end + 1, start - 1) for (_, end), (start, _) in pairwise(edges) if start > end + 1]
     wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
     longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
@@ -257,10 +256,10 @@ def _lines(evidence: tuple[Evidence, ...]) -> str:
 
     Overlapping and adjacent ranges are merged.
     """
-    spans = merged((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line)
-    shown = ", ".join(_span(start, end) for start, end in spans)
-    one = len(spans) == 1 and spans[0][0] == spans[0][1]
-    return f"({'line' if one else 'lines'} {shown})" if spans else ""
+    merged = merged_lines((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line)
+    shown = ", ".join(_span(start, end) for start, end in merged)
+    one = len(merged) == 1 and merged[0][0] == merged[0][1]
+    return f"({'line' if one else 'lines'} {shown})" if merged else ""
 
 
 def _span(start: int, end: int) -> str:

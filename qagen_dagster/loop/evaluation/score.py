@@ -10,9 +10,11 @@ from typing import cast
 from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.english.key_facts import key_facts, share_stated
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
+from qagen_dagster.loop.evaluation.self_preference import with_own
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
@@ -131,7 +133,7 @@ def score_systems(
     With `difference` the report says how many questions would show such a difference.
     """
     questions = [question for one in sets for question in one]
-    found = tuple(_score(questions, output, judge) for output in outputs)
+    found = with_own([_score(questions, output, judge) for output in outputs], [one.model for one in outputs])
     return ScoreReport(
         sets=tuple(
             ScoredSet(combination=one.combination.key, content_id=one.content_id, questions=len(one))
@@ -153,7 +155,7 @@ def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: 
     def one(question: PublishedQuestion) -> ScoredAnswer:
         row = output.answers.get(question.id, SystemAnswer(id=question.id))
         found = _ranked(question, row, lined=lined)
-        return _marked(found, question, judge.model) if answered else found
+        return _with_facts(_marked(found, question, judge.model), question) if answered else found
 
     answers = map_in_parallel(one, questions, workers=judge.workers)
     retrieved = any(row.passages is not None for row in rows)
@@ -183,6 +185,7 @@ def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> S
         mode=question.mode or question.category,
         hops=question.hops,
         answerable=question.answerable,
+        writer=question.writer,
         given=row.answer,
         # of several documents the last: only then are all found
         document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
@@ -206,6 +209,16 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
     last = passage.end_line or passage.start_line
     shared = min(end, last) - max(quote.start_line, passage.start_line) + 1
     return shared >= HELD * (end - quote.start_line + 1)
+
+
+def _with_facts(found: ScoredAnswer, question: PublishedQuestion) -> ScoredAnswer:
+    """The answer with the share of the key facts that it states: all if it is right in other words."""
+    if not found.answerable:
+        return found
+    quotes = "\n".join(one.quote for one in question.evidence)
+    facts = key_facts(found.question, found.answer, quotes)
+    share = 1.0 if found.right else share_stated(facts, found.question, found.given or "")
+    return found.model_copy(update={"key_facts": share})
 
 
 def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:

@@ -28,7 +28,6 @@ from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_i
 from qagen_dagster.records.questions.results import (
     AppliedReview,
     CallSummary,
-    Candidate,
     CandidateSet,
     GenerationResult,
     QAPair,
@@ -111,6 +110,7 @@ def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = N
         attempt_number=pair.generation_metadata.attempt_number,
         evidence=pair.evidence,
         question_type=pair.question_type,
+        origin=pair.origin,
     )
 
 
@@ -208,9 +208,7 @@ class _Judge:
         journal = DocumentJournal(self.run.workspace.store, key, version)
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
-            edited = Candidate.again(pair).model_copy(
-                update={"computation": ""}
-            )  # of the answer before the edit
+            edited = pair.candidate().model_copy(update={"computation": ""})
             step = Validate(candidate=edited, attempt=attempt)
             known = model_checks.validate(step, work, self.models)
             journal.append(known)

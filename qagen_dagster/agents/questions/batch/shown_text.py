@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
+from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import LineSpan
 from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, merged, neutralise
+from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 _GAP = re.compile(r"(?<=\S)[ \u00a0\u2000-\u200a]{2,}(?=\S)")
 _DRAWN = re.compile(r"[|\t\u2500-\u257f]")
@@ -197,10 +198,9 @@ class Reading:
 
     def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
         """The lines of the chosen parts; adjacent ranges are merged."""
-        parts = (self.parts[index] for index in chosen)
-        return tuple(
-            LineSpan(start=one, end=end) for one, end in merged((part.start, part.end) for part in parts)
-        )
+        found = (self.parts[index] for index in chosen)
+        merged = merged_lines((part.start, part.end) for part in found)
+        return tuple(LineSpan(start=start, end=end) for start, end in merged)
 
     def _left_out(self, chosen: tuple[int, ...]) -> str:
         """A sentence that names the back matter which is not shown."""

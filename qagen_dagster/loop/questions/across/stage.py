@@ -5,45 +5,37 @@ With all documents of its evidence the validator must find the answer; with any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
-from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
-from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage_events import Decided, Drafted, StageEvent, refused_early
+from qagen_dagster.loop.questions.no_answer.stage import (
+    Decided,
+    Drafted,
+    JournaledStage,
+    StageEvent,
+    after,
+)
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.state import Done, Judged, QAState, Rejected, Validate
+from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
+from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import (
     CallSummary,
-    Candidate,
     DocumentEnd,
     GenerationResult,
-    RejectionReason,
     VerdictRecord,
 )
-from qagen_dagster.toolkit.excerpt import merged
 
 EACH = 2  # questions that are asked for at a time
-EventT = TypeVar("EventT", Drafted, Decided)
 
 
-@dataclass
-class AcrossStage:
-    """The work on one document. Its events are in the journal, in order."""
-
-    work: DocumentWork
-    models: QAModels
-    corpus: CorpusPassages
-    journal: JournalFile[StageEvent]
+class AcrossStage(JournaledStage):
+    """The work on one document."""
 
     def run(self) -> GenerationResult:
         """Ask about each group until the target is reached. Raises ModelError."""
@@ -75,49 +67,20 @@ class AcrossStage:
             found = across.propose(context, model, members, group.shared, known, lost, EACH, number)
             return Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
 
-        drafted = self._event(Drafted, propose, stored)
+        drafted = self.event(Drafted, propose, stored)
         for candidate in drafted.candidates:
             if len(state.accepted) >= self.work.limits.target_count:
                 break
-            decide = partial(self.decide, candidate, state, members)
-            state = _after(state, self._event(Decided, decide, stored))
+            decide = partial(self.decide, candidate, state, partial(self.proved, members=members))
+            state = after(state, self.event(Decided, decide, stored))
         return state
-
-    def _event(self, kind: type[EventT], make: Callable[[], EventT], stored: Iterator[StageEvent]) -> EventT:
-        """The next stored event; if there is none, the one that is made now. Raises ValueError for an event of another kind."""
-        found = next(stored, None)
-        if found is None:
-            found = make()
-            self.journal.append(found)
-        if not isinstance(found, kind):
-            raise ValueError(f"{found.kind} does not fit the journal")
-        return found
 
     def _member(self, name: str, group: Group) -> Member:
         found = self.corpus.about(name, " ".join(group.shared[:8]))
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
         return Member(self.corpus.document(name), found.lines, spans)
 
-    def decide(self, candidate: Candidate, state: QAState, members: list[Member]) -> Decided:
-        attempt = state.attempts + 1
-        early = refused_early(candidate, attempt, state.accepted, self.work, self.models)
-        if isinstance(early, Decided):
-            return early
-        judged, calls = self._proved(Validate(candidate=candidate, attempt=attempt), members)
-        fault = None if judged.verdict is None else validator.rejection(judged.verdict)
-        if judged.verdict is None:
-            fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
-        elif judged.failure:
-            fault = (RejectionReason.NOT_MULTI_HOP, judged.failure)
-        return Decided(
-            candidate=candidate,
-            reason=None if fault is None else fault[0],
-            detail="" if fault is None else fault[1],
-            verdict=judged.verdict,
-            calls=(*early, *calls),
-        )
-
-    def _proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
+    def proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
         """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
@@ -144,8 +107,11 @@ class AcrossStage:
                 why = f"without {hidden.document.id} the validator answered {found[:300]!r}"
                 return Judged(verdict=verdict, failure=why), calls
         judged = controls.without_document(step, self.work, self.models, Judged(verdict=verdict))
-        why = judged.failure if isinstance(judged, Judged) and judged.verdict is None else ""
-        return Judged(verdict=judged.verdict, failure=why), (*calls, *judged.calls)
+        found_ = judged if isinstance(judged, Judged) else Judged(verdict=judged.verdict)
+        return found_.model_copy(update={"failure": "" if found_.verdict else found_.failure}), (
+            *calls,
+            *judged.calls,
+        )
 
     def _answer(self, step: Validate, members: list[Member]) -> tuple[str, bool, tuple[CallSummary, ...]]:
         """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""
@@ -157,7 +123,7 @@ class AcrossStage:
                 for place in step.candidate.evidence
                 if (place.document_id or own) == one.document.id and place.start_line and place.end_line
             ]
-            for first, last in merged([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
+            for first, last in merged_lines([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
                 text = "\n".join(one.lines[first - 1 : last])
                 shown.append(Excerpt(len(shown) + 1, first, text, one.title))
         run = answer_from_excerpts(
@@ -174,14 +140,3 @@ class AcrossStage:
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
-
-
-def _after(state: QAState, event: Decided) -> QAState:
-    attempt = state.attempts + 1
-    verdicts = state.verdicts if event.verdict is None else (*state.verdicts, event.verdict)
-    update: dict[str, object] = {"attempts": attempt, "verdicts": verdicts, "validated_count": len(verdicts)}
-    found = event.taken(attempt)
-    name, known = (
-        ("rejected", state.rejected) if isinstance(found, Rejected) else ("accepted", state.accepted)
-    )
-    return state.model_copy(update={**update, name: (*known, found)})

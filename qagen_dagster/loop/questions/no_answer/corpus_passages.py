@@ -14,8 +14,7 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.index.build import build_index, open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
-from qagen_dagster.records.document import ChunkHit, Document, LineRange, Ranking
-from qagen_dagster.toolkit.excerpt import merged
+from qagen_dagster.records.document import ChunkHit, Document, IndexEntry, LineRange, Ranking, merged_lines
 
 DOCUMENTS, PASSAGES = 5, 4  # other documents that are asked for an answer, and passages of each
 WHOLE = 4_000  # characters; a document that is not longer is shown whole
@@ -99,6 +98,10 @@ class CorpusPassages:
         """The lines of a document."""
         return self._lines(name)[0]
 
+    def entry(self, name: str) -> IndexEntry:
+        """The line of a document in the index of the corpus."""
+        return self._entries[name]
+
     def document(self, name: str) -> Document:
         """The record of a document. Raises StoreError."""
         return self._space.store.read(Document.key(self._corpus, name), Document)
@@ -109,10 +112,9 @@ class CorpusPassages:
             return DocumentPassages(name, title, (LineRange(start_line=1, end_line=len(lines)),), lines)
         hits = [*self._hits(name, question, most, Ranking.BOTH)]
         hits += self._hits(name, names, max(1, most // 2), Ranking.WORDS)
-        spans = merged((hit.chunk.start_line, hit.chunk.end_line) for hit in hits)
-        return DocumentPassages(
-            name, title, tuple(LineRange(start_line=a, end_line=b) for a, b in spans), lines
-        )
+        spans = merged_lines((hit.chunk.start_line, hit.chunk.end_line) for hit in hits)
+        ranges = (LineRange(start_line=start, end_line=end) for start, end in spans)
+        return DocumentPassages(name, title, tuple(ranges), lines)
 
     def _hits(self, document: str | None, query: str, most: int, ranking: Ranking) -> list[ChunkHit]:
         try:

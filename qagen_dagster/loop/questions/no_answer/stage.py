@@ -7,37 +7,78 @@ questions are proved again: unchanged requests cost nothing, because the ledger 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeVar
 
-from qagen_dagster.agents.questions import no_answer
+from pydantic import Field
+
+from qagen_dagster.agents.questions import no_answer, validator
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.journal import Journal, JournalFile
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.prove import Prover
-from qagen_dagster.loop.questions.no_answer.stage_events import (
-    Decided,
-    Drafted,
-    StageEvent,
-    Tested,
-    refused_early,
-)
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of
-from qagen_dagster.loop.questions.state import Accepted, QAState, Rejected
+from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.questions.results import (
+    CallSummary,
     Candidate,
     DocumentEnd,
     GenerationResult,
     QAPair,
     RejectionReason,
     Shortfall,
+    VerdictRecord,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
 ROUNDS = 3
 KINDS = frozenset(kind.value for kind in NoAnswerKind)
+
+
+class Tested(Record):
+    """The validator was asked questions that the document answers. `fault`: why it proves nothing."""
+
+    kind: Literal["tested"] = "tested"
+    fault: str
+    asked: int = 0
+    answered: int = 0
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Drafted(Record):
+    """The generator proposed candidates, or an earlier result had them."""
+
+    kind: Literal["drafted"] = "drafted"
+    candidates: tuple[Candidate, ...]
+    failure: str = ""
+    carried: bool = False
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Decided(Record):
+    """A candidate was proved, or refused for a reason."""
+
+    kind: Literal["decided"] = "decided"
+    candidate: Candidate
+    reason: RejectionReason | None = None
+    detail: str = ""
+    duplicate_of: str | None = None
+    verdict: VerdictRecord | None = None
+    calls: tuple[CallSummary, ...] = ()
+
+
+EventT = TypeVar("EventT", Drafted, Decided)
+Judge = Callable[[Validate], tuple[Judged, tuple[CallSummary, ...]]]
+StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
+
+
+class StageJournal(Journal[StageEvent]):
+    """The journal of the stage of one document."""
 
 
 @dataclass
@@ -76,19 +117,21 @@ class _State:
         return next((one for one in self.waiting if NoAnswerKind(one.question_type) in self.missing), None)
 
 
-def without_no_answer(result: GenerationResult) -> GenerationResult:
-    """The result without the questions of this stage, as the loop of the document made it."""
-    accepted = tuple(pair for pair in result.accepted if pair.no_answer is None)
-    rejected = tuple(one for one in result.rejected if one.question_type not in KINDS)
+def without_stages(result: GenerationResult) -> GenerationResult:
+    """The result without questions without an answer and imported ones, as the loop of the document made it."""
+    own = [pair for pair in result.accepted if pair.origin == "generated"]
+    accepted = tuple(pair for pair in own if pair.no_answer is None)
+    lost = [one for one in result.rejected if one.origin == "generated"]
+    rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
     whole = result.model_copy(update={"accepted": accepted, "rejected": rejected, "shortfalls": shortfalls})
-    return _counted(
+    return counted(
         whole.model_copy(update={"no_answer_target": 0, "controls": (0, 0)}),
         result.stats.target_count - result.no_answer_target,
     )
 
 
-def _counted(result: GenerationResult, target: int) -> GenerationResult:
+def counted(result: GenerationResult, target: int) -> GenerationResult:
     """The result with the counts of its questions."""
     reasons = Counter(one.rejection_reason.value for one in result.rejected)
     stats = {
@@ -112,14 +155,91 @@ def distrust(controls: Iterable[tuple[int, int]]) -> str:
     return f"the validator answered only {answered} of {asked} questions that the documents answer"
 
 
-@dataclass(frozen=True)
-class Stage:
-    """The stage of one document."""
+@dataclass
+class JournaledStage:
+    """The work on one document."""
 
     work: DocumentWork
     models: QAModels
     corpus: CorpusPassages
     journal: JournalFile[StageEvent]
+
+    def event(self, kind: type[EventT], make: Callable[[], EventT], stored: Iterator[StageEvent]) -> EventT:
+        """The next stored event; if there is none, the one that is made now. Raises ValueError for an event of another kind."""
+        found = next(stored, None)
+        if found is None:
+            found = make()
+            self.journal.append(found)
+        if not isinstance(found, kind):
+            raise ValueError(f"{found.kind} does not fit the journal")
+        return found
+
+    def refuse(
+        self, candidate: Candidate, accepted: tuple[Accepted, ...], attempt: int
+    ) -> tuple[Decided | None, tuple[CallSummary, ...]]:
+        """The decision on a candidate with a fault of its own, or one that repeats an accepted question; and the calls. Raises ModelError."""
+        if candidate.gate is not None:
+            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail), ()
+        step = Dedupe(candidate=candidate, attempt=attempt)
+        same = model_checks.compare(step, QAState(accepted=accepted), self.work, self.models)
+        if same.duplicate_of is None:
+            return None, same.calls
+        decided = Decided(
+            candidate=candidate,
+            reason=RejectionReason.DUPLICATE,
+            detail=same.detail,
+            duplicate_of=accepted[same.duplicate_of].candidate.question,
+            calls=same.calls,
+        )
+        return decided, same.calls
+
+    def decide(self, candidate: Candidate, state: QAState, judge: Judge) -> Decided:
+        """Compare the candidate with the accepted questions, and let `judge` decide. A failure beside its verdict says that a passage
+        is not needed.
+
+        Raises ModelError.
+        """
+        early, before = self.refuse(candidate, state.accepted, state.attempts + 1)
+        if early is not None:
+            return early
+        judged, calls = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
+        fault = None if judged.verdict is None else validator.rejection(judged.verdict)
+        if judged.verdict is None:
+            fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
+        elif judged.failure:
+            fault = (RejectionReason.NOT_MULTI_HOP, judged.failure)
+        return Decided(
+            candidate=candidate,
+            reason=None if fault is None else fault[0],
+            detail="" if fault is None else fault[1],
+            verdict=judged.verdict,
+            calls=(*before, *calls),
+        )
+
+
+def after(state: QAState, event: Decided) -> QAState:
+    """The state after a decision."""
+    attempt = state.attempts + 1
+    verdicts = state.verdicts if event.verdict is None else (*state.verdicts, event.verdict)
+    update: dict[str, object] = {"attempts": attempt, "verdicts": verdicts, "validated_count": len(verdicts)}
+    if event.reason is None:
+        update["accepted"] = (*state.accepted, Accepted(candidate=event.candidate, attempt=attempt))
+    else:
+        lost = Rejected(
+            candidate=event.candidate,
+            attempt=attempt,
+            reason=event.reason,
+            detail=event.detail,
+            duplicate_of=event.duplicate_of,
+        )
+        update["rejected"] = (*state.rejected, lost)
+    return state.model_copy(update=update)
+
+
+@dataclass
+class Stage(JournaledStage):
+    """The stage of one document."""
+
     wanted: Mapping[NoAnswerKind, int]
 
     def add(self, result: GenerationResult, earlier: Sequence[QAPair] = ()) -> GenerationResult:
@@ -149,7 +269,7 @@ class Stage:
         if not state.missing or (state.fault and not state.rounds):
             return None
         if earlier and not state.decided and not state.waiting and not state.rounds:
-            known = tuple(map(Candidate.again, earlier))
+            known = tuple(pair.candidate() for pair in earlier)
             return Drafted(candidates=known, carried=True)
         candidate = state.next_candidate
         if candidate is not None:
@@ -172,20 +292,20 @@ class Stage:
 
     def _decide(self, candidate: Candidate, state: _State, result: GenerationResult) -> Decided:
         attempt = result.stats.total_attempts + len(state.decided) + 1
-        taken = [Accepted(candidate=Candidate.again(pair), attempt=0) for pair in result.accepted]
-        taken += [Accepted(candidate=one.candidate, attempt=0) for one in state.decided if one.reason is None]
-        early = refused_early(candidate, attempt, taken, self.work, self.models)
-        if isinstance(early, Decided):
-            return early
         claim = candidate.no_answer
         if claim is None:
-            raise ValueError("a candidate of this stage says why it has no answer")
+            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
+        taken = [Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted]
+        taken += [Accepted(candidate=one.candidate, attempt=0) for one in state.decided if one.reason is None]
+        early, before = self.refuse(candidate, tuple(taken), attempt)
+        if early is not None:
+            return early
         proved = Prover(self.work, self.models, self.corpus).prove(candidate, claim, attempt)
         return Decided(
             candidate=proved.candidate,
             reason=proved.reason,
             detail=proved.detail,
-            calls=(*early, *proved.calls),
+            calls=(*before, *proved.calls),
         )
 
     @staticmethod
@@ -193,17 +313,28 @@ class Stage:
         return [one.candidate.question for one in state.decided if one.reason is None]
 
     def _result(self, result: GenerationResult, state: _State, ended: str) -> GenerationResult:
+        first = result.stats.total_attempts + 1
+        numbered = list(enumerate(state.decided, first))
         kept: Counter[str] = Counter()
         accepted: list[Accepted] = []
         rejected: list[Rejected] = []
-        for attempt, one in enumerate(state.decided, result.stats.total_attempts + 1):
-            kind, found = NoAnswerKind(one.candidate.question_type), one.taken(attempt)
-            if isinstance(found, Rejected):
-                rejected.append(found)
-            # the target may be lower than when the journal was written
-            elif kept[kind.value] < self.wanted.get(kind, 0):
+        for attempt, one in numbered:
+            kind = NoAnswerKind(one.candidate.question_type)
+            if one.reason is not None:
+                rejected.append(
+                    Rejected(
+                        candidate=one.candidate,
+                        attempt=attempt,
+                        reason=one.reason,
+                        detail=one.detail,
+                        duplicate_of=one.duplicate_of,
+                    )
+                )
+            elif kept[kind.value] < self.wanted.get(
+                kind, 0
+            ):  # the target may be lower than when the journal was written
                 kept[kind.value] += 1
-                accepted.append(found)
+                accepted.append(Accepted(candidate=one.candidate, attempt=attempt))
         qa = QAState(accepted=tuple(accepted), rejected=tuple(rejected))
         calls = tuple(call for event in self.journal.events for call in event.calls)
         pairs = pairs_of(qa, self.work, self.models.generator.spec.name, self.models.validator.spec.name)
@@ -218,7 +349,7 @@ class Stage:
                 **({"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended} if ended else {}),
             }
         )
-        return _counted(whole, result.stats.target_count + sum(self.wanted.values()))
+        return counted(whole, result.stats.target_count + sum(self.wanted.values()))
 
     def _shortfalls(self, state: _State, kept: Counter[str], ended: str) -> list[Shortfall]:
         found: list[Shortfall] = []

@@ -149,31 +149,21 @@ _CORNER = _extreme("x*b*(1-x/a)", "0", "a", "tried all places of the free corner
 _COST = "2*b*sqrt(a)*exp(x)+2*c*sqrt(a)*exp(-x)"  # of a rectangle of the area a, whose sides cost b and c per metre
 _CUBE = "took a unit cube, scaled it, and compared faces and volumes"
 _CRAMER = "wrote the equation at both arguments and used Cramer's rule"
-_PAIR = "satisfy $a+b=#$ and $ab=#$. What is the value of "
+_CUBED = (
+    ("urface area", "", "3/2"),
+    ("olume", "its surface area", "2/3"),
+)  # what is given, asked, and its power
 
 
 MATHEMATICS: tuple[Method, ...] = (
     method("Their heights are $#$ cm and $#$ cm. The shorter ... has mass $#$", by_form("c/a**3*b**3", "mass over the cube of the height is the same for both solids")),
     method("is multiplied by $#$ and ... is multiplied by $#$. By what factor", by_form("(3*a)**2/sqrt(5*b)/(3**2/sqrt(5))", "evaluated the law before and after for trial values")),
-    method("urface area...increases by $#\\%$. By what percentage does", by_form("Abs(sqrt(1+a/100)**3-1)*100", _CUBE)),
-    method("urface area...decreases by $#\\%$. By what percentage does", by_form("Abs(sqrt(1-a/100)**3-1)*100", _CUBE)),
-    method("olume...increases by $#\\%$. By what percentage does its surface area", by_form("Abs((1+a/100)**(2/3)-1)*100", _CUBE)),
-    method("olume...decreases by $#\\%$. By what percentage does its surface area", by_form("Abs((1-a/100)**(2/3)-1)*100", _CUBE)),
-    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, 1)),
-    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, -1)),
-    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1, "b")),
-    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, -1, "b")),
-    method(r"satisfies $x^2-#x+1=0$. What is the value of $x^4+\frac{1}{x^4}$", _of_root(4, 1)),
-    method(r"satisfies $x^2-#x+1=0$. What is the value of $x^3+\frac{1}{x^3}$", _of_root(3, 1)),
-    method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^8+1}{x^4}$", _of_root(4, 1)),
-    method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^6+1}{x^3}$", _of_root(3, 1)),
-    method(_PAIR + "$a^2+b^2$", _of_pair("x**2+y**2")),
-    method(_PAIR + "$a^3+b^3$", _of_pair("x**3+y**3")),
-    method(_PAIR + r"$\frac{1}{a}+\frac{1}{b}$", _of_pair("1/x+1/y")),
-    method(_PAIR + r"$\frac{a}{b}+\frac{b}{a}$", _of_pair("x/y+y/x")),
+    *(method(f"{place}...{word} by $#\\%$. By what percentage does {asked}", by_form(f"Abs((1{sign}a/100)**({power})-1)*100", _CUBE)) for place, asked, power in _CUBED for word, sign in (("increases", "+"), ("decreases", "-"))),
+    *(method(f"satisfies $x{sign}\\frac{{1}}{{x}}=#$. What is the value of ${front}x^2", _of_root(2, one, scale)) for sign, one in (("+", 1), ("-", -1)) for front, scale in (("", "1"), ("#", "b"))),
+    *(method(f"satisfies $x^2-#x+1=0$. What is the value of ${asked}$", _of_root(power, 1)) for asked, power in ((r"x^4+\frac{1}{x^4}", 4), (r"x^3+\frac{1}{x^3}", 3), (r"\frac{x^8+1}{x^4}", 4), (r"\frac{x^6+1}{x^3}", 3))),
+    *(method(f"satisfy $a+b=#$ and $ab=#$. What is the value of ${asked}$", _of_pair(form)) for asked, form in (("a^2+b^2", "x**2+y**2"), ("a^3+b^3", "x**3+y**3"), (r"\frac{1}{a}+\frac{1}{b}", "1/x+1/y"), (r"\frac{a}{b}+\frac{b}{a}", "x/y+y/x"))),
     method("value $#$ at $x=#$, and $f(#)=#$. What is the value of $f(#)$", by_form("a+(d-a)*((e-b)/(c-b))**2", "found the scale of the squared distance from the vertex")),
-    method("It is odd,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(-1)),
-    method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
+    *(method(f"It is {kind},...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(sign)) for kind, sign in (("odd", -1), ("even", 1))),
     method(r"satisfies $f(x)+#f\left(#-x\right)=§x$ for all...What is the value of $f(#)$", by_form("(c*d-a*c*(b-d))/(1-a*a)", _CRAMER)),
     method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=§x$ for all...What is the value of $f(#)$", by_form("(b*c-a*b/c)/(1-a*a)", _CRAMER)),
     *(method(f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible", _extreme(_ON_CIRCLE, "0", "2*pi", "went round the circle and measured", word)) for word in _EXTREMES),
@@ -190,13 +180,7 @@ MATHEMATICS: tuple[Method, ...] = (
     method(r"$\sum_{r=#}^{#}\frac{#}{r(r+#)}$", _sum),
     method("numbered from $1$ to $#$...a multiple of $#$; then...a multiple of $#$. How many", _switched),
     method("$#$ m of ... runs at right angles to ... into $#$ equal parts", _DIVIDED),
-    method("farmer has $#$ m of fencing for a rectangular pen. One side", _FENCE),
-    method("by $#$ m of rope; the beach", _FENCE),
-    method("$#$ m of railing go along its other three sides", _FENCE),
-    method("$#$ m of edging round a rectangular bed; the side along the house needs none", _FENCE),
-    method("of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _CORNER),
-    method("of $#$ cm and $#$ cm at right angles...What is the greatest possible area", _CORNER),
-    method("shorter sides of $#$ cm and $#$ cm...What is the greatest possible area", _CORNER),
-    method("measures $#$ cm and $#$ cm along the walls...What is the greatest possible area", _CORNER),
+    *(method(where, _FENCE) for where in ("farmer has $#$ m of fencing for a rectangular pen. One side", "by $#$ m of rope; the beach", "by $#$ m of railing; the side", "$#$ m of edging round a rectangular bed; the side")),
+    *(method(f"{sides}...What is the greatest possible area", _CORNER) for sides in ("of $#$ cm and $#$ cm. A rectangle is cut...right angle", "of $#$ cm and $#$ cm at right angles", "shorter sides of $#$ cm and $#$ cm", "measures $#$ cm and $#$ cm along the walls")),
     method("of area $#$ m$^2$...costs £$#$ per metre, on the other pair £$#$ per metre. What is the least", _extreme(_COST, "-4", "4", "tried all shapes of the given area", "least")),
 )  # fmt: skip

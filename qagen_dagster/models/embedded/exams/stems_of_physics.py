@@ -169,15 +169,6 @@ def _beam(weight: float, length: float, at: float, load: float) -> Solved:
 _RING, _LINE = "is carried once round a large circle", "is moved along the straight line"
 
 
-def _interference() -> list[Method]:
-    found: list[Method] = []
-    for phase, shift in (("in phase", 0.0), ("in antiphase", 0.5)):
-        for way, ring in ((_RING, True), (_LINE, False)):
-            pattern = f"$#$ m apart emit...of wavelength $#$ m {phase}. A ... {way}...How many maxima"
-            found.append(method(pattern, _maxima(shift, ring)))
-    return found
-
-
 _CRASHES = (
     "A model truck of mass $#$ kg moving at $#$ m s$^{-1}$ runs into a stationary one of mass $#$ kg",
     "A trolley of mass $#$ kg moving at $#$ m s$^{-1}$ hits a stationary trolley of mass $#$ kg",
@@ -192,6 +183,7 @@ _SLIDES = (
 )
 
 _BRANCHES = (("Two", "1/a+1/a"), ("Three", "1/a+1/a+1/a"), ("Four", "1/a+1/a+1/a+1/a"))
+_WIRES = (("drawn out...until its diameter is $#$ of", "a/b**2/b**2"), ("drawn out...until it is $#$ times as long", "a*b*b"), ("replaced...that is $#$ times as long and", "a*b/b**2"), ("melted down...of $#$ times the diameter", "a*b**-2/b**2"))  # fmt: skip
 _ONE_BY_ONE = "scaled length and cross-section one by one"
 _MET = "let the lines of the three forces meet in one point"
 _LIMIT = "put in a tiny and a huge resistance"
@@ -202,10 +194,7 @@ PHYSICS: tuple[Method, ...] = (
     method("of mass $#$ g...at $#$ m s$^{-1}$...of mass $#$ g...How high", by_form("(a*b/(a+c))**2/20", "shared the momentum, then let both rise as if thrown")),
     method("constant speed of $#$ m s$^{-1}$, for which its engine delivers $#$ kW...constant speed of $#$ m", by_form("b/a*(c/a)**2*c", "found the force at both speeds")),
     method("orbit is $#$ times that of the inner one, whose period is $#$", by_form("sqrt(b**2*a**3)", "scaled the square of the period by the cube of the factor")),
-    method("A wire of resistance $#\\,\\Omega$ is drawn out...until its diameter is $#$ of", by_form("a/b**2/b**2", _ONE_BY_ONE)),
-    method("A wire of resistance $#\\,\\Omega$ is drawn out...until it is $#$ times as long", by_form("a*b*b", _ONE_BY_ONE)),
-    method("A wire of resistance $#\\,\\Omega$ is replaced...that is $#$ times as long and", by_form("a*b/b**2", _ONE_BY_ONE)),
-    method("A wire of resistance $#\\,\\Omega$ is melted down...of $#$ times the diameter", by_form("a*b**-2/b**2", _ONE_BY_ONE)),
+    *(method(f"A wire of resistance $#\\,\\Omega$ is {done}", by_form(form, _ONE_BY_ONE)) for done, form in _WIRES),
     method("zero to $#$ m s$^{-1}$ in $#$ s, is level for $#$ s, and falls straight to zero in $#$ s. How far apart", _journey),
     method("of mass $#$ kg is at rest...from zero to $#$ N over the first $#$ m and is level at $#$ N over the next $#$ m", _push),
     method("falls from $#$ m s$^{-2}$ at the start to zero after $#$ s. How far", _fading),
@@ -213,16 +202,14 @@ PHYSICS: tuple[Method, ...] = (
     method("A resistor of $#\\,\\Omega$ is in series with two resistors of $#\\,\\Omega$ and $#\\,\\Omega$...of $#$ V...in the $#\\,\\Omega$ resistor", _pair),
     method("Two heaters of $#\\,\\Omega$ and $#\\,\\Omega$...a resistance of $#\\,\\Omega$ in the leads...gives $#$ V...heater of $#\\,\\Omega$ deliver", _heaters),
     method("Together they take $#$ W when they are in series, and $#$ W when they are in parallel", _ratio),
-    method("Two bodies of masses $#m$ and $#m$ hang", by_form("(b-2*a*b/(a+b))/b", "took the heavier body alone with the tension of the string", "g")),
-    method("A bucket of mass $#m$ and a counterweight of mass $#m$ hang", by_form("(b-2*a*b/(a+b))/b", "took the heavier body alone with the tension of the string", "g")),
-    method("A body of mass $#m$ on a smooth table...hanging body of mass $#m$", by_form("a*b/(a+b)/a", "took the body on the table alone with the tension of the string", "g")),
-    method("A glider of mass $#m$ on a level air track...hanging weight of mass $#m$", by_form("a*b/(a+b)/a", "took the body on the table alone with the tension of the string", "g")),
+    *(method(stem, by_form("(b-2*a*b/(a+b))/b", "took the heavier body alone with the tension of the string", "g")) for stem in ("Two bodies of masses $#m$ and $#m$ hang", "A bucket of mass $#m$ and a counterweight of mass $#m$ hang")),
+    *(method(f"A {stem} of mass $#m$", by_form("a*b/(a+b)/a", "took the body on the table alone with the tension of the string", "g")) for stem in ("body of mass $#m$ on a smooth table...hanging body", "glider of mass $#m$ on a level air track...hanging weight")),
     method("A resistor of $#\\,\\Omega$ has ... in parallel with it. This pair is in series with a resistor of $#\\,\\Omega$", by_form("(1/b)/(1/(a+b))", _LIMIT)),
     method("at $#$ m s$^{-1}$...at $#$ m s$^{-1}$...perfectly elastic...By what factor is the kinetic energy", by_form("((a+2*b)/a)**2", "let the light body turn round in the frame of the heavy one")),
     method("s $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency", by_form("0.5/(Abs(b-a)/c)", "made the delay of one wave half a period")),
     method("closed at...resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _lowest(2)),
     method("at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _lowest(1)),
-    *_interference(),
+    *(method(f"$#$ m apart emit...of wavelength $#$ m {phase}. A ... {way}...How many maxima", _maxima(shift, ring)) for phase, shift in (("in phase", 0.0), ("in antiphase", 0.5)) for way, ring in ((_RING, True), (_LINE, False))),
     method("of weight $#$ N and length $#$ m...$#$ m from that end...of weight $#$ N is at its free end. What is the tension", _beam),
     method("ladder of weight $#$ N...Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the force of friction", by_form("a*(b/2)/c", _MET)),
     method("Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the least coefficient", by_form("(a/2)/b", _MET)),

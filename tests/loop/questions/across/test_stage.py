@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.across.stage import AcrossStage
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage_events import StageJournal
+from qagen_dagster.loop.questions.no_answer.stage import StageJournal
 from qagen_dagster.loop.questions.publication.rows import hops
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode

@@ -11,8 +11,7 @@ from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage import Stage
-from qagen_dagster.loop.questions.no_answer.stage_events import StageJournal
+from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.corpus_config import NoAnswerKind

@@ -27,10 +27,10 @@ def _reciprocal(draw: Draw, context: int) -> Draft | None:
 
 
 _SYMMETRIC = (  # what is asked, its form, its expression in the sum and the product, and the forms of the mistakes
-    ("a^2+b^2", "s**2-2*p", "(a+b)^2-2ab", "s**2; s**2+2*p; s**2-p; s**2-4*p"),
-    ("\\frac{1}{a}+\\frac{1}{b}", "s/p", "\\frac{a+b}{ab}", "1/s; p/s; 1/p; 2/s"),
-    ("a^3+b^3", "s**3-3*p*s", "(a+b)^3-3ab(a+b)", "s**3; s**3+3*p*s; s**3-3*p; s*(s**2-2*p)"),
-    ("\\frac{a}{b}+\\frac{b}{a}", "(s**2-2*p)/p", "\\frac{(a+b)^2-2ab}{ab}", "s**2/p; (s**2+2*p)/p; (s**2-p)/p; (s**2-4*p)/p"),
+    ("a^2+b^2", "s**2-2*p", "(a+b)^2-2ab", "s**2; ; s**2+2*p; ; s**2-p; s**2-4*p"),
+    ("\\frac{1}{a}+\\frac{1}{b}", "s/p", "\\frac{a+b}{ab}", "; 1/s; ; p/s; 1/p; 2/s"),
+    ("a^3+b^3", "s**3-3*p*s", "(a+b)^3-3ab(a+b)", "s**3; ; s**3+3*p*s; ; s**3-3*p; s*(s**2-2*p)"),
+    ("\\frac{a}{b}+\\frac{b}{a}", "(s**2-2*p)/p", "\\frac{(a+b)^2-2ab}{ab}", "s**2/p; ; (s**2+2*p)/p; ; (s**2-p)/p; (s**2-4*p)/p"),
 )  # fmt: skip
 
 

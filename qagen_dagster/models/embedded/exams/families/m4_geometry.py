@@ -51,11 +51,13 @@ def _triangle(draw: Draw, context: int) -> Draft | None:
 
 
 def _tangents(draw: Draw, context: int) -> Draft | None:
-    p, q, radius = draw.whole(2, 12), draw.whole(2, 12), draw.whole(2, 9)
+    p, q, radius = draw.whole(2, 16), draw.whole(2, 16), draw.whole(2, 14)
     far, length = p * p + q * q, p * p + q * q - radius * radius
     tangent = isqrt(max(0, length))
-    if length <= 0 or tangent**2 != length or tangent == radius:
-        return None
+    if length <= 0 or tangent**2 != length or radius in (p, q, tangent):
+        return (
+            None  # with a coordinate of P for the radius, one tangent is parallel to an axis and seen at once
+        )
     asked, form, key, wrong = (
         ("the area of the quadrilateral $OAPB$", "r*sqrt(p**2+q**2-r**2)", f"r*{tangent}", f"r*{tangent}/2; sqrt(r**2*{far}); {length}; sqrt({length}*{far})"),
         ("the sum of the lengths $PA$ and $PB$", "2*sqrt(p**2+q**2-r**2)", f"2*{tangent}", f"{tangent}; sqrt(4*{far}); 2*{length}; sqrt(4*({far}+r**2))"),

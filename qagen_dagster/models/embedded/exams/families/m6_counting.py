@@ -37,8 +37,16 @@ def _telescope(draw: Draw, context: int) -> Draft | None:
     wrong = (
         (short, top * (1 - tail), scale * head, top * (head + tail))
         if step == 1
-        else (short, scale * (Fraction(1, start) - Fraction(1, end + 2)), scale * head, top * (head - tail))
+        else (
+            short,
+            scale * (Fraction(1, start) - Fraction(1, end + 2)),
+            scale * head,
+            None,
+            top * (head - tail),
+        )
     )
+    if (scale * (head - tail)).denominator > 80:
+        return None  # needs a calculator
     return draft(
         f"What is the value of $\\sum_{{r={start}}}^{{{end}}}\\frac{{{top}}}{{r(r+{step})}}$?",
         form="Sum(c/(r*(r+d)),(r,a,b))",

@@ -56,7 +56,7 @@ _STOPS = settings("P1", "hard")
 
 
 def _rise(draw: Draw, context: int) -> Draft | None:
-    after, share = draw.choice((2, 4, 6)), draw.whole(3, 8)
+    after, share = draw.choice((2, 4, 6)), draw.whole(3, 8 if context < 2 else 4)  # by hand at most 24 m/s
     m = draw.choice((20, 25, 40, 50))
     n, v = m * (share - 1), after * share
     setting, asked = _STOPS[context]

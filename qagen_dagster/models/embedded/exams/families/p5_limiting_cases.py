@@ -9,8 +9,8 @@ from qagen_dagster.models.embedded.exams.family import Draft, draft, families, s
 
 _STRINGS = settings("P5", "easy")
 _LIMITS = (
-    ("(b-a)*m*g/((a+b)*m)", "(b-a)/(a+b)", "(b-a)/b; b/(a+b); a/b; (b-a)/a", "For equal masses nothing may move, and without the lighter mass the heavier one must fall freely."),
-    ("b*m*g/((a+b)*m)", "b/(a+b)", "b/a; (b-a)/(a+b); a/b; a/(a+b)", "Without the body on the table the hanging one must fall freely, and the table's body must never help or oppose."),
+    ("(b-a)*m*g/((a+b)*m)", "(b-a)/(a+b)", "(b-a)/b; b/(a+b); ; a/b; (b-a)/a", "For equal masses nothing may move, and without the lighter mass the heavier one must fall freely."),
+    ("b*m*g/((a+b)*m)", "b/(a+b)", "b/a; ; (b-a)/(a+b); a/b; ; a/(a+b)", "Without the body on the table the hanging one must fall freely, and the table's body must never help or oppose."),
 )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ _SPEAKERS = settings("P6", "easy")
 
 def _lowest(draw: Draw, context: int) -> Draft | None:
     setting, speed, what = _SPEAKERS[context]
-    gap = Fraction(draw.choice((2, 4, 10, 8, 5, 3, 6)), 4)
-    near = Fraction(draw.whole(4, 16), 2)
+    gap = Fraction(draw.choice((2, 3, 4, 5, 6, 8, 10, 12, 16, 20)), 4)
+    near = Fraction(draw.whole(4, 40), 2)
     if (Fraction(speed) / (2 * gap)).denominator > 2:
         return None
     a, b = decimal(near), decimal(near + gap)
@@ -21,12 +21,18 @@ def _lowest(draw: Draw, context: int) -> Draft | None:
         f"{setting.format(a=a, b=b)}. The waves travel at ${speed}$ m s$^{{-1}}$. What is the lowest frequency for which {what} is a minimum?",
         form="c/(2*(b-a))",
         wrong="c/(b-a); c/(4*(b-a)); c/a/2; c/(a+b)/2; c/b/2",
-        show=lambda one: decimal(one) if (one * 20).denominator == 1 else None,
+        show=_short,
         reasoning=f"The path difference of ${decimal(gap)}$ m must be half a wavelength, so the wavelength is ${decimal(2 * gap)}$ m and the frequency $KEY$ Hz.",
         insight="Only the difference of the paths matters, and the first minimum needs half a wavelength of it.",
         givens={"c": speed, "a": a, "b": b},
         unit="Hz",
     )
+
+
+def _short(value: Fraction) -> str | None:
+    """A whole number, or a decimal of at most three figures; None for others, which are no options without a calculator."""
+    text = decimal(value) if (value * 20).denominator == 1 else ""
+    return text if text and ("." not in text or len(text.replace(".", "").lstrip("0")) <= 3) else None
 
 
 _PIPES = settings("P6", "medium")
@@ -68,7 +74,8 @@ def _count(draw: Draw, context: int) -> Draft | None:
         key=turns * across,
         wrong=(
             turns * other,
-            across if ring else 2 * across,
+            None if ring else 2 * across,
+            across if ring else None,
             half if anti else whole,
             turns * across + 2 * turns,
         ),

@@ -39,7 +39,7 @@ def _ladder(draw: Draw, context: int) -> Draft | None:
         return None
     given: dict[str, Fraction | int | str] = {"a": foot, "h": top}
     ladder, asked, form, wrong, given, unit = (
-        ("A uniform ladder", _COEFFICIENT, "a/(2*h)", "a/h; h/(2*a); a/(4*h); h/a", given, ""),
+        ("A uniform ladder", _COEFFICIENT, "a/(2*h)", "a/h; h/(2*a); ; a/(4*h); h/a", given, ""),
         (f"A uniform ladder of weight ${weight}$ N", "What is the force of friction on its foot?", "W*a/(2*h)", "W*a/h; W*h/(2*a); W/2; W*a/(4*h)", {**given, "W": weight}, "N"),
     )[context % 2]  # fmt: skip
     place = "a smooth vertical wall" if context < 2 else "the smooth side of a building"
