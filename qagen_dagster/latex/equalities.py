@@ -72,11 +72,9 @@ _BEGUN = re.compile(
 
 @dataclass(frozen=True)
 class Value:
-    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units.
-
-    `unit`, `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number with or
-    without a unit. `united` says whether the side has units, and `exact` that it has no decimals.
-    """
+    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units. `unit`,
+    `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number
+    with or without a unit. `united` says whether the side has units, and `exact` that it has no decimals."""
 
     text: str
     plain: float

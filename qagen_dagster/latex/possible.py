@@ -18,6 +18,7 @@ from qagen_dagster.latex.equalities import Value, assigned
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.values import known_value
+from qagen_dagster.records.data_files import read_table
 
 LIGHT = 2.998e8  # metres per second
 _ROUNDED = 1.01  # 3e8 is the speed of light, too
@@ -45,46 +46,14 @@ class Kind:
         return self.low <= float(one.base) <= self.high * _ROUNDED
 
 
-def _kind(name: str, names: str, units: str, low: float = -inf, high: float = inf) -> Kind:
+def _kind(name: str, units: str, names: str = "", low: float = -inf, high: float = inf) -> Kind:
     found = tuple(ONE if one == "1" else read_unit(one) for one in units.split(","))
     pattern = names or (f"{name[:-1]}(?:y|ies)" if name.endswith("y") else f"{name}s?")
     return Kind(name, re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE), found, low, high)
 
 
-MASS = _kind("mass", "masses|mass", "kg,J", 0)
-FORCE = _kind("force", "forces?|tensions?|thrust", "N")
-KINDS = (
-    MASS,
-    FORCE,
-    _kind("coefficient of restitution", "", "1", 0, 1),
-    _kind("coefficient of friction", r"coefficient of (?:\w+ )?friction", "1", 0),
-    _kind("efficiency", "", "1", 0, 1),
-    _kind("refractive index", "refractive ind(?:ex|ices)|ind(?:ex|ices) of refraction", "1", 1),
-    _kind("period", "periods?", "s,m", 0),
-    _kind("torque", "torques?|moment of the force", "N m"),
-    _kind("probability", "", "1", 0, 1),
-    _kind("half-life", "half[- ]life", "s", 0),
-    _kind("wavelength", "", "m", 0),
-    _kind("frequency", "", "Hz", 0),
-    _kind("potential difference", r"potential difference|voltage|e\.?m\.?f\.?|electromotive force", "V"),
-    _kind("resistance", "", "\u03a9,N", 0),
-    _kind("capacitance", "", "F", 0),
-    _kind("current", "", "A,m/s"),
-    _kind("charge", "", "C"),
-    _kind("kinetic energy", "", "J", 0),
-    _kind("energy", "energy|work done|heat", "J,J/kg,J/mol"),
-    _kind("power", "", "W,m^-1"),  # of a machine, or of a lens
-    _kind("acceleration", "", "m/s^2,kg"),  # 3 g is three times the acceleration of free fall
-    _kind("speed", "", "m/s,Hz", 0, LIGHT),
-    _kind("velocity", "", "m/s", -LIGHT, LIGHT),
-    _kind("momentum", "", "kg m/s"),
-    _kind("impulse", "", "N s"),
-    _kind("pressure", "", "Pa,m", 0),  # also as the height of a column of liquid
-    _kind("length", "lengths?|width|depth|thickness|radius|diameter|perimeter|circumference", "m,s", 0),
-    _kind("distance", "heights?|distances?|displacements?", "m"),
-    _kind("area", "", "m^2", 0),
-    _kind("volume", "", "m^3", 0),
-)
+KINDS = tuple(_kind(**row) for row in read_table(__package__, "tables.toml")["quantities"])
+MASS, FORCE = KINDS[:2]
 _NOT_ALONE = re.compile(
     r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against|density|capacity"
     r"|flow|under|of curvature)\b|[^.?]*\b(?:per|relative to|with respect to)\b"

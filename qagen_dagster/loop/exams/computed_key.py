@@ -56,9 +56,8 @@ _GRAVITY = re.compile(
     re.IGNORECASE,
 )
 _PREFIXES = tuple(Fraction(10) ** power for power in (-12, -9, -6, -3, 3, 6, 9, 12))
-_METRIC = tuple(
-    Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6)
-)  # of lengths, areas and volumes
+# Of lengths, areas and volumes
+_METRIC = tuple(Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6))
 _TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
 _METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")

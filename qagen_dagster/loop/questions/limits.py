@@ -70,9 +70,8 @@ class BatchLimits(QALimits):
 
     options: BatchOptions
     method: Method
-    fit: Annotated[Fit, Field(exclude=True)] = (
-        Fit()
-    )  # no part of the configuration: replies that are cut off say the same
+    # No part of the configuration: replies that are cut off say the same
+    fit: Annotated[Fit, Field(exclude=True)] = Fit()
 
     def wanted(self, document_id: str) -> Wanted:
         """The number of wanted questions of each type, in order, without types of which none is wanted.

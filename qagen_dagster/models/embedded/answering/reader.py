@@ -126,10 +126,8 @@ class _Found:
 
 
 def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
-    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing.
-
-    `fitted`: weights that replace the shipped ones.
-    """
+    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing. `fitted`:
+    weights that replace the shipped ones."""
     shown = excerpts(prompt)
     title = _TITLE.search(prompt)
     return _submit(_best(section(prompt, "Question"), shown, title.group(1) if title else "", fitted), shown)
@@ -163,10 +161,8 @@ def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
 
 
 def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
-    """The pieces of all excerpts in document order, without duplicates.
-
-    Excerpts may show different parts of one long line: each part is then split separately.
-    """
+    """The pieces of all excerpts in document order, without duplicates. Excerpts may show different parts of
+    one long line: each part is then split separately."""
     known: dict[int, Line] = {}
     parts: list[dict[int, Line]] = []
     for _, lines in sorted(shown, key=lambda excerpt: excerpt[0]):
@@ -268,9 +264,7 @@ _BOILERPLATE = re.compile(
 
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
     """Reads on, answers blind, compares, or does another task: the tools that the request offers decide which.
-
-    `fitted` replaces the shipped weights.
-    """
+    `fitted` replaces the shipped weights."""
     if "submit_comparison" in conversation.tools:
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:

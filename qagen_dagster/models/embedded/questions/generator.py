@@ -235,10 +235,8 @@ def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
 
 
 def _windows(total: int, resume: int) -> Iterator[range]:
-    """Runs of lines to search: from `resume` to the end, then from the start, so that attempts move through the document.
-
-    A short document is one run.
-    """
+    """Runs of lines to search: from `resume` to the end, then from the start, so that attempts move through the
+    document. A short document is one run."""
     if total <= WINDOW_LINES:
         resume = 1
     for first, end in ((resume, total + 1), (1, min(resume, total + 1))):

@@ -46,10 +46,8 @@ _EMPTY = frozenset(
 
 
 def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = False) -> Iterator[Candidate]:
-    """Questions for every table whose rows have names.
-
-    The question names the table in visual mode, and if another one has the same columns; its label or its section must tell it.
-    """
+    """Questions for every table whose rows have names. The question names the table in visual mode, and if
+    another one has the same columns; its label or its section must tell it."""
     places = [_place(table, context) for table in tables]
     for table, place in zip(tables, places, strict=True):
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
