@@ -112,11 +112,11 @@ class Script:
         offered = {tool.name for tool in request.tools}
         if "read_lines" in offered and "lines 1-" not in said:
             return call("read_lines", start_line=1)
-        question = said.rpartition("Question:")[2].strip().splitlines()[0]
-        asked = self.known[question]
+        asked = self.known[self.asked_in(request)]
+        self.seen.append(asked.question)
         shown = " ".join(word for word in said.split() if not word.rstrip("|").isdigit() or "|" not in word)
-        lucky = int(digest(question, str(len(said)))[:6], 16) / 16**6 >= self.overlooks
-        found = asked.place in shown and lucky
+        lucky = int(digest(asked.question, str(len(said)))[:6], 16) / 16**6 >= self.overlooks
+        found = self.sees(asked, shown) and lucky
         if "submit_answer" in offered:
             return call(
                 "submit_answer",
@@ -129,6 +129,15 @@ class Script:
         given = asked.answer if found else "The excerpts do not say."
         return call("submit_document_answer", answer=given, answerable=found, confidence=0.9)
 
+    def sees(self, asked: Asked, shown: str) -> bool:
+        """Whether what was shown has the answer."""
+        return asked.place in shown
+
+    @staticmethod
+    def asked_in(request: Request) -> str:
+        """The question of a request: what stands last after that label, or before the document's label."""
+        return told(request).rpartition("\nQuestion:\n")[2].strip().splitlines()[0]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -140,7 +149,7 @@ def main() -> None:
         "| validator | accepted | precision (95 %) | recall | without questions | all refused, because |\n|---|---|---|---|---|---|"
     )
     with tempfile.TemporaryDirectory() as place:
-        space = _space(Path(place), found)
+        space = space_of(Path(place), found)
         corpus = CorpusPassages(space, "articles", "embedded")
         for name, overlooks in (("honest", 0.1), ("lenient", 0.5), ("blind", 1.0)):
             _row(name, [_stage(space, corpus, found, at, overlooks, name) for at in range(len(found))])
@@ -161,7 +170,7 @@ def _row(name: str, results: list[tuple[set[str], set[str], tuple[int, int]]]) -
     )
 
 
-def _space(root: Path, found: list[Article]) -> Workspace:
+def space_of(root: Path, found: list[Article]) -> Workspace:
     folder = root / "corpora" / "articles" / "documents"
     folder.mkdir(parents=True)
     (folder.parent / "corpus.yaml").write_text(CORPUS)

@@ -1,7 +1,7 @@
 """Opens the exports of the sample corpora with the loaders of the programs that they are made for.
 
-`python -m benchmarks.exports [--only NAME] [--cache FOLDER] [--fresh]`. Makes the sets of the sample corpora with the embedded
-models, exports them, and gives each program an environment of its own in the cache folder: from PyPI, promptfoo from npm. `--fresh`
+`python -m benchmarks.exports [--only NAME] [--cache FOLDER] [--fresh]`. Makes the sets of the sample corpora (and of articles of
+XQuAD in QAGEN_REAL_DATA) with the embedded models, adds questions whose evidence is in two documents, exports them, and gives each program an environment of its own in the cache folder: from PyPI, promptfoo from npm. `--fresh`
 installs the newest versions again. Each loader must find the same questions and answers as the published set, without those that
 the export left out. Prints a row per program; exit code 1 if a loader finds something else.
 """
@@ -20,7 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environments import cache_folder, environment
-from qagen_dagster.settings import PROJECT_ROOT
+from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.loop.questions.publication.publish import publish
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import question_id
+from qagen_dagster.records.questions.results import ValidatedSet
+from qagen_dagster.settings import PROJECT_ROOT, Settings
 
 LOADERS = Path(__file__).with_name("loaders")
 PROGRAMS: dict[str, tuple[str, ...]] = {  # program: what pip installs for it
@@ -58,6 +63,17 @@ QUIET = {
     "PROMPTFOO_DISABLE_UPDATE": "1",
     "RAGAS_DO_NOT_TRACK": "true",
 }
+ARTICLES = """\
+name: Articles
+corpus_context: Articles of an encyclopedia.
+scenarios:
+  facts:
+    name: Facts
+    description: Short questions about single facts.
+    modes: [textual]
+    target_count: 8
+    mix: {unanswerable: 0.2, false_premise: 0.2}
+"""
 Json = dict[str, Any]
 
 
@@ -91,7 +107,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return os.environ | {
         "PUSH_PYTHON": sys.executable,
         "QAGEN_ASSETS": str(folder / "assets"),
-        "QAGEN_CORPORA": str(PROJECT_ROOT / "corpora"),
+        "QAGEN_CORPORA": str(_corpora(folder)),
         "QAGEN_PROFILE": "embedded",
         "DAGSTER_HOME": str(folder / "home"),
     }
@@ -100,6 +116,7 @@ def _environment(folder: Path) -> dict[str, str]:
 def _exported(folder: Path, environ: dict[str, str]) -> dict[str, Json]:
     """Publish and export the sample corpora. What each format must hold: combination -> its questions and those left out."""
     _qagen(environ, "run", "--json")
+    _with_two_documents(folder)
     told = json.loads(_qagen(environ, "export", "--output", str(folder / "exports"), "--json"))
     expected: dict[str, Json] = {}
     for one in told["exports"]:
@@ -110,6 +127,48 @@ def _exported(folder: Path, environ: dict[str, str]) -> dict[str, Json]:
         ]
         expected.setdefault(one["format"], {})[one["combination"]] = (taken, len(one["left_out"]))
     return expected
+
+
+def _corpora(folder: Path) -> Path:
+    """The sample corpora, and articles of XQuAD if QAGEN_REAL_DATA has them. Their scenarios ask for questions without an answer, too."""
+    corpora = folder / "corpora"
+    shutil.copytree(PROJECT_ROOT / "corpora", corpora)
+    file = Path(os.environ.get("QAGEN_REAL_DATA", "")) / "qa" / "xquad.en.json"
+    if file.is_file():
+        documents = corpora / "articles" / "documents"
+        documents.mkdir(parents=True)
+        (documents.parent / "corpus.yaml").write_text(ARTICLES, encoding="utf-8")
+        for article in json.loads(file.read_text(encoding="utf-8"))["data"][:8]:
+            text = "\n\n".join(one["context"] for one in article["paragraphs"])
+            (documents / f"{article['title']}.txt").write_text(text, encoding="utf-8")
+    return corpora
+
+
+def _with_two_documents(folder: Path) -> None:
+    """Publish each set whose scenario has a mix with one question more, whose evidence is in two documents."""
+    space = Workspace(Settings(corpora=folder / "corpora", assets=str(folder / "assets"), profile="embedded"))
+    for combination in load_corpora(folder / "corpora").combinations():
+        if space.corpus(combination.corpus).scenario(combination.scenario).mix is None:
+            continue
+        stored = space.store.read(ValidatedSet.key(combination), ValidatedSet)
+        pairs = [one for one in stored.questions if one.no_answer is None]
+        other = next(one for one in pairs if one.document_id != pairs[0].document_id)
+        shown = other.evidence[0].model_copy(update={"document_id": other.document_id})
+        question = f"Which answers have these two: {pairs[0].question} {other.question}"
+        answer = f"{pairs[0].answer}; {other.answer}"
+        update: Json = {
+            "id": question_id(combination, pairs[0].document_id, question, answer),
+            "question": question,
+            "answer": answer,
+            "evidence": (pairs[0].evidence[0], shown),
+            "question_type": "comparison",
+        }
+        both = pairs[0].model_copy(update=update)
+        space.store.write(
+            ValidatedSet.key(combination),
+            stored.model_copy(update={"questions": (*stored.questions, both)}),
+        )
+        publish(space, combination, "two-documents")
 
 
 def _qagen(environ: dict[str, str], *words: str) -> str:

@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.planted import proofs
 from benchmarks.planted.documents import load
 from benchmarks.planted.judge import Outcome, outcome
 from benchmarks.planted.kinds import EVIDENCE, KINDS, WRONG, planted
 from qagen_dagster.loop.statistics import wilson
 
 STAGES = ("code", "blind", "comparison")
+ARTICLES = 48
 HEADS = ("kind", "faulty", "code", "+ blind answer", "+ comparison", "good twins kept", "reasons")
 
 
@@ -40,6 +42,32 @@ def main() -> None:
         if options.half in (half, "both"):
             chosen = [one for one in candidates if one.fact.page.aside is aside]
             _report(half, [outcome(one) for one in chosen])
+    for validator in proofs.VALIDATORS:
+        found = proofs.outcomes(options.folder / "qa" / "xquad.en.json", ARTICLES, validator)
+        for half, aside in halves.items():
+            if options.half in (half, "both"):
+                _proofs(
+                    f"{validator} validator, {half}",
+                    [one for one in found if proofs.is_aside(one.draft) is aside],
+                )
+
+
+def _proofs(name: str, found: Sequence[proofs.Outcome]) -> None:
+    heads = ("kind", "faulty", "code", "+ validator", "good twins kept", "reasons")
+    print(f"\nwithout an answer, and across documents: {name}\n")
+    print(f"| {' | '.join(heads)} |\n| {' | '.join(['---'] * len(heads))} |")
+    kinds = dict.fromkeys(one.draft.kind for one in found)
+    for title, chosen in (*((kind, (kind,)) for kind in kinds), ("**all**", tuple(kinds))):
+        mine = [one for one in found if one.draft.kind in chosen]
+        faulty = [one for one in mine if not one.draft.good]
+        twins = [one for one in mine if one.draft.good]
+        code = _share(sum(one.by == "code" for one in faulty), len(faulty))
+        both = _share(sum(bool(one.by) for one in faulty), len(faulty))
+        kept = _share(sum(not one.by for one in twins), len(twins))
+        lost = Counter(one.reason for one in twins if one.by).most_common(3)
+        reasons = Counter(one.reason for one in faulty if one.by).most_common(3)
+        told = f"{', '.join(f'{reason} {count}' for reason, count in reasons)}; good: {dict(lost)}"
+        print(f"| {title} | {len(faulty)} | {code} | {both} | {kept} | {told} |")
 
 
 def _show(found: Sequence[Outcome]) -> None:

@@ -102,6 +102,19 @@ def content_stems(text: str) -> tuple[str, ...]:
     return tuple(stem(token) for token in tokens(text) if is_content(token))
 
 
+_TELLING = 3  # words
+_ASKED_KIND = re.compile(r"\b(?:which|what|how many|how much)\s+\w+", re.IGNORECASE)
+
+
+def says_all(question: str, text: str) -> bool:
+    """Whether `text` has every content word of `question`, in any form, but that of "which year". Fewer than three words tell nothing.
+
+    Of 890 questions of people (XQuAD), a sentence of the corpus has all words of .26; of 197 whose paragraph was taken away, of none.
+    """
+    words = {*content_stems(_ASKED_KIND.sub(" ", question))}
+    return len(words) >= _TELLING and words <= {*content_stems(text)}
+
+
 def shared_words(question: str, text: str) -> float:
     """The share (0-1) of the content words of `question` that `text` has, in any form; 0 if it has none."""
     words = {*content_stems(question)}

@@ -144,6 +144,7 @@ TERMINAL = "submit_verdict"
 # Characters shown; if the model rejects one number, the next smaller one is tried.
 BUDGETS = (100_000, 24_000, 6_000)
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
+SHORT = 16_000  # characters of a document that is shown whole beside quotes, too
 NO_JUDGE = "no judge is bound"
 
 
@@ -164,7 +165,8 @@ class Judge:
         """The number of characters of the document to show."""
         lines = source.text.split("\n") if self.quoted else ()
         quotes = sum(len(line) for first, last in self.quoted for line in lines[first - 1 : last])
-        return min(BUDGETS[0], quotes + BESIDE_QUOTES) if self.quoted else BUDGETS[0]
+        short = not self.quoted or len(source.text) <= SHORT
+        return BUDGETS[0] if short else min(BUDGETS[0], quotes + BESIDE_QUOTES)
 
 
 @dataclass(frozen=True)

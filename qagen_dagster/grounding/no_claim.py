@@ -31,7 +31,7 @@ _TOLD = (
 )
 _ADVERB = r"(?:(?:also|clearly|explicitly|directly|specifically|further|only|actually|anywhere) ){0,2}"
 _OPENING = re.compile(
-    rf"(?:(?:according to|based on|per|in|from|as per) (?:the|this) {_SOURCE}|"
+    rf"(?:(?:according to|based on|per|in|from|as per) (?:the|this) {_SOURCE}|(?:according to|as per|based on) (?:it|this|that)|"
     rf"as {_ADVERB}{_TOLD}(?: (?:in|by) (?:the|this) {_SOURCE})?|"
     rf"(?:the|this) {_SOURCE} {_ADVERB}{_SAYS}(?: that)?|"
     rf"it is {_ADVERB}{_TOLD}(?: in (?:the|this) {_SOURCE})? that)(?:[,:] | |$)",

@@ -146,6 +146,7 @@ class NoAnswerKind(StrEnum):
     UNDERSPECIFIED = "underspecified"  # the question has two readings with different answers
 
 
+_NEARLY = 1e-6
 MOST_WITHOUT_ANSWER = 0.5  # questions with an answer test whether the validator finds answers
 
 
@@ -218,6 +219,22 @@ class Publish(StrEnum):
     REVIEWED = "reviewed"  # those that reviewers accepted, and edited ones that passed their checks
 
 
+class Style(StrEnum):
+    """How what is asked is worded."""
+
+    QUESTION = "question"  # a whole question
+    KEYWORD = "keyword"  # a search by key words
+    INSTRUCTION = "instruction"  # "List ..."
+    CONVERSATIONAL = "conversational-first-turn"  # the first message of a chat, in the first person
+
+
+class Audience(StrEnum):
+    """Like whose questions those of a set should be worded."""
+
+    READER = "reader"  # somebody who has seen the text
+    SEARCHER = "searcher"  # somebody who has not
+
+
 class ScenarioConfig(Record):
     """A named evaluation context. `name` and `description` are required.
 
@@ -235,7 +252,10 @@ class ScenarioConfig(Record):
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
         language: the ISO 639-1 code of the language of the questions; None: that of the document.
-        max_overlap: the largest share of the content words of a question that may stand in its evidence. None: no limit.
+        max_overlap: the largest share of the content words of a question that may stand in its evidence. None: that of `audience`.
+        audience: like whose questions those of the set should be worded; it limits how near they are to their evidence. None: no limit.
+        style: the share of the questions in each style; None: whole questions, which code does not check.
+        personas: who asks, each in a sentence; only the generator is told.
         mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published.
@@ -261,6 +281,9 @@ class ScenarioConfig(Record):
     closed_book: bool = True
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
     max_overlap: Share | None = None
+    audience: Audience | None = None
+    style: Annotated[dict[Style, Share] | None, Field(min_length=1)] = None
+    personas: tuple[_Prose, ...] = ()
     mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
     publish: Publish = Publish.ALL
     max_unreviewed: Share | None = None
@@ -281,6 +304,18 @@ class ScenarioConfig(Record):
                 f"mix: the shares are {sum(self.mix.values()):g} in all, more than {MOST_WITHOUT_ANSWER}"
             )
         return self
+
+    @field_validator("style", mode="before")
+    @classmethod
+    def _one_style(cls, value: object) -> object:
+        return {value: 1.0} if isinstance(value, str) else value
+
+    @field_validator("style")
+    @classmethod
+    def _whole(cls, value: dict[Style, float] | None) -> dict[Style, float] | None:
+        if value is not None and abs(sum(value.values()) - 1) > _NEARLY:
+            raise ValueError(f"the shares are {sum(value.values()):g} in all, not 1")
+        return value
 
     @property
     def searches_corpus(self) -> bool:

@@ -169,6 +169,12 @@ def test_what_was_quoted_for_an_answer_is_shown_with_the_lines_beside_it() -> No
     assert "quoted for it" not in without.scope
 
 
+@pytest.mark.parametrize(("lines", "whole"), [(100, True), (3_000, False)])
+def test_a_short_document_is_shown_whole_beside_quotes(lines: int, whole: bool) -> None:
+    about = source("\n".join(long_text({}).split("\n")[:lines]))
+    assert (Judge(judge(), quoted=((2, 2),)).most(about) >= len(about.text)) is whole
+
+
 def test_what_many_claims_want_is_shown_and_counted_once() -> None:
     text = long_text({2500: "The lighthouse keeper was Nora Quill.", 40: "Her brother Ned kept bees."})
     answer = "Nora was the lighthouse keeper. " * 60 + "Ned kept bees."

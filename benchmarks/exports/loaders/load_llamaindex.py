@@ -11,7 +11,8 @@ def load(folder: Path) -> list[list[str]]:
     file = folder / "rag_dataset.json"
     dataset = LabelledRagDataset.from_json(str(file))
     rows = json.loads(file.read_bytes())["examples"]
-    assert all(one.reference_contexts for one in dataset.examples)
+    given = sum(bool(one.reference_contexts) for one in dataset.examples)
+    assert given or not rows, "only unanswerable questions have no contexts"
     return [
         [row["id"], one.query, one.reference_answer] for row, one in zip(rows, dataset.examples, strict=True)
     ]

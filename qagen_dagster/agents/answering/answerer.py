@@ -8,7 +8,7 @@ from functools import partial
 
 from pydantic import Field
 
-from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
 from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
@@ -65,6 +65,11 @@ def prompt() -> Prompt:
     return load_prompt("answering/document")
 
 
+def several_prompt() -> Prompt:
+    """The addition before the user part of `prompt`, for excerpts of several documents."""
+    return load_addition("answering/several")
+
+
 def answer_from_excerpts(
     model: Model,
     question: str,
@@ -74,16 +79,27 @@ def answer_from_excerpts(
     document_id: str,
     role: str = ROLE,
     attempt: int = 1,
+    several: bool = False,
 ) -> AnswerRun:
-    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError."""
+    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError.
+
+    `several`: the excerpts are of several documents, and their sections are the titles of these.
+    """
     terminal = Terminal(
         "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
     )
-    spec = without_tools("document answerer", role, prompt(), terminal)
+    asked = several_prompt().before(prompt()) if several else prompt()
+    spec = without_tools("document answerer", role, asked, terminal)
+    own = (
+        Block("(named above each excerpt)")
+        if several
+        else enclose([f"title: {one_line(title or 'none', 300)}"])
+    )
+    above = "title of the document" if several else "section"
     values = {
         "question": one_line(question, 4_000),
-        "document_title": enclose([f"title: {one_line(title or 'none', 300)}"]),
-        "excerpts": Block("\n\n".join(_shown(one) for one in excerpts)),
+        "document_title": own,
+        "excerpts": Block("\n\n".join(_shown(one, above) for one in excerpts)),
     }
     run = run_agent(spec, model, {}, values)
     calls = call_summaries(run, role, model.spec, document_id, attempt)
@@ -93,12 +109,12 @@ def answer_from_excerpts(
     return AnswerRun(submitted, "", _thinking(run) or submitted.note or None, calls)
 
 
-def _shown(excerpt: Excerpt) -> Block:
+def _shown(excerpt: Excerpt, name: str) -> Block:
     rows = [
         row(number, line, LONGEST_ROW)
         for number, line in enumerate(excerpt.text.split("\n"), excerpt.start_line or 1)
     ]
-    above = [f"section: {one_line(excerpt.section, 120)}"] if excerpt.section else []
+    above = [f"{name}: {one_line(excerpt.section, 120)}"] if excerpt.section else []
     return block([f"Excerpt {excerpt.number}", enclose([*above, *rows])])
 
 

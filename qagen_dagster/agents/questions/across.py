@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.drafts import Drafts, ask, listed, refused
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
-from qagen_dagster.agents.questions.evidence.submission_check import fault_of_wording, pointer
+from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
-from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
-from qagen_dagster.errors import ToolError
+from qagen_dagster.agents.spec import Terminal
+from qagen_dagster.english.words import says_all
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.questions.across import DocumentQuote, DraftAcross, SubmitAcross
-from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
-ROLE = "generator"
 _LONGEST_ROW = 1_000
 
 
@@ -38,14 +38,9 @@ class Member:
     def title(self) -> str:
         return self.document.metadata.title or self.document.source
 
-
-@dataclass(frozen=True)
-class AcrossDrafts:
-    """The candidates of one group, or why there is none. Those whose evidence check failed have a gate."""
-
-    candidates: tuple[Candidate, ...]
-    failure: str
-    calls: tuple[CallSummary, ...]
+    @cached_property
+    def finder(self) -> QuoteFinder:
+        return QuoteFinder(self.document, self.lines)
 
 
 def prompt() -> Prompt:
@@ -58,107 +53,91 @@ def propose(
     members: Sequence[Member],
     shared: Sequence[str],
     known: Sequence[str],
+    rejected: Sequence[tuple[str, str]],
     wanted: int,
     sample: int,
-) -> AcrossDrafts:
+) -> Drafts:
     """Ask for questions about a group of documents, the first of which is that of `context`. Raises ModelError."""
-    told = False
-
-    def reject_once(result: Record) -> None:
-        nonlocal told
-        found = [candidate_of(context, members, one) for one in SubmitAcross.model_validate(result).questions]
-        faults = [
-            f"question {at}: {one.gate_detail}" for at, one in enumerate(found, 1) if one.gate is not None
-        ]
-        if faults and not told:
-            told = True
-            raise ToolError(
-                f"Not accepted: {'; '.join(faults)}. Correct these and submit all questions once more."
-            )
-
-    spec = AgentSpec(
-        name="generator of questions across documents",
-        role=ROLE,
-        prompt=prompt(),
-        tools=(),
-        terminals=(Terminal("submit_across", SubmitAcross, reject_once, items="questions"),),
-        limits=AgentLimits(max_turns=4),
-    )
-    values = context.task_values() | {
+    values = context.task_values(writes=True) | {
         "shared": one_line(", ".join(shared), 600) or "their subject",
         "documents": block(part for at, one in enumerate(members, 1) for part in (_shown(at, one), "")),
         "wanted": str(wanted),
-        "known": block(f"- {one}" for one in known) or "(none yet)",
+        "known": listed(known),
+        "rejected": refused(rejected),
     }
-    run = run_agent(spec, model, {}, values, sample=sample)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, sample)
-    if not isinstance(run.end, Finish):
-        return AcrossDrafts((), str(run.end), calls)
-    drafts = SubmitAcross.model_validate(run.end.result).questions[:wanted]
-    return AcrossDrafts(tuple(candidate_of(context, members, one) for one in drafts), "", calls)
+
+    def candidates_of(result: Record) -> list[Candidate]:
+        drafts = SubmitAcross.model_validate(result).questions[:wanted]
+        return [candidate_of(context, members, one) for one in drafts]
+
+    terminal = Terminal("submit_across", SubmitAcross, items="questions")
+    return ask(
+        "questions across documents", prompt(), terminal, context, model, values, candidates_of, sample
+    )
 
 
 def candidate_of(context: QAContext, members: Sequence[Member], draft: DraftAcross) -> Candidate:
     """The draft as a candidate, with each quote in the words of its document, and its fault if it has one."""
-    places = [_place(members, quote.document, quote) for quote in draft.evidence]
+    places = [_place(members, quote) for quote in draft.evidence]
     found = [one for one in places if one is not None]
-    fault = _fault(context, draft, places, members)
-    return Candidate(
-        question=" ".join(draft.question.split()),
-        answer=draft.answer.strip(),
-        evidence=tuple(dict.fromkeys(found)),
-        question_type=draft.kind.value,
-        gate=None if fault is None else fault[0],
-        gate_detail="" if fault is None else fault[1],
-        computation=described(draft.computation) if draft.computation else "",
+    fault = (
+        fault_of_question(context, draft.question, found)
+        or fault_of_quotes(places, lambda at: _why_lost(members, draft.evidence[at]))
+        or _fault(draft, found, members)
     )
+    computed = described(draft.computation) if draft.computation else ""
+    return Candidate.of(draft.question, draft.answer, found, draft.kind.value, fault, computation=computed)
 
 
-def _place(members: Sequence[Member], number: int, quote: DocumentQuote) -> Evidence | None:
-    """The quote in the document with this number. That of the first document names none, as all evidence of its questions."""
-    if number > len(members):
+def _place(members: Sequence[Member], quote: DocumentQuote) -> Evidence | None:
+    """The quote in its document. That of the first document names none, as all evidence of its questions."""
+    if quote.document > len(members):
         return None
-    one = members[number - 1]
-    found = QuoteFinder(one.document, one.lines).find(quote)
+    one = members[quote.document - 1]
+    found = one.finder.find(quote)
     if found is None:
         return None
-    return widened(one.lines, found).model_copy(
-        update={"document_id": one.document.id if number > 1 else None}
-    )
+    update = {"document_id": one.document.id if quote.document > 1 else None}
+    return widened(one.lines, found).model_copy(update=update)
 
 
-def _fault(
-    context: QAContext, draft: DraftAcross, places: Sequence[Evidence | None], members: Sequence[Member]
-) -> tuple[RejectionReason, str] | None:
-    if words := pointer(draft.question):
-        return (
-            RejectionReason.NOT_SELF_CONTAINED,
-            f"the question says {words!r}, but its reader does not know which text is meant",
-        )
-    if None in places:
-        number = places.index(None) + 1
-        return (
-            RejectionReason.EVIDENCE_NOT_FOUND,
-            f"quote {number} of {len(places)} is not in its document as one piece",
-        )
-    whole = [one for one in places if one is not None]
-    if len({one.document_id for one in whole}) < 2:
+def _why_lost(members: Sequence[Member], quote: DocumentQuote) -> str:
+    if quote.document > len(members):
+        return f"there is no document {quote.document}"
+    return members[quote.document - 1].finder.disagreement(quote)
+
+
+def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Member]) -> Fault | None:
+    if len({one.document_id for one in found}) < 2:
         return RejectionReason.NOT_MULTI_HOP, "all quotes are of one document"
-    if wording := fault_of_wording(context, draft.question, whole):
-        return RejectionReason.IRRELEVANT, wording
-    text = "\n".join((*(one.quote for one in whole), *(one.title for one in members)))
+    text, beside = "\n".join(one.quote for one in found), "\n".join(one.title for one in members)
     if draft.computation is not None:
-        if why := wrong(draft.computation, draft.answer, f"{text}\n{draft.question}"):
+        if why := wrong(draft.computation, draft.answer, f"{text}\n{beside}\n{draft.question}"):
             return RejectionReason.ANSWER_NOT_SUPPORTED, why
-        text = f"{text}\n{described(draft.computation)}"
-    why = unsupported(draft.question, draft.answer, text, "comparison")
-    return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
+        beside = f"{beside}\n{described(draft.computation)}"
+    why = unsupported(draft.question, draft.answer, text, "comparison", beside=beside)
+    if why is not None:
+        return RejectionReason.ANSWER_NOT_SUPPORTED, why
+    enough = _enough(draft, found)
+    return (RejectionReason.NOT_MULTI_HOP, enough) if enough else None
+
+
+def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
+    """Why the quotes of one document need no other: they have the answer and every content word of the question; empty if none have."""
+    for name in dict.fromkeys(one.document_id for one in found):
+        text = "\n".join(one.quote for one in found if one.document_id == name)
+        own = unsupported(draft.question, draft.answer, text, "factual") is None
+        if draft.computation is None and own and says_all(draft.question, text):
+            return "the quotes of one document have the answer and every word of the question: the others are not needed"
+    return ""
 
 
 def _shown(number: int, one: Member) -> Block:
-    passages = [
-        row(at, line, _LONGEST_ROW)
-        for first, last in one.spans
-        for at, line in enumerate(one.lines[first - 1 : last], first)
-    ]
+    passages, before = list[str](), 0
+    for first, last in (*one.spans, (len(one.lines) + 1, len(one.lines))):
+        passages += ["[...]"] if first > before + 1 else []
+        passages += [
+            row(at, line, _LONGEST_ROW) for at, line in enumerate(one.lines[first - 1 : last], first)
+        ]
+        before = last
     return block([f"Document {number}", enclose([f"title: {one_line(one.title, 300)}", *passages])])

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
+from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
@@ -19,7 +21,15 @@ from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import CLOSE, Block, block, enclose, label_key, one_line, shown_label
+from qagen_dagster.toolkit.excerpt import (
+    CLOSE,
+    Block,
+    block,
+    enclose,
+    label_key,
+    one_line,
+    shown_label,
+)
 from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import opening, toolbox
@@ -69,17 +79,19 @@ class QAContext:
         begin = "\n".join(self.view.lines[:200])[:ENOUGH]
         return begin, language_of(begin)
 
-    def task_values(self) -> dict[str, str]:
-        """The prompt values for the corpus and the scenario."""
+    def task_values(self, *, writes: bool = False) -> dict[str, str]:
+        """The prompt values for the corpus and the scenario, for an agent that `writes` questions or one that checks them."""
         return {
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
             "scenario_name": self.scenario.name,
-            "scenario_description": self.scenario.description,
+            "scenario_description": wording.description(self.scenario, writes=writes),
         }
 
-    def document_card(self) -> Block:
+    def document_card(self, style: str = "") -> Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
+
+        `style`: how the next question is to be worded.
 
         The metadata and sections are text of the document, so they stand between the delimiters.
         """
@@ -89,6 +101,7 @@ class QAContext:
             f"pages: {document.page_count}" if document.page_count else "",
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
             f"language of the questions: {self.scenario.language}" if self.scenario.language else "",
+            f"how the next question is worded: {style}" if style else "",
         ]
         return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
 
@@ -171,8 +184,9 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
-    values = context.task_values() | {
-        "document_card": context.document_card(),
+    style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
+    values = context.task_values(writes=True) | {
+        "document_card": context.document_card(style),
         "accepted": block(
             f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)
@@ -222,15 +236,8 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
     are ranges of lines (first, last) that no question should use.
     """
     spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
-    spans = sorted([*spans, *skipped])
-    gaps: list[tuple[int, int]] = []
-    at = 1
-    for start, end in spans:
-        if start > at:
-            gaps.append((at, start - 1))
-        at = max(at, end + 1)
-    if at <= total:
-        gaps.append((at, total))
+    edges = [(0, 0), *merged_lines([*spans, *skipped]), (total + 1, total + 1)]
+    gaps = [(end + 1, start - 1) for (_, end), (start, _) in pairwise(edges) if start > end + 1]
     wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
     longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
     return ", ".join(_span(start, end) for start, end in longest) or "none"

@@ -11,6 +11,7 @@ from qagen_dagster.agents.questions.context import History, QAContext, prompt_va
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
+from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -20,6 +21,7 @@ from qagen_dagster.records.questions.submissions import ReportExhausted, SubmitQ
 from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "generator"
+_SAME_WORDS = 0.7  # share of the content words that a question keeps when a condition in it is corrected
 _NOTES, _NOTE = 5, 200  # notes of a submission; characters of one
 REFUSED = {
     RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",
@@ -27,8 +29,9 @@ REFUSED = {
 }
 TRIVIAL = "a reader who saw only the question gave the right answer"
 _MEND = (
-    "Not accepted: {why}. Look at the passages again. If you find the mistake, correct the answer or the evidence, leave the question "
-    "as it is, and submit once more. If you find none, submit the same again; the question is dropped then."
+    "Not accepted: {why}. Look at the passages again. If you find the mistake, correct the answer or the evidence, or a condition in the "
+    "question that the document does not bear out, leave the rest as it is, and submit once more. If you find none, submit the same "
+    "again; the question is dropped then."
 )
 _REWORD = (
     "Not accepted: {why}. Word the question anew, so that neither its words nor general knowledge lead to the answer, or ask for another "
@@ -70,7 +73,8 @@ def mend(
 ) -> Proposal:
     """Run the same conversation again, and refuse the submission that became `refused`; then the generator may correct it once.
 
-    `why` is what it is told. If the question is TRIVIAL, it must change, else it must not. The proposal has no candidate if nothing was corrected. Raises ModelError.
+    `why` is what it is told. If the question is TRIVIAL, it must change, else only a condition in it may. The proposal has no candidate
+    if nothing was corrected. Raises ModelError.
     """
     check = EvidenceCheck(context)
     told, trivial = False, why.startswith(TRIVIAL)
@@ -86,9 +90,17 @@ def mend(
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     found = _proposal(run, check, calls)
     given = found.candidate
-    kept = given is not None and normalise(given.question) == normalise(refused.question)
-    same = given is None or given == refused or kept is trivial
+    same = given is None or given == refused
+    if given is not None and trivial:
+        same = normalise(given.question) == normalise(refused.question)
+    elif given is not None:
+        same = same or not _only_corrected(given.question, refused.question)
     return replace(found, candidate=None if same or not told else given)
+
+
+def _only_corrected(question: str, before: str) -> bool:
+    """Whether most words of a question are those that it had before."""
+    return min(shared_words(question, before), shared_words(before, question)) >= _SAME_WORDS
 
 
 def _run(

@@ -289,7 +289,9 @@ def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
 
 def _finding(blind: BlindAnswer) -> str:
     clear = "unambiguous" if blind.unambiguous else "ambiguous"
-    premise = "" if blind.premise_holds else ", takes for granted what the document denies"
+    premise = (
+        "" if blind.premise_holds else ", takes for granted what the document denies or calls only likely"
+    )
     return f"answerable, {clear}{premise}. {blind.note}".strip()
 
 

@@ -47,6 +47,9 @@ def wanted_questions(
             "mix",
             "language",
             "max_overlap",
+            "audience",
+            "style",
+            "personas",
         },
     )
     settings = {f"scenario {name}": str(value) for name, value in options_of_loop.items()}

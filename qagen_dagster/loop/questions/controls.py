@@ -7,6 +7,7 @@ passed everything else is answered once more without anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -85,6 +86,7 @@ SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
 )
 NEEDED = 2  # minimum number of passages that a multi-hop question must need
+_NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w-]*(?: [^\W\d_a-z][\w-]*)*")  # "the Orrin Bay ferry" has one
 OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
 
 
@@ -149,10 +151,11 @@ def _is_worked_out(candidate: Candidate) -> bool:
 
 
 def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
-    """Whether the passage alone may hold all compared or added values: it has at least two values that the question does not name."""
-    named = {one.value for one in amounts(candidate.question)}
-    values = {one.value for number in passage for one in amounts(candidate.evidence[number].quote)}
-    return candidate.question_type in OF_VALUES and len(values - named) >= NEEDED
+    """Whether the passage alone may hold all that is compared or added: two values that the question does not name, or two of its names."""
+    text = " ".join(" ".join(candidate.evidence[number].quote.split()) for number in passage)
+    values = {one.value for one in amounts(text)} - {one.value for one in amounts(candidate.question)}
+    names = {name for name in _NAME.findall(candidate.question) if name in text}
+    return candidate.question_type in OF_VALUES and max(len(values), len(names)) >= NEEDED
 
 
 def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:

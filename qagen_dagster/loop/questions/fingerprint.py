@@ -25,6 +25,7 @@ BATCH_VERSION = "10"  # the same for the batch strategy, including the grading o
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
+_WORDING = {"language", "max_overlap", "audience", "style", "personas"}
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # these are limits, as the target is
 
 
@@ -53,6 +54,7 @@ def prompt_hashes(
         deduplicator.prompt(),
         *(closed_book.prompts() if closed else ()),
         *((no_answer.prompt(),) if without_answer and mode is Mode.TEXTUAL else ()),
+        *((excerpts_answerer.several_prompt(),) if strategy is Strategy.ACROSS or without_answer else ()),
         *((validator.blind_prompt(Mode.TEXTUAL), closed_book.marking_prompt()) if control else ()),
         *((excerpts_answerer.prompt(), closed_book.marking_prompt()) if mode is Mode.TEXTUAL else ()),
     )
@@ -131,9 +133,9 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
     models = model_fingerprint(profile, config, mode)
-    wording = config.model_dump_json(include={"language", "max_overlap"}, exclude_none=True)
+    wording = config.model_dump_json(include=_WORDING, exclude_defaults=True)
     proofs = [PROOF_VERSION] if config.strategy is Strategy.ACROSS else []
-    worded = [wording] if config.language or config.max_overlap is not None else []
+    worded = [wording] if wording != "{}" else []
     return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs])
 
 

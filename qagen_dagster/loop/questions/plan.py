@@ -30,7 +30,7 @@ from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import NoAnswerKind, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus_config import NoAnswerKind, ScenarioConfig, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
@@ -41,6 +41,8 @@ from qagen_dagster.records.questions.results import (
     DocumentEnd,
     GenerationResult,
 )
+
+_QUESTIONS = {Style.QUESTION: 1.0}
 
 
 class RunOptions(Record):
@@ -244,10 +246,13 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
 
 
 def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError if the profile lacks a writer of the scenario, if the strategy is batch and a model that must write text is an
-    embedded one, or if the mode is visual and a model sees nothing.
+    """Raise ConfigError if the profile lacks a writer of the scenario, if a model that must write text is an embedded one, as with the
+    strategy batch, a style or personas, or if the mode is visual and a model sees nothing.
     """
     writers = [spec for spec, _ in profile.writing(scenario.writers, mode).values()]
+    worded = "personas" if scenario.personas else "style" if scenario.style not in (None, _QUESTIONS) else ""
+    if worded and RULES in {one.provider for one in (profile.spec(Role.GENERATOR, mode), *writers)}:
+        raise ConfigError(f"{worded}: needs a model that writes; a generator of profile {name} applies rules")
     for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
         if RULES in {one.provider for one in (profile.spec(role, mode), *writers)}:
             raise ConfigError(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import AcrossKind
-from qagen_dagster.records.questions.submissions import Computation, EvidenceQuote
+from qagen_dagster.records.questions.submissions import AnswerText, Computed, EvidenceQuote, QuestionText
 
 
 class DocumentQuote(EvidenceQuote):
@@ -21,14 +21,8 @@ class DraftAcross(Record):
     """One question that no single document answers."""
 
     kind: Annotated[AcrossKind, Field(description="Its kind.")]
-    question: Annotated[
-        str,
-        Field(
-            min_length=8,
-            description="One self-contained question. Its reader knows only the corpus, not which documents are meant.",
-        ),
-    ]
-    answer: Annotated[str, Field(min_length=1, description="The shortest complete answer.")]
+    question: QuestionText
+    answer: AnswerText
     evidence: Annotated[
         tuple[DocumentQuote, ...],
         Field(
@@ -37,10 +31,7 @@ class DraftAcross(Record):
             description="Every passage needed to prove the answer, of each document at least one.",
         ),
     ]
-    computation: Annotated[
-        Computation | None,
-        Field(description="Only if the answer is computed or counted: code computes it again."),
-    ] = None
+    computation: Computed = None
 
 
 class SubmitAcross(Record):

@@ -11,7 +11,13 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
-from qagen_dagster.records.questions.submissions import Computation, EvidenceQuote, JudgingAnswer, SubmitQA
+from qagen_dagster.records.questions.submissions import (
+    SELF_CONTAINED,
+    Computation,
+    EvidenceQuote,
+    JudgingAnswer,
+    SubmitQA,
+)
 
 _MOST_QUOTES = 20
 
@@ -34,12 +40,7 @@ AskedType = Annotated[
 class DraftQuestion(Record):
     """One question."""
 
-    question: Annotated[
-        str,
-        Field(
-            description="One self-contained question. Its reader knows only the corpus, not which document is meant."
-        ),
-    ]
+    question: Annotated[str, Field(description=SELF_CONTAINED)]
     question_type: Annotated[AskedType, Field(description="The type that it was asked for as.")]
     lines: Annotated[
         tuple[int, ...],

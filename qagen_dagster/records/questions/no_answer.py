@@ -12,7 +12,7 @@ from pydantic import Field
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import LineRange
-from qagen_dagster.records.questions.submissions import EvidenceQuote
+from qagen_dagster.records.questions.submissions import EvidenceQuote, QuestionText
 
 
 class Searched(Record):
@@ -64,13 +64,7 @@ class DraftNoAnswer(Record):
     """One question that the documents do not answer as it is asked."""
 
     kind: Annotated[NoAnswerKind, Field(description="The kind that it was asked for as.")]
-    question: Annotated[
-        str,
-        Field(
-            min_length=8,
-            description="One self-contained question. Its reader knows only the corpus, not which document is meant.",
-        ),
-    ]
+    question: QuestionText
     reason: Annotated[
         str,
         Field(

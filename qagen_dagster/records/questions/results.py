@@ -6,8 +6,9 @@ Names and meanings of the fields of QAPair, RejectedQA, GenerationStats, Generat
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -353,6 +354,26 @@ class Candidate(Record):
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
     writer: str = Field(default="", exclude_if=lambda value: not value)  # of a question of an earlier version
+
+    @classmethod
+    def of(
+        cls,
+        question: str,
+        answer: str,
+        evidence: Iterable[Evidence],
+        question_type: str,
+        fault: tuple[RejectionReason, str] | None,
+        **more: object,
+    ) -> Self:
+        """What a model submitted, with its evidence, each piece once, and with the fault that code found."""
+        gate, detail = fault or (None, "")
+        made = {
+            "question": " ".join(question.split()),
+            "answer": answer.strip(),
+            "question_type": question_type,
+        }
+        places = tuple(dict.fromkeys(evidence))
+        return cls.model_validate({**made, **more, "evidence": places, "gate": gate, "gate_detail": detail})
 
 
 class CandidateDocument(Record):

@@ -43,6 +43,7 @@ class Step(Record):
         "count",
         "maximum",
         "minimum",
+        "rank",
         "days",
     ]
     items: Annotated[
@@ -52,13 +53,14 @@ class Step(Record):
             max_length=60,
             description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
             "percent_change is from second to first, days is from the second date to the first. For count: the words of each thing that is "
-            "counted, as the quotes write them. For maximum and minimum: each name with its value, such as GSO: 31.",
+            "counted, as the quotes write them. For maximum, minimum and rank: each name with its value, such as GSO: 31; rank is the "
+            "place of the first one among all, from the largest.",
         ),
     ]
     result: Annotated[
         str,
         Field(
-            description="The number that comes out; for maximum and minimum the name or the value that wins."
+            description="The number that comes out; for maximum and minimum the name or the value that wins; for rank the place."
         ),
     ]
 
@@ -75,17 +77,20 @@ class Computation(Step):
     ] = ()
 
 
+SELF_CONTAINED = "One self-contained question. Its reader knows only the corpus, not which document is meant."
+QuestionText = Annotated[str, Field(min_length=8, description=SELF_CONTAINED)]
+AnswerText = Annotated[str, Field(min_length=1, description="The shortest complete answer.")]
+Computed = Annotated[
+    Computation | None,
+    Field(description="Only if the answer is computed or counted: code computes it again."),
+]
+
+
 class SubmitQA(Record):
     """Submit one question with its answer and the passages that prove it."""
 
-    question: Annotated[
-        str,
-        Field(
-            min_length=8,
-            description="One self-contained question. Its reader knows only the corpus, not which document is meant.",
-        ),
-    ]
-    answer: Annotated[str, Field(min_length=1, description="The shortest complete answer.")]
+    question: QuestionText
+    answer: AnswerText
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(
@@ -100,10 +105,7 @@ class SubmitQA(Record):
             "parts); or another word the scenario uses."
         ),
     ] = "factual"
-    computation: Annotated[
-        Computation | None,
-        Field(description="Only if the answer is computed or counted: code computes it again."),
-    ] = None
+    computation: Computed = None
     also_seen: Annotated[
         tuple[str, ...],
         Field(

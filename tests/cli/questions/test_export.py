@@ -107,9 +107,9 @@ def test_a_dataset_of_mlflow_has_the_questions_of_the_set(
     (dataset,) = store.KNOWN
     questions = published.project.published(KEY)["questions"]
     assert dataset.name == KEY
-    assert {
-        one["inputs"]["question_id"]: one["expectations"]["expected_response"] for one in dataset.rows
-    } == {one["id"]: one["answer"] for one in questions}
+    assert {one["inputs"]["question_id"]: one["tags"]["answer"] for one in dataset.rows} == {
+        one["id"]: one["answer"] for one in questions
+    }
     calls = dataset.calls
     assert published(*words).value["exports"][0]["changed"] is False
     assert dataset.calls == calls

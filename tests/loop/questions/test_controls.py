@@ -85,13 +85,14 @@ def control(
     *,
     computation: str = "",
     lines: tuple[int, ...] = (4, 4, 4),
+    question: str = QUESTION,
 ) -> Judged | Controlled:
     places = tuple(
         Evidence(quote=quote, start_line=line, end_line=line)
         for line, quote in zip(lines, quotes, strict=False)
     )
     candidate = Candidate(
-        question=QUESTION, answer=ANSWER, evidence=places, question_type=kind, computation=computation
+        question=question, answer=ANSWER, evidence=places, question_type=kind, computation=computation
     )
     context = context_of() if mode is Mode.TEXTUAL else visual_context()
     work = DocumentWork(
@@ -162,6 +163,21 @@ def test_a_needless_quote_beside_one_with_both_sides_does_not_count(
 ) -> None:
     quotes = ("The probe has a cable.", quote)
     found = control(Reader({1: answer(ANSWER), 2: NOT}, quotes), kind, quotes)
+    assert fault(found) is reason
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("Which opened first, the Orrin Bay ferry or the Selby ferry?", None),
+        ("What opened before another line, the Orrin Bay ferry or a train?", RejectionReason.NOT_MULTI_HOP),
+    ],
+)
+def test_one_sentence_about_both_compared_things_is_enough_beside_a_needless_quote(
+    question: str, reason: RejectionReason | None
+) -> None:
+    quotes = ("There are two lines.", "The Orrin Bay ferry opened before the Selby ferry.")
+    found = control(Reader({1: answer(ANSWER), 2: NOT}, quotes), "comparison", quotes, question=question)
     assert fault(found) is reason
 
 

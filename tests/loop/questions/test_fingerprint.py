@@ -10,7 +10,7 @@ from qagen_dagster.agents import prompts
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.loop.questions.fingerprint import LOOP_VERSION, prompt_hashes, work_fingerprint
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus_config import CorpusConfig, Strategy
+from qagen_dagster.records.corpus_config import Audience, CorpusConfig, Strategy, Style
 from qagen_dagster.records.ids import Mode, fingerprint
 
 SPECS = {role: ModelSpec(provider="openai", model=f"m-{role.value}") for role in Role}
@@ -90,6 +90,22 @@ def test_the_size_of_the_opening_moves_the_textual_ones_that_have_one(role: Role
 
 def test_a_scenarios_words_move_its_own_combinations() -> None:
     second = CORPUS.scenarios["two"].model_copy(update={"description": "Otherwise."})
+    corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"two": second}})
+    assert moved(Profile(roles=SPECS), corpus) == {("two", mode) for mode in Mode}
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        {"language": "en"},
+        {"max_overlap": 0.5},
+        {"audience": Audience.SEARCHER},
+        {"style": {Style.KEYWORD: 1.0}},
+        {"personas": ("A nurse.",)},
+    ],
+)
+def test_each_option_of_the_wording_moves_its_own_scenario(wording: dict[str, Any]) -> None:
+    second = CORPUS.scenarios["two"].model_copy(update=wording)
     corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"two": second}})
     assert moved(Profile(roles=SPECS), corpus) == {("two", mode) for mode in Mode}
 

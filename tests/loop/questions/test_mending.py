@@ -126,6 +126,11 @@ def test_a_corrected_answer_is_judged_again_and_accepted(criterion: str) -> None
     }
 
 
+def test_a_condition_in_the_question_may_be_corrected() -> None:
+    result = run(Mending(CORRECTED | {"question": "Which words stand in the second place?"}), target=1)
+    assert [one.question for one in result.accepted] == ["Which words stand in the second place?"]
+
+
 def test_what_failed_is_told_and_not_the_right_answer() -> None:
     play = Mending(CORRECTED)
     run(play, target=1)

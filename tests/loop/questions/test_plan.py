@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
 from qagen_dagster.loop.parallel import WorkOutcome
@@ -328,3 +331,25 @@ def test_a_profile_without_its_key_is_told_before_any_document_is_looked_at(
     check_usable(workspace, COMBINATION, PLAIN)
     with pytest.raises(ConfigError, match="NO_SUCH_KEY"):
         check_usable(workspace, COMBINATION, RunOptions(profile="keyless"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fits"),
+    [
+        ({"style": "question"}, True),
+        ({"audience": "searcher"}, True),
+        ({"style": "keyword"}, False),
+        ({"personas": ["A nurse."]}, False),
+    ],
+)
+def test_styles_and_personas_need_a_generator_that_writes(
+    workspace: PlayedWorkspace, changed: dict[str, Any], fits: bool
+) -> None:
+    file = workspace.settings.corpora / "probes" / "corpus.yaml"
+    config = yaml.safe_load(file.read_text())
+    config["scenarios"]["service"] |= changed
+    file.write_text(yaml.safe_dump(config))
+    plan_without_documents(workspace, COMBINATION, RunOptions(profile="mine"))
+    embedded = RunOptions(profile="embedded")
+    with nullcontext() if fits else pytest.raises(ConfigError, match="needs a model that writes"):
+        plan_without_documents(workspace, COMBINATION, embedded)

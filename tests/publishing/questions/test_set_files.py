@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+import re
 from datetime import UTC, datetime
 
 import jsonschema
@@ -171,6 +172,14 @@ def card(count: int, facts: SetFacts | None = FACTS) -> str:
         timestamp=datetime(2026, 1, 2, tzinfo=UTC),
     )
     return card_file(eval_set)["README.md"].decode()
+
+
+def test_the_card_compares_the_wording_with_that_of_people() -> None:
+    told = card(3)
+    assert "| wording (means) | this set | readers | searchers |" in told
+    assert re.search(r"\| runs of three words copied from it \| \d+% \| 13% \| 3% \|", told)
+    assert "Styles: 100% question." in told
+    assert "wording (means)" not in card(0)
 
 
 def test_the_card_tells_how_the_set_was_made_and_what_it_has() -> None:

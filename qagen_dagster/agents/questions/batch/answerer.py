@@ -152,14 +152,8 @@ class _AnswerCheck:
     def _without_evidence(
         self, submitted: SubmitGroundedAnswer, gate: RejectionReason, why: str
     ) -> Candidate:
-        return Candidate(
-            question=self._asked.question,
-            answer=submitted.answer.strip(),
-            evidence=(),
-            question_type=self._asked.question_type.value,
-            gate=gate,
-            gate_detail=why,
-        )
+        kind = self._asked.question_type.value
+        return Candidate.of(self._asked.question, submitted.answer, (), kind, (gate, why))
 
 
 class _AnswersCheck:

@@ -17,6 +17,7 @@ from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.drafts import listed, refused
 from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
@@ -26,7 +27,7 @@ from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.results import CallSummary
-from qagen_dagster.toolkit.excerpt import block, one_line
+from qagen_dagster.toolkit.excerpt import block
 
 _FILE = Path(__file__).with_name("question_types.md")
 
@@ -150,6 +151,10 @@ class Told:
     known: Sequence[tuple[str, QuestionType]] = ()
     rejected: Sequence[tuple[str, str]] = ()
 
+    @property
+    def known_with_types(self) -> list[str]:
+        return [f"{question} [{kind.value}]" for question, kind in self.known[-_SHOWN_KNOWN:]]
+
 
 @dataclass(frozen=True)
 class Questions:
@@ -205,13 +210,13 @@ def propose(
     terminal = Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions")
     spec = without_tools("batch question generator", ROLE, prompt(), terminal, max_nudges=1)
     types = list(asked)
-    values = context.task_values() | {
+    values = context.task_values(writes=True) | {
         "types": in_words(types),
         "rules": rules(types),
         "examples": examples(types),
         "wanted": block(f"- {kind.value}: {count}" for kind, count in asked.items()),
-        "known": _known(told),
-        "rejected": _rejected(told),
+        "known": listed(told.known_with_types),
+        "rejected": refused(told.rejected[-_SHOWN_REJECTED:]),
     }
     choices = [reading.choose(round_, budget) for budget in BUDGETS]
     reply = ask(spec, model, context, reading, Task(choices, attempt=0, sample=round_), values)
@@ -224,14 +229,14 @@ def rewrite(
     """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)
     spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
-    values = context.task_values()
+    values = context.task_values(writes=True)
     values = {name: values[name] for name in ("scenario_name", "scenario_description")} | {
         "types": in_words([rejected.question_type]),
         "rules": rules([rejected.question_type]),
         "question": rejected.question,
         "reason": rejected.reason,
-        "tried": _rejected(Told(rejected=rejected.tried)),
-        "known": _known(told),
+        "tried": refused(rejected.tried[-_SHOWN_REJECTED:]),
+        "known": listed(told.known_with_types),
     }
     reply = ask(spec, model, context, reading, task, values)
     if isinstance(reply.run.end, Finish):
@@ -278,16 +283,3 @@ def _refuse_nothing(result: Record) -> None:
     submitted = SubmitQuestions.model_validate(result)
     if not submitted.questions and not submitted.not_possible:
         raise ToolError(_NOTHING)
-
-
-def _known(told: Told) -> str:
-    return (
-        block(f"- {question} [{kind.value}]" for question, kind in told.known[-_SHOWN_KNOWN:]) or "(none yet)"
-    )
-
-
-def _rejected(told: Told) -> str:
-    rows = (
-        (f"- {question}", f"  {one_line(why, 600)}") for question, why in told.rejected[-_SHOWN_REJECTED:]
-    )
-    return block(line for row in rows for line in row) or "(none yet)"

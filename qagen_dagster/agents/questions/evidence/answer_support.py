@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 
 from qagen_dagster.english.facts import facts, facts_of_document, missing_names
@@ -95,6 +95,11 @@ MOST_CAPITALS = 0.3  # of the words, in English text
 _LEAST_SUBJECT = 2  # words of the question that the document has: one can be there by chance
 MIN_SHARE = 0.5
 MIN_DERIVED_SHARE = 0.2
+_NEAR = 60  # characters before a number that may hedge it
+_HEDGES = {
+    "an estimate": r"about|almost|approx|approximately|around|circa|ca|estimated|estimate|estimates|nearly|roughly",
+    "an average": r"averages?|averaged|averaging|mean",
+}
 _PRONOUN = re.compile(
     r"\b(?:this|that|the|each|every|no|any|which|another)\s+one\b|\bone\s+(?:of|another|must|can|may|should)\b",
     re.IGNORECASE,
@@ -124,6 +129,8 @@ def unsupported(
     numbers = [token for token in missing if token[0].isdigit()]
     if numbers:
         return f"the answer's {', '.join(numbers[:3])} stands in no evidence quote"
+    if hedge := unhedged(question, answer, numbers_of([answer]), evidence):
+        return hedge
     if derived and graded:
         return None
     if derived and len(wanted) - len(missing) < MIN_DERIVED_SHARE * len(wanted):
@@ -131,6 +138,20 @@ def unsupported(
     several = _PARTS.search(answer) is not None
     words = None if derived and not several else _missing_words(answer, quoted, asked)
     return words or _missing_names(answer, question, evidence, beside)
+
+
+def unhedged(question: str, answer: str, numbers: Sequence[str], evidence: str) -> str | None:
+    """Which number the quotes give only as an estimate or an average, although neither question nor answer says so; None if none is."""
+    plain = evidence.replace(",", "")
+    for number in numbers:
+        places = re.finditer(rf"(?<![\d.]){re.escape(number)}(?!\.?\d)", plain)
+        before = [plain[max(0, one.start() - _NEAR) : one.start()] for one in places]
+        for name, words in _HEDGES.items():
+            said = re.search(rf"\b(?:{words})\b", f"{question} {answer}", re.IGNORECASE)
+            hedge = re.compile(rf"\b(?:{words})\b\.?(?:[^\s.;:]*\s+){{1,3}}[$€£(]?$", re.IGNORECASE)
+            if before and not said and all(map(hedge.search, before)):
+                return f"the quotes give {number} only as {name}: say so in the answer"
+    return None
 
 
 def without_subject(question: str, told: str, document: str) -> str | None:
@@ -167,6 +188,11 @@ def _missing_names(answer: str, question: str, evidence: str, beside: str) -> st
         and shown.casefold() not in initials
     ]
     return f"the answer's {', '.join(missing[:3])} {_NOWHERE}" if missing else None
+
+
+def numbers_of(texts: Iterable[str]) -> list[str]:
+    """The numbers of texts, as `unhedged` takes them."""
+    return [token for text in texts for token in _tokens(text) if token[0].isdigit()]
 
 
 def _tokens(text: str) -> list[str]:

@@ -26,10 +26,8 @@ def wrong(computation: Computation, answer: str, told: str | None) -> str:
         if fault:
             return fault
         told = None if told is None else f"{told}\n{step.result}"
-    if (
-        computation.operation in _CHOICES
-        and skeleton(_name(computation.result)).text in skeleton(answer).text
-    ):
+    chosen = {"rank": computation.items[0]}.get(computation.operation, computation.result)
+    if computation.operation in _NAMED and skeleton(_name(chosen)).text in skeleton(answer).text:
         return ""
     if [*_numbers(computation.result), None][0] not in _numbers(answer):
         return f"the result of the computation, {computation.result[:_LONGEST]!r}, is no part of the answer"
@@ -61,6 +59,7 @@ def _fault(step: Step, told: str | None) -> str:
 
 
 _CHOICES = ("maximum", "minimum")
+_NAMED = (*_CHOICES, "rank")  # operations whose items may be names with values
 
 
 def _name(item: str) -> str:
@@ -93,7 +92,7 @@ def _is_told(item: str, told: str | None, step: Step) -> bool:
         return bool(words) and (told is None or words in skeleton(told).text)
     if step.operation == "days":
         return len(list(dates(item))) == 1 and (told is None or skeleton(item).text in skeleton(told).text)
-    if step.operation in _CHOICES and ":" in item:
+    if step.operation in _NAMED and ":" in item:
         name, _, value = item.rpartition(":")
         known = told is None or skeleton(name).text in skeleton(told).text
         return known and _is_told(value, told, step)
@@ -123,6 +122,8 @@ def _value(step: Step) -> float | None:
     if step.operation == "days":
         return _days(step)
     first, *others = (_numbers(item.rpartition(":")[2])[0] for item in step.items)
+    if step.operation == "rank":
+        return None if first in others else 1.0 + sum(one > first for one in others)
     return _arithmetic(step.operation, first, others)
 
 

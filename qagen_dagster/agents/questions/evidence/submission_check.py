@@ -6,12 +6,18 @@ It refuses questions that point at a text which their reader does not see: "this
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
+from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.evidence.answer_support import unsupported, without_subject
+from qagen_dagster.agents.questions.evidence.answer_support import (
+    numbers_of,
+    unhedged,
+    unsupported,
+    without_subject,
+)
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
-from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
@@ -61,15 +67,27 @@ def pointer(question: str) -> str:
     return ""
 
 
-def fault_of_wording(context: QAContext, question: str, evidence: list[Evidence]) -> str:
-    """What is wrong with the language of a question, or with how much of its wording is that of its evidence; empty if nothing is."""
+Fault = tuple[RejectionReason, str]
+
+
+def fault_of_question(context: QAContext, question: str, evidence: list[Evidence]) -> Fault | None:
+    """Why a question cannot be asked as it is worded; None if it can."""
+    if words := pointer(question):
+        detail = f"the question says {words!r}, but its reader does not know which text is meant"
+        return RejectionReason.NOT_SELF_CONTAINED, detail
     if language := context.other_language(question):
-        return f"the question must be in the language {language!r}"
-    most = context.scenario.max_overlap
-    share = shared_words(question, "\n".join(one.quote for one in evidence))
-    if most is None or share <= most:
-        return ""
-    return f"{share:.0%} of the question's content words stand in its quotes, at most {most:.0%} may: use other words"
+        return RejectionReason.IRRELEVANT, f"the question must be in the language {language!r}"
+    worded = wording.fault_of(context.scenario, question, "\n".join(one.quote for one in evidence))
+    return (RejectionReason.IRRELEVANT, worded) if worded else None
+
+
+def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]) -> Fault | None:
+    """The first quote that was not found, and `why` it was not, by its index; None if all were."""
+    if None not in places:
+        return None
+    lost = places.index(None)
+    detail = f"quote {lost + 1} of {len(places)} is not in the document as one piece: {why(lost)}"
+    return RejectionReason.EVIDENCE_NOT_FOUND, detail
 
 
 _SEVERAL = "multi_hop"
@@ -113,30 +131,27 @@ class EvidenceCheck:
         unknown = next((label for label in visuals if label_key(label) not in known), None)
         chosen = [known[key] for key in dict.fromkeys(map(label_key, visuals)) if key in known]
         shown = chosen[0] if chosen else None
-        found = [
-            (quote, self._context.evidence.find(quote, shown.label if shown else None))
-            for quote in submission.evidence
-        ]
-        evidence = self._whole([place for _, place in found if place is not None])
-        lost = [number for number, (_, place) in enumerate(found) if place is None]
-        reason, detail = self._fault(submission, unknown, lost, evidence) or (None, "")
-        if not evidence and reason is None and shown is not None:
+        label = shown.label if shown else None
+        places = [self._context.evidence.find(quote, label) for quote in submission.evidence]
+        evidence = self._whole([place for place in places if place is not None])
+        fault = self._fault(submission, unknown, places, evidence)
+        if not evidence and fault is None and shown is not None:
             evidence = [
                 Evidence(
                     quote=quote.quote, start_line=None, end_line=None, page=shown.page, visual=shown.label
                 )
-                for quote, _ in found
+                for quote in submission.evidence
             ]
         evidence = [*self._heads(evidence), *evidence]
-        return Candidate(
-            question=" ".join(submission.question.split()),
-            answer=submission.answer.strip(),
-            evidence=tuple(evidence),
-            question_type=submission.question_type,
-            visuals=tuple(visual.label for visual in chosen),
-            gate=reason,
-            gate_detail=detail,
-            computation=described(submission.computation) if submission.computation else "",
+        labels, computed = tuple(visual.label for visual in chosen), submission.computation
+        return Candidate.of(
+            submission.question,
+            submission.answer,
+            evidence,
+            submission.question_type,
+            fault,
+            visuals=labels,
+            computation=described(computed) if computed else "",
         )
 
     def _whole(self, evidence: list[Evidence]) -> list[Evidence]:
@@ -169,35 +184,37 @@ class EvidenceCheck:
         return "\n".join((view.document.metadata.title or "", *above))
 
     def _fault(
-        self, submission: SubmitQA, unknown: str | None, lost: list[int], evidence: list[Evidence]
-    ) -> tuple[RejectionReason, str] | None:
-        """The first fault: an `unknown` label, a pointer to an unnamed text, a `lost` quote, or no support of the answer."""
+        self,
+        submission: SubmitQA,
+        unknown: str | None,
+        places: Sequence[Evidence | None],
+        evidence: list[Evidence],
+    ) -> Fault | None:
+        """The first fault: an `unknown` label, the wording of the question, a lost quote, or no support of the answer."""
         visual_mode = self._context.mode is Mode.VISUAL
         if unknown is not None:
             known = ", ".join(shown_label(visual.label) for visual in self._context.view.visuals[:30])
             detail = f"no visual is labelled {unknown[:80]!r} (labels: {known})"
             return RejectionReason.EVIDENCE_NOT_FOUND, detail
-        if words := pointer(submission.question):
-            detail = f"the question says {words!r}, but its reader does not know which text is meant"
-            return RejectionReason.NOT_SELF_CONTAINED, detail
-        if fault := fault_of_wording(self._context, submission.question, evidence):
-            return RejectionReason.IRRELEVANT, fault
-        if lost and not (visual_mode and not self._context.view.document.line_count):
-            number = lost[0]
-            which = f"quote {number + 1} of {len(submission.evidence)}"
-            why = self._context.evidence.disagreement(submission.evidence[number])
-            return RejectionReason.EVIDENCE_NOT_FOUND, f"{which} is not in the document as one piece: {why}"
+        if fault := fault_of_question(self._context, submission.question, evidence):
+            return fault
+        if not (visual_mode and not self._context.view.document.line_count):
+            finder = self._context.evidence
+            lost = fault_of_quotes(places, lambda at: finder.disagreement(submission.evidence[at]))
+            if lost is not None:
+                return lost
         return self._unsupported(submission, evidence)
 
-    def _unsupported(
-        self, submission: SubmitQA, evidence: list[Evidence]
-    ) -> tuple[RejectionReason, str] | None:
+    def _unsupported(self, submission: SubmitQA, evidence: list[Evidence]) -> Fault | None:
         visual_mode = self._context.mode is Mode.VISUAL
         text = "\n".join(place.quote for place in evidence)
         kind, beside, computation = submission.question_type, self._beside(evidence), submission.computation
         if computation is not None:
             told = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
-            why = wrong(computation, submission.answer, told)
+            items = [one for step in (*computation.steps, computation) for one in numbers_of(step.items)]
+            why = wrong(computation, submission.answer, told) or unhedged(
+                submission.question, submission.answer, items, text
+            )
             if why:
                 return RejectionReason.ANSWER_NOT_SUPPORTED, why
             kind, beside = "computed", f"{beside}\n{described(computation)}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from qagen_dagster.english.sentences import split
+from qagen_dagster.english.sentences import Sentence, split
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.records.document import Document, Visual
@@ -93,6 +93,9 @@ _PRONOUN = re.compile(
     r"(?:It|They|He|She|Its|Their|His|Her)\s|(?:This|These|Those)\s(?:is|are|was|were|has|have|had|can|could|may|will|would)\s"
 )
 _RULE = re.compile(r"[-:|\s=+]*")
+_LABELLED = re.compile(r"[^\W\d_a-z][^.!?]*?[:\s]\s*[-(]?[$€£]?\d[\d,.]*[%)]*")
+_SHORTENED = re.compile(r":[^\W\d_a-z][^\W\d_]{0,3}\.$")
+_LONGEST_LABEL, _LONGEST_HEAD = 6, 12  # words
 _VALUE = re.compile(r"(?<!\S)[-(]?[$€£]?\d[\d,.]*[%)]*(?!\S)")
 
 
@@ -101,19 +104,19 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
     if place.start_line is None or place.end_line is None:
         return place
     before, last = place.start_line - 1, place.end_line
-    if any(map(_is_row, lines[before:last])):
+    if any(_is_row(lines, at) for at in range(before, last)):
         row = "\n".join(lines[before:last]).strip()
         same = place.quote not in row or _bare(row) == _bare(place.quote)
         return place if same else place.model_copy(update={"quote": row})
     first = before
-    while first > max(0, before - _AROUND) and lines[first - 1].strip():
+    while first > max(0, before - _AROUND) and lines[first - 1].strip() and not _is_row(lines, first - 1):
         first -= 1
     end = last
-    while end < min(len(lines), last + _AROUND) and lines[end].strip():
+    while end < min(len(lines), last + _AROUND) and lines[end].strip() and not _is_row(lines, end):
         end += 1
     text = "\n".join(lines[first:end])
     start = text.find(place.quote, len("\n".join([*lines[first:before], ""])))
-    sentences = list(split(text))
+    sentences = _sentences(text)
     within = [one for one in sentences if one.start < start + len(place.quote) and one.end > start]
     if start < 0 or not within:
         return place
@@ -129,13 +132,27 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
     )
 
 
-def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
-    """The first and the last row (1-based) of the head of the table with cells that contains a line; None if the line is in no
-    such table, or in the head.
+def _sentences(text: str) -> list[Sentence]:
+    """The sentences of a text. A short word with a capital directly after a colon ("PIE:St.") ends none."""
+    found: list[Sentence] = []
+    for one in split(text):
+        if found and _SHORTENED.search(found[-1].text):
+            begin = found.pop().start
+            one = Sentence(text[begin : one.end], begin, one.end)
+        found.append(one)
+    return found
 
-    After the first row, rows with years or without a name belong to the head, and the rule that ends it.
+
+def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
+    """The first and the last row (1-based) of the head of the table that contains a line; None if the line is in no table with a head,
+    or in the head.
+
+    After the first row of a table with cells, rows with years or without a name belong to the head, and the rule that ends it. In a
+    table without cells, the head is a first row that has only years, or else the line above the rows.
     """
     first = line - 1
+    if "|" not in lines[first]:
+        return _head_without_cells(lines, first)
     while first > 0 and "|" in lines[first] and "|" in lines[first - 1]:
         first -= 1
     last = first
@@ -144,6 +161,20 @@ def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
         if _RULE.fullmatch(lines[last]):
             break
     return (first + 1, last + 1) if "|" in lines[first] and last + 1 < line else None
+
+
+def _head_without_cells(lines: Sequence[str], at: int) -> tuple[int, int] | None:
+    first = at
+    while first > 0 and _is_row(lines, first - 1) and "|" not in lines[first - 1]:
+        first -= 1
+    if not _is_row(lines, at):
+        return None
+    if first < at and all(map(_YEAR.fullmatch, _VALUE.findall(lines[first]))):
+        return first + 1, first + 1
+    above = first - 1 if first and not _RULE.fullmatch(lines[first - 1]) else first - 2
+    head = lines[above].strip() if above >= 0 else ""
+    is_head = head and len(head.split()) <= _LONGEST_HEAD and head[-1] not in ".!?;," and "|" not in head
+    return (above + 1, first) if is_head else None
 
 
 def _belongs_to_head(row: str) -> bool:
@@ -159,7 +190,20 @@ def _bare(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _is_row(line: str) -> bool:
-    """Whether a line is a row of a table: with cells, or with several values among few words."""
+def _is_row(lines: Sequence[str], at: int) -> bool:
+    """Whether a line is a row of a table: by itself, or as a label with a value beside another one."""
+    if _is_full_row(lines[at]):
+        return True
+    beside = [lines[other] for other in (at - 1, at + 1) if 0 <= other < len(lines)]
+    return _is_label(lines[at]) and any(_is_label(one) or _is_full_row(one) for one in beside)
+
+
+def _is_label(line: str) -> bool:
+    """Whether a line is a label with a value, as in "GVA: 12"."""
+    return _LABELLED.fullmatch(line.strip()) is not None and len(line.split()) <= _LONGEST_LABEL
+
+
+def _is_full_row(line: str) -> bool:
+    """Whether a line has cells, or several values among few words."""
     values = len(_VALUE.findall(line))
     return line.count("|") > 1 or "\t" in line.strip() or (values > 1 and 3 * values >= len(line.split()))

@@ -59,19 +59,19 @@ class AcrossStage(JournaledStage):
 
     def _group(self, state: QAState, group: Group, number: int, stored: Iterator[StageEvent]) -> QAState:
         members = [self._member(name, group) for name in group.documents]
-        known = [one.candidate.question for one in (*state.accepted, *state.rejected)]
+        known = [one.candidate.question for one in state.accepted]
+        lost = [(one.candidate.question, one.detail) for one in state.rejected]
 
         def propose() -> Drafted:
-            found = across.propose(
-                self.work.context, self.models.generator, members, group.shared, known, EACH, number
-            )
+            context, model = self.work.context, self.models.generator
+            found = across.propose(context, model, members, group.shared, known, lost, EACH, number)
             return Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
 
         drafted = self.event(Drafted, propose, stored)
         for candidate in drafted.candidates:
             if len(state.accepted) >= self.work.limits.target_count:
                 break
-            decide = partial(self.decide, candidate, state, partial(self._proved, members=members))
+            decide = partial(self.decide, candidate, state, partial(self.proved, members=members))
             state = after(state, self.event(Decided, decide, stored))
         return state
 
@@ -80,7 +80,7 @@ class AcrossStage(JournaledStage):
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
         return Member(self.corpus.document(name), found.lines, spans)
 
-    def _proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
+    def proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
         """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
@@ -134,6 +134,7 @@ class AcrossStage(JournaledStage):
             document_id=own,
             role=validator.ROLE,
             attempt=step.attempt,
+            several=len(members) > 1,
         )
         if run.submitted is None or not run.submitted.answerable:
             return "", False, run.calls

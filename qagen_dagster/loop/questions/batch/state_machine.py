@@ -64,6 +64,8 @@ from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
+_JUDGED = "a judge found a claim in it that the document does not bear out: check every number, name, condition and step"
+
 
 def waiting_drafts(state: BatchState) -> list[Draft]:
     """The questions whose work has not begun."""
@@ -295,9 +297,7 @@ def _on_answer(current: Current, limits: BatchLimits) -> Step:
         return Settle(candidate=_candidate_of(last, None))
     did_not_fit = ended_by(last.failure, GiveUpReason.OUTPUT_LIMIT)
     if not did_not_fit and len(current.tries) <= limits.options.answer_regenerations:
-        rejected = tuple(
-            (one.candidate.answer, _fault_of_try(one, limits) or "") for one in current.tries if one.candidate
-        )
+        rejected = tuple((one.candidate.answer, _told(one, limits)) for one in current.tries if one.candidate)
         return Answer(current=current, question=_best_version(current).question, rejected=rejected)
     best = max(current.tries, key=lambda one: rank_of(one.grade))
     if best.candidate is None:
@@ -308,6 +308,12 @@ def _on_answer(current: Current, limits: BatchLimits) -> Step:
 
 def _gave_up(one: Try) -> bool:
     return one.candidate is not None and one.candidate.gate is RejectionReason.UNANSWERABLE
+
+
+def _told(one: Try, limits: BatchLimits) -> str:
+    """What the answerer is told of a refused answer. A judge says what the document has instead, so its words are not passed on."""
+    judged = one.grade is not None and one.grade.llm_verdict is not None
+    return _JUDGED if judged else _fault_of_try(one, limits) or ""
 
 
 def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
@@ -330,14 +336,8 @@ def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
 
 
 def _unanswered(current: Current, failure: str) -> Candidate:
-    return Candidate(
-        question=_best_version(current).question,
-        answer="",
-        evidence=(),
-        question_type=current.draft.question_type.value,
-        gate=RejectionReason.GENERATION_FAILED,
-        gate_detail=failure or NO_ANSWER,
-    )
+    fault = RejectionReason.GENERATION_FAILED, failure or NO_ANSWER
+    return Candidate.of(_best_version(current).question, "", (), current.draft.question_type.value, fault)
 
 
 def _best_version(current: Current) -> Version:
@@ -353,12 +353,7 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
         questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
     duplicates = tuple(
         Rejected(
-            candidate=Candidate(
-                question=one.draft.question,
-                answer="",
-                evidence=(),
-                question_type=one.draft.question_type.value,
-            ),
+            candidate=Candidate.of(one.draft.question, "", (), one.draft.question_type.value, None),
             attempt=0,
             reason=RejectionReason.DUPLICATE,
             detail=one.detail,

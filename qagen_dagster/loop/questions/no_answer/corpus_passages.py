@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from qagen_dagster.agents.answering.answerer import Excerpt
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.index.build import build_index, open_index
@@ -30,6 +31,11 @@ class DocumentPassages:
     title: str
     spans: tuple[LineRange, ...]
     lines: tuple[str, ...]  # all lines of the document
+
+    def may_answer(self, question: str) -> bool:
+        """Whether its text has a name or a number of the question, or the question has none."""
+        names = {*content_stems(" ".join(_KEY_WORDS.findall(question)))}
+        return not names or bool(names & {*content_stems("\n".join((self.title, *self.lines)))})
 
     def excerpts(self, first: int = 1) -> list[Excerpt]:
         """The passages as excerpts with numbers from `first`."""

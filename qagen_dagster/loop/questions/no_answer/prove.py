@@ -1,7 +1,7 @@
 """Proves that the corpus does not answer a question: the validator looks for the answer where a search finds it likeliest.
 
-It is asked with the passages of all found documents together, with the question's own document, and with each other document. One
-answer refuses the question. A false premise must be denied by the own document. An underspecified question must have an answer for
+It is asked with the passages of all found documents together, with the question's own document, and with each other document that has
+a name or a number of the question. One answer refuses the question. A false premise must be denied by the own document. An underspecified question must have an answer for
 each reading.
 """
 
@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.english.sentences import split
+from qagen_dagster.english.words import says_all
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages, DocumentPassages
@@ -83,6 +85,7 @@ class Prover:
         question, false = candidate.question, claim.kind is NoAnswerKind.FALSE_PREMISE
         found = self.corpus.best(question, self._own)
         if not false:
+            self._check_words(question, found)
             self._look(self._from_excerpts(question, found, attempt), candidate, searched)
         blind = self._blind(question, attempt)
         if false and blind.premise_holds:
@@ -92,8 +95,18 @@ class Prover:
         gave = blind.answerable and bool(blind.answer.strip()) and not false
         self._look(Searched(document_id=self._own, answered=gave, said=_said(blind)), candidate, searched)
         for other in found:
-            if other.document_id != self._own:
+            # a document that has no name and no number of the question was shown with the others, and alone says less
+            if other.document_id != self._own and (false or other.may_answer(question)):
                 self._look(self._from_excerpts(question, [other], attempt), candidate, searched)
+
+    def _check_words(self, question: str, found: Sequence[DocumentPassages]) -> None:
+        """Refuse a question if one sentence has all its words: it hardly ever lacks the answer, so no model is asked."""
+        for one in found:
+            text = "\n\n".join(each.text for each in one.excerpts())
+            stated = next((each.text for each in split(text) if says_all(question, each.text)), "")
+            if stated:
+                where = f"{one.document_id} has a sentence with all its words: {stated[:_MOST]!r}"
+                raise _Refused(RejectionReason.ANSWERABLE, where)
 
     def _readings(
         self, candidate: Candidate, claim: NoAnswer, attempt: int, searched: list[Searched]
@@ -145,6 +158,7 @@ class Prover:
             document_id=self._own,
             role=validator.ROLE,
             attempt=attempt,
+            several=len(found) > 1,
         )
         self.calls += run.calls
         if run.submitted is None:

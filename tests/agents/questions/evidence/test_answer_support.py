@@ -136,3 +136,25 @@ def test_a_language_that_capitalises_nouns_is_not_checked_for_names() -> None:
 def test_a_footnote_mark_at_the_end_of_a_quote_belongs_to_no_number(answer: str, holds: bool) -> None:
     quote = "The error was 3.76%, and it was published in 2019.7"
     assert (unsupported("When, and how large was the error?", answer, quote, "factual") is None) is holds
+
+
+WAITED = "The wait had an estimated average of 5 minutes. About 1,500 people came, nearly 40 % by boat."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "only_as"),
+    [
+        ("How long was the wait?", "5 minutes", "an estimate"),
+        ("How long was the wait, as estimated?", "5 minutes", "an average"),
+        ("How long was the estimated wait on average?", "5 minutes", ""),
+        ("How long was the wait?", "about 5 minutes on average", ""),
+        ("How many people came?", "1,500", "an estimate"),
+        ("Roughly how many people came?", "1,500", ""),
+        ("Which share came by boat?", "40 %", "an estimate"),
+    ],
+)
+def test_an_estimate_or_an_average_is_called_one(question: str, answer: str, only_as: str) -> None:
+    found = unsupported(question, answer, WAITED, "factual") or ""
+    assert found == "" if not only_as else f"only as {only_as}" in found
+    counted = f"{WAITED} In all, 1,500 people, 40 % of them by boat, waited 5 minutes."
+    assert unsupported(question, answer, counted, "factual") is None

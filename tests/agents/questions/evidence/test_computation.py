@@ -36,6 +36,8 @@ CHOICES: list[tuple[str, tuple[str, ...], str, str]] = [
     ("minimum", ("Mill Lane: 1,250", "Ferry Quay: 640.5"), "Ferry Quay", "Ferry Quay had the fewest."),
     ("maximum", ("Mill Lane: 1,250", "Ferry Quay: 640.5"), "1,250", "1,250"),
     ("median", ("1,250", "1,000", "640.5"), "1,000", "1,000"),
+    ("rank", ("Ferry Quay: 640.5", "Mill Lane: 1,250"), "2", "Ferry Quay"),
+    ("rank", ("1,000", "1,250", "640.5"), "2", "It is in place 2."),
     ("days", ("2 May 1947", "3 March 1947"), "60", "60 days"),
 ]
 

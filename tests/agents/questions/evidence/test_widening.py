@@ -84,3 +84,46 @@ def test_a_sentence_that_begins_with_a_pronoun_gets_the_one_before_it(text: str,
     lines = text.split("\n")
     line = next(number for number, one in enumerate(lines, 1) if quote in one)
     assert widened(lines, _place(quote, line)).quote == whole
+
+
+OFFICES = [
+    "Shares by office",
+    "GSO 31",
+    "GSP: 20",
+    "GVA 12",
+    "The offices merged later, as PIE:St. Mary wrote",
+    "in her report of 1998.",
+    "",
+    "Item 2019 2018",
+    "Sales 12 14",
+    "Costs 5 6",
+    "The clock was set in",
+    "March 1998 and it ran",
+    "until May 2001.",
+]
+
+
+@pytest.mark.parametrize(
+    ("quote", "line", "whole"),
+    [
+        ("12", 4, "GVA 12"),
+        ("20", 3, "GSP: 20"),
+        ("GSO 31", 2, "GSO 31"),
+        ("Mary wrote", 5, "The offices merged later, as PIE:St. Mary wrote\nin her report of 1998."),
+        ("Costs", 10, "Costs 5 6"),
+        ("it ran", 12, "The clock was set in\nMarch 1998 and it ran\nuntil May 2001."),
+    ],
+)
+def test_rows_without_cells_are_taken_alone_and_sentences_without_rows(
+    quote: str, line: int, whole: str
+) -> None:
+    assert widened(OFFICES, _place(quote, line)).quote == whole
+
+
+@pytest.mark.parametrize(
+    ("line", "head"), [(2, (1, 1)), (4, (1, 1)), (9, (8, 8)), (10, (8, 8)), (8, None), (5, None), (13, None)]
+)
+def test_the_head_of_rows_without_cells_is_years_or_the_line_above(
+    line: int, head: tuple[int, int] | None
+) -> None:
+    assert head_of_table(OFFICES, line) == head

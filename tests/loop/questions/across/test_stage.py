@@ -24,6 +24,9 @@ from tests.loop.conftest import PlayedWorkspace, put_documents
 from tests.support.documents import CORPUS, SCENARIO, view_of
 from tests.support.models import GUESS, FakeModel, call, told
 
+FILLER = "\n".join(
+    f"Filler line {number} tells nothing of lamps or of towers or of tides." for number in range(90)
+)
 BAR = "The lighthouses\nThe lighthouse of Bar was built by Ida Holm.\nThe lighthouse of Cor is 31 m high."
 LIFE = "Lives of builders\nThe engineer Ida Holm was born in Selby in 1921.\nShe had two sisters."
 TIDES = "Tide tables\nThe tide at Dorn is high at noon."
@@ -148,6 +151,7 @@ def test_a_question_that_needs_no_document_is_trivial(space: PlayedWorkspace) ->
             "evidence_not_found",
         ),
         ({"answer": "1922"}, "answer_not_supported"),
+        ({"question": "In which year was the engineer Ida Holm born in Selby?"}, "not_multi_hop"),
         ({"question": "According to this document, when was the builder born?"}, "not_self_contained"),
     ],
 )
@@ -161,3 +165,29 @@ def test_evidence_is_looked_up_in_its_document(
 def test_a_second_run_asks_nothing_again(space: PlayedWorkspace) -> None:
     first = run(space, Reader(DRAFT))
     assert run(space, Reader(DRAFT, ())) == first
+
+
+def test_what_is_left_out_and_what_was_refused_is_shown_to_the_generator(space: PlayedWorkspace) -> None:
+    put_documents(space, TEXTS | {"life.txt": f"{LIFE}\n{FILLER}", "more.txt": f"More\n{BORN}"})
+    reader = Reader(DRAFT, ())
+    run(space, reader)
+    first, *_, last = reader.shown
+    assert "\n[...]\n" in first
+    assert "(none yet)" in first.partition("Rejected questions and why")[2]
+    assert QUESTION in last.partition("Rejected questions and why")[2]
+
+
+def test_excerpts_of_several_documents_are_called_that(space: PlayedWorkspace) -> None:
+    asked: list[str] = []
+
+    class Listening(Reader):
+        def _answer(self, request: Request) -> AssistantMessage:
+            asked.append(told(request))
+            return super()._answer(request)
+
+    run(space, Listening(DRAFT))
+    together, *alone = asked
+    assert "The excerpts are of several documents" in together
+    assert "title of the document: life.txt" in together
+    assert len(alone) == 2
+    assert not any("of several documents" in one for one in alone)

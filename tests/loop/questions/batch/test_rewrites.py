@@ -180,6 +180,7 @@ def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
 
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grounding_judge, "BESIDE_QUOTES", 100)
+    monkeypatch.setattr(grounding_judge, "SHORT", 0)
     play = BatchPlay([[("multi_hop", Fate.FALSE)]])
     judge = FakeModel(
         lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"

@@ -47,7 +47,7 @@ from qagen_dagster.loop.questions.state import (
     Validate,
 )
 from qagen_dagster.records.corpus_config import BatchOptions, QuestionType
-from qagen_dagster.records.grading import AnswerGrade, Method
+from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, Method, Verdict
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA, VerdictRecord
 
@@ -244,6 +244,22 @@ def test_the_best_of_several_answers_is_settled_on() -> None:
     assert isinstance(settled, Settle)
     assert (settled.candidate.answer, settled.candidate.gate) == ("answer 1", RejectionReason.UNGROUNDED)
     assert settled.candidate.gate_detail.endswith("(every sentence must be grounded)")
+
+
+def test_the_answerer_is_not_told_what_the_judge_found_instead() -> None:
+    limits, wanted = limits_of(answer_regenerations=2), ((QuestionType.CAUSAL, 1),)
+    draft = Draft(number=1, question="Why?", question_type=QuestionType.CAUSAL)
+    state = transition(BatchState(), Asked(drafts=(draft,)))
+    state = transition(state, QuestionGraded(number=1, grade=grade_of(3)))
+    step = next_step(state, limits, wanted)
+    assert isinstance(step, Answer)
+    state = transition(state, _answered(step, lambda _: 5))
+    said = JudgeVerdict(verdict=Verdict.NOT_SUPPORTED, confidence=0.9, reason="It has 43.")
+    graded = grade_of(1).model_copy(update={"llm_verdict": said, "issues": ("It has 43.",)})
+    again = next_step(transition(state, AnswerGraded(grade=graded)), limits, wanted)
+    assert isinstance(again, Answer)
+    assert "43" not in again.rejected[0][1]
+    assert "a judge found a claim" in again.rejected[0][1]
 
 
 def test_what_could_not_be_measured_is_not_held_against_an_answer() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from qagen_dagster.loop.questions.no_answer.stage import distrust, without_stages
@@ -62,15 +64,36 @@ def test_a_question_that_the_corpus_answers_is_refused(
     assert found.shortfalls == ()
 
 
-@pytest.mark.parametrize(("weight", "stands"), [(99, True), (40, False)])
+@pytest.mark.parametrize(
+    ("weight", "changed", "reason"),
+    [
+        (99, {}, None),
+        (40, {}, RejectionReason.ANSWER_NOT_SUPPORTED),
+        (40, {"answer": "The anchor of Old Bar weighs 25 kg.", "evidence": [{"quote": "The anchor of Old Bar weighs 25 kg."}]}, RejectionReason.ANSWERABLE),
+    ],
+    ids=["denied", "the correction says what the question says", "true beside a correction of another thing"],
+)  # fmt: skip
 def test_a_false_premise_must_be_denied_by_the_document(
-    workspace: PlayedWorkspace, weight: int, stands: bool
+    workspace: PlayedWorkspace, weight: int, changed: dict[str, Any], reason: RejectionReason | None
 ) -> None:
-    found = add(workspace, Keeper([[false_premise(weight)]]), {FALSE: 1})
-    assert [one.question_type for one in found.accepted[2:]] == (["false_premise"] if stands else [])
-    assert [one.rejection_reason for one in found.rejected] == (
-        [] if stands else [RejectionReason.ANSWERABLE]
-    )
+    keeper = Keeper([[false_premise(weight) | changed]])
+    found = add(workspace, keeper, {FALSE: 1})
+    assert [one.question_type for one in found.accepted[2:]] == ([] if reason else ["false_premise"])
+    assert [one.rejection_reason for one in found.rejected] == ([reason] if reason else [])
+    sent = [one for one in keeper.asked if "weighs" in one]
+    assert bool(sent) is (reason is not RejectionReason.ANSWER_NOT_SUPPORTED), "code asks no model"
+
+
+def test_a_question_whose_words_stand_in_one_sentence_is_refused_by_code(workspace: PlayedWorkspace) -> None:
+    """The sentence is in another document, and the validator would overlook it."""
+    text = f"{TEXTS['cor.txt']}\n\nIn the heavy funnel of Bar, which weighs 12 kg, birds nest."
+    put_documents(workspace, TEXTS | {"cor.txt": text})
+    keeper = Keeper([[unanswerable("funnel")]], "honest")
+    found = add(workspace, keeper, {UNANSWERABLE: 1})
+    (lost,) = found.rejected
+    assert lost.rejection_reason is RejectionReason.ANSWERABLE
+    assert "cor.txt has a sentence with all its words: 'In the heavy funnel" in lost.rejection_detail
+    assert not any("funnel" in one for one in keeper.asked)
 
 
 def test_a_correction_must_stand_in_its_quotes(workspace: PlayedWorkspace) -> None:
@@ -186,3 +209,12 @@ def test_a_validator_that_overlooks_many_answers_is_distrusted_over_all_document
 def test_the_result_says_on_how_many_questions_the_validator_was_tested(workspace: PlayedWorkspace) -> None:
     found = add(workspace, Keeper([[unanswerable("funnel")]]), {UNANSWERABLE: 1})
     assert found.controls == (2, 2)
+
+
+def test_a_document_without_a_name_of_the_question_is_not_asked_alone(workspace: PlayedWorkspace) -> None:
+    """It was shown with the others, and the validator found nothing there."""
+    put_documents(workspace, TEXTS | {"dorn.txt": "The harbour of Dorn\nThe anchor of Dorn weighs 12 kg."})
+    found = add(workspace, Keeper([[unanswerable("funnel")]]), {UNANSWERABLE: 1})
+    (pair,) = (one for one in found.accepted if one.no_answer is not None)
+    assert pair.no_answer is not None
+    assert [one.document_id for one in pair.no_answer.searched] == [None, "bar.txt", "cor.txt"]

@@ -1,0 +1,60 @@
+"""How a question is worded: how much of it stands in its evidence, how long it is, and its style."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from qagen_dagster.english.language import is_foreign
+from qagen_dagster.english.words import content_stems, shared_words, tokens, word_set
+from qagen_dagster.records.corpus_config import Style
+
+_RUN = 3  # words of a run that counts as copied
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|we|we['\u2019](?:re|ve)|our|us|hi|hello|hey)\b", re.IGNORECASE
+)
+_ASKS = word_set(
+    "what which who whom whose when where why how is are was were do does did can could has have had will would should may"
+)
+_TELLS = word_set(
+    "calculate compare compute count define describe determine estimate explain find give identify list mention name outline "
+    "provide show state summarise summarize tell"
+)
+
+
+class Wording(NamedTuple):
+    """The figures of a question.
+
+    Attributes:
+        shared: the share (0-1) of its content words that stand in the evidence, in any form.
+        copied: the share (0-1) of its runs of three words that stand in the evidence as they are.
+        words: the number of its different content words, or a mean of such numbers.
+    """
+
+    shared: float
+    copied: float
+    words: float
+
+
+def wording(question: str, evidence: str) -> Wording:
+    """The figures of a question and its evidence."""
+    runs = _runs(question)
+    copied = len(runs & _runs(evidence)) / len(runs) if runs else 0.0
+    return Wording(shared_words(question, evidence), copied, len({*content_stems(question)}))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = tokens(text)
+    return {words[at : at + _RUN] for at in range(len(words) - _RUN + 1)}
+
+
+def style_of(text: str) -> Style | None:
+    """The style of a text that asks for something; None if its words do not tell, as in most languages but English."""
+    words = tokens(text)
+    if is_foreign(text, "en") or not words:
+        return Style.QUESTION if text.rstrip().endswith(("?", "\uff1f")) else None
+    if _FIRST_PERSON.search(text):
+        return Style.CONVERSATIONAL
+    if "?" in text or words[0] in _ASKS:
+        return Style.QUESTION
+    return Style.INSTRUCTION if words[0] in _TELLS else Style.KEYWORD
