@@ -43,7 +43,14 @@ from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import BOUNDS, effects, planned, score_markdown, shown_measure
-from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
+from qagen_dagster.records.evaluation import (
+    SEARCHING,
+    USUAL,
+    ClosedBookAnswer,
+    EvaluationReport,
+    Kind,
+    ScoreReport,
+)
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import Settings
@@ -56,6 +63,7 @@ _COLUMNS = (
     ("exact", Kind.ANSWERS, "exact_match"),
     ("F1", Kind.ANSWERS, "token_f1"),
     ("grounded", Kind.ANSWERS, "grounded_share"),
+    ("judged\n@10", Kind.LABELS, "judged_share_at_10"),
 )
 
 
@@ -65,7 +73,7 @@ _COLUMNS = (
     "--only",
     type=OneOf(Kind),
     multiple=True,
-    help="Only this evaluation. Can be repeated. Default: all three.",
+    help="Only this evaluation. Can be repeated. Default: closed_book, retrieval and answers.",
 )
 @click.option("--force", is_flag=True, help="Also repeat evaluations that are up to date.")
 @budget_options
@@ -85,9 +93,9 @@ def evaluate(
 ) -> int:
     """Evaluate published question sets.
 
-    There are three evaluations. closed_book: can a model answer the questions without the documents? retrieval: does a
-    search of the corpus find the document and the evidence? answers: can a model answer from the document? Questions
-    that were evaluated before are not evaluated again. Every report is kept.
+    closed_book: can a model answer the questions without the documents? retrieval: does a search of the corpus find the
+    document and the evidence? answers: can a model answer from the document? labels (only if named): which passages of the
+    corpus answer? Questions that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
@@ -98,7 +106,7 @@ def evaluate(
     ]
     if not published:
         raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
-    kinds = only or tuple(Kind)
+    kinds = only or USUAL
     due, failures = _due(space, published, kinds, profile, budget, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         if due:
@@ -158,7 +166,7 @@ def _materialize(
 ) -> list[str]:
     """Make the evaluations, and first the search indexes that they need. Returns a line for each failure."""
     searched = dict.fromkeys(
-        combination.corpus for combination, kinds in due.items() if Kind.RETRIEVAL in kinds
+        combination.corpus for combination, kinds in due.items() if {*SEARCHING} & {*kinds}
     )
     indexes = [key for key in searched if not is_indexed(space, key)]
     failures: list[str] = []

@@ -196,17 +196,19 @@ class GradingOptions(Record):
 
 
 class EvaluationOptions(Record):
-    """When the checks of the evaluations of a published set fail. None: never.
+    """How a published set is evaluated, and when the checks of its evaluations fail. None: never.
 
     Attributes:
         max_leaked: the check fails if the share of questions that are answered without their document is larger.
         min_recall_at_5: it fails if the share of questions whose document is among the first five found is smaller.
         min_answer_f1: it fails if the mean F1 of the answers from the document is lower.
+        judge_labels: whether the judge of the profile grades the passages whose relevance code does not know.
     """
 
     max_leaked: Share | None = 0.1
     min_recall_at_5: Share | None = None
     min_answer_f1: Share | None = None
+    judge_labels: bool = False
 
 
 class Publish(StrEnum):
@@ -229,7 +231,7 @@ class ScenarioConfig(Record):
         strategy: how candidates are made.
         batch: the options of the batch strategy.
         grading: how answers are graded.
-        evaluation: when the checks of `qagen evaluate` fail.
+        evaluation: how sets are evaluated, and when the checks of `qagen evaluate` fail.
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
         language: the ISO 639-1 code of the language of the questions; None: that of the document.

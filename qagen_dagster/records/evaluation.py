@@ -7,7 +7,7 @@ the reason. `loop/evaluation` computes the scores.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
@@ -18,13 +18,21 @@ from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
 from qagen_dagster.records.run import CallSummary
 
+Grade = Annotated[int, Field(ge=0, le=3)]
+RELEVANT = 2  # the lowest grade of a passage that answers
+
 
 class Kind(StrEnum):
-    """The three evaluations. The values are also the names of their files."""
+    """The evaluations. The values are also the names of their files."""
 
     CLOSED_BOOK = "closed_book"
     RETRIEVAL = "retrieval"
     ANSWERS = "answers"
+    LABELS = "labels"
+
+
+USUAL = (Kind.CLOSED_BOOK, Kind.RETRIEVAL, Kind.ANSWERS)  # the others are made only if they are named
+SEARCHING = (Kind.RETRIEVAL, Kind.LABELS)  # kinds that need the search index
 
 
 class Decided(StrEnum):
@@ -103,6 +111,32 @@ class RetrievedQuestion(EvaluatedQuestion):
     untitled_placements: tuple[Placement, ...] = ()
 
 
+class Label(Record):
+    """How well a passage answers a question, on the scale of UMBRELA.
+
+    0: it has nothing to do with the question. 1: it is about the subject and does not answer. 2: it has an answer, unclear or among other
+    matter. 3: it answers. None: unjudged. Lines are 1-based lines of `text.txt`.
+    """
+
+    passage: str  # its id in exports: the id of the document, # and a number
+    text_hash: str  # of its text; a changed passage has no label
+    start_line: int
+    end_line: int
+    place: int | None = None  # the best place among the results of the rankings; None: not found by any
+    grade: Grade | None = None
+    by: str = ""  # code or judge; empty: nobody
+
+    @property
+    def document_id(self) -> str:
+        return self.passage.rpartition("#")[0]
+
+
+class LabelledQuestion(EvaluatedQuestion):
+    """A question with the pool of passages that search finds for it, the best first, and those with its evidence."""
+
+    labels: tuple[Label, ...] = ()
+
+
 class DocumentEvaluation(Record, Generic[QuestionT]):
     """The evaluated questions of one document. It is stored so that nothing is asked twice."""
 
@@ -154,11 +188,13 @@ class EvaluationReport(Record, Generic[QuestionT]):
 ClosedBookReport = EvaluationReport[ClosedBookAnswer]
 RetrievalReport = EvaluationReport[RetrievedQuestion]
 AnswerReport = EvaluationReport[BaselineAnswer]
+LabelReport = EvaluationReport[LabelledQuestion]
 
 REPORTS: dict[Kind, type[EvaluationReport[Any]]] = {
     Kind.CLOSED_BOOK: ClosedBookReport,
     Kind.RETRIEVAL: RetrievalReport,
     Kind.ANSWERS: AnswerReport,
+    Kind.LABELS: LabelReport,
 }
 
 
@@ -207,6 +243,7 @@ class ScoredAnswer(EvaluatedQuestion):
     explanation: str = ""
     document_rank: int | None = None  # among the retrieved documents
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
+    graded: dict[str, float] = Field(default_factory=dict)  # measures by relevance labels, if it has any
 
 
 class Measure(Record):

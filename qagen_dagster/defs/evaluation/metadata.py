@@ -112,6 +112,11 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     }
 
 
+def of_metrics(space: Workspace, report: EvaluationReport[Any]) -> Metadata:
+    """The metrics of a report."""
+    return {**_numbers(report), **_common(space, report, tuple(report.metrics)[:4])}
+
+
 def _numbers(report: EvaluationReport[Any]) -> Metadata:
     return {
         ROW_COUNT: len(report.questions),

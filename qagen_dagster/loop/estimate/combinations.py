@@ -10,23 +10,32 @@ from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
-from qagen_dagster.loop.estimate.assumed_calls import TABLE
+from qagen_dagster.loop.estimate.assumed_calls import LABELS, TABLE
 from qagen_dagster.loop.estimate.documents import Document, DocumentEstimator, Example
 from qagen_dagster.loop.estimate.limits import BudgetEnd, budget_ends, run_time
 from qagen_dagster.loop.estimate.past import PastRun, document_of, example_of, kind_of, past_run, visual_count
+from qagen_dagster.loop.evaluation.labels import label_judge
+from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
-_BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
+LABEL_JUDGE = "judge of labels"
+_BY_BATCH = {
+    Role.DEDUPLICATOR.value: 1.0,
+    Role.JUDGE.value: 1.0,
+    Role.VALIDATOR.value: 0.15,
+    LABEL_JUDGE: 1.0,
+}
 
 
 class RoleEstimate(Amounts):
@@ -132,11 +141,12 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
     for document, paid in work.to_do:
         for role, use in estimator.uses(document).items():
             uses[Role(role)] = uses[Role(role)].plus(use.without(paid.get(role, Use())))
+    made = earlier.accepted if earlier is not None else 0
     if work.to_do:
-        made = earlier.accepted if earlier is not None else 0
         twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
         uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
-    roles = tuple(_role(role, models[role], use, estimator) for role, use in uses.items())
+    roles = tuple(_role(role.value, models[role], use, estimator) for role, use in uses.items())
+    roles += tuple(_labels(space, planned, accepted, made, estimator))
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)
@@ -160,6 +170,16 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         unknown_prices=tuple(dict.fromkeys(one.model for one in roles if one.usd is None)),
         roles=roles,
     )
+
+
+def _labels(
+    space: Workspace, planned: CombinationPlan, new: float, made: int, estimator: DocumentEstimator
+) -> Iterator[RoleEstimate]:
+    """The judge of relevance labels, if one is wanted: for the new questions, and for `made` ones that have no labels yet."""
+    judge = label_judge(configured_evaluation(space, planned.combination, planned.profile_name))
+    if judge is not None:
+        labelled = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
+        yield _role(LABEL_JUDGE, judge, LABELS.times(new if labelled else new + made), estimator)
 
 
 def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, ModelSpec]) -> bool:
@@ -203,11 +223,11 @@ def _comparisons(estimator: DocumentEstimator, questions: float, runs: Sequence[
     return one.times(expected)
 
 
-def _role(role: Role, spec: ModelSpec, use: Use, estimator: DocumentEstimator) -> RoleEstimate:
+def _role(role: str, spec: ModelSpec, use: Use, estimator: DocumentEstimator) -> RoleEstimate:
     share = _BY_BATCH.get(role, 0.0) if spec.execution == "batch" else 0.0
     usd = price(spec, use, share)
     return RoleEstimate(
-        role=role.value,
+        role=role,
         model=spec.name,
         by_batch=share,
         **{name: estimator.around.times(amount) for name, amount in zip(METRICS, use, strict=True)},

@@ -66,6 +66,7 @@ class Product(StrEnum):
     CLOSED_BOOK = Kind.CLOSED_BOOK.value
     RETRIEVAL = Kind.RETRIEVAL.value
     ANSWERS = Kind.ANSWERS.value
+    LABELS = Kind.LABELS.value
     EXAM_PART = "exam_part"
     ITEM_BANK = "item_bank"
     PROBLEMS = "problems"
@@ -224,6 +225,14 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
     return Configuration(fingerprint([index.model_dump_json()])) if changed else wanted
 
 
+def _exported(space: Workspace, key: str) -> str:
+    """A hash of the published set and of its relevance labels, if it has any."""
+    combination = Combination.from_key(key)
+    labels = EvaluationReport.key(combination, Kind.LABELS)
+    known = (labels,) if space.store.exists(labels) else ()
+    return _stored(space, CorpusGenerationResult.key(combination), *known)
+
+
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
     """Why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
     combination = Combination.from_key(key)
@@ -349,7 +358,7 @@ ROWS = (
         Product.EXPORTS, Unit.COMBINATION, Group.QUESTIONS, "exports.md", ("exports",), "export {}",
         ops=_nothing, needs=(Product.QUESTIONS, Product.GRADING),
         why=lambda space, key, _: why_not_exported(space, Combination.from_key(key)),
-        inputs=lambda space, key: _stored(space, CorpusGenerationResult.key(Combination.from_key(key))),
+        inputs=_exported,
         keys=_if_stored(LatestExports.key),
     ),
     Row(
@@ -376,6 +385,10 @@ ROWS = (
     _evaluation(
         Kind.ANSWERS, "answer_baseline", "answer_config",
         "The models, prompts and search options with which questions are answered from their documents.",
+    ),
+    _evaluation(
+        Kind.LABELS, "relevance_labels", "label_config",
+        "The search index in which passages are found, and the judge that grades them.",
     ),
     Row(
         Product.EXAM_PART, Unit.EXAM, Group.EXAMS, "exams.md", ("idea_plans", "exam_items"), "{}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 
@@ -20,6 +21,11 @@ class Passage:
 
     id: str
     text: str  # with the white space before and after it
+    lines: tuple[int, int] = (0, 0)  # the first and the last in `text.txt`, from 1
+
+    @property
+    def document_id(self) -> str:
+        return self.id.rpartition("#")[0]
 
     @property
     def shown(self) -> str:
@@ -64,11 +70,20 @@ class Picture:
 
 @dataclass(frozen=True)
 class ExportedRow:
-    """A published question, with the places of its quotes in the text, and the pictures of its visuals."""
+    """A published question, with the places of its quotes in the text, and the pictures of its visuals.
+
+    `graded` has the passages whose relevance was judged, with grades from 0 to 3, the best found first; none if the set has no labels.
+    """
 
     question: PublishedQuestion
     places: tuple[Place, ...]
     pictures: tuple[Picture, ...] = ()
+    graded: tuple[tuple[Passage, Grade], ...] = ()
+
+    @property
+    def relevance(self) -> dict[Passage, int]:
+        """The grade of each passage that was judged. Without labels the passages with the evidence have 1."""
+        return dict(self.graded) or dict.fromkeys(self.passages, 1)
 
     @property
     def passages(self) -> tuple[Passage, ...]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
-from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.loop.evaluation.run_questions import latest_report, report_version
+from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, labels_of
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
@@ -21,11 +21,10 @@ from qagen_dagster.publishing.questions.exported_set import (
     ExportFormat,
     Passage,
     Picture,
-    Place,
 )
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
-from qagen_dagster.records.corpus_config import IndexOptions
-from qagen_dagster.records.document import Document, IndexEntry, LineRange, joined
+from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.evaluation import Kind, LabelReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -34,10 +33,7 @@ from qagen_dagster.records.questions.published import (
     PublishedQuestion,
     PublishedVisual,
 )
-from qagen_dagster.records.questions.results import Evidence
 from qagen_dagster.store import Store
-
-_PASSAGES = IndexOptions(overlap_characters=0)  # so that each sentence is in one passage only
 
 
 class ExportedRows:
@@ -47,6 +43,7 @@ class ExportedRows:
         self._space, self._combination = space, combination
         self._pictures: dict[tuple[str, str], Picture | None] = {}
         self._texts: dict[str, PassageText] = {}
+        self._labels = labels_of(space.store, combination)
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> ExportedSet:
@@ -104,7 +101,16 @@ class ExportedRows:
             question.model_copy(update={"evidence": evidence}),
             tuple(one for one in places if one is not None),
             tuple(one for one in pictures if one is not None),
+            tuple(self._graded(question.id)),
         )
+
+    def _graded(self, question_id: str) -> Iterator[tuple[Passage, int]]:
+        """The passages that were judged and have the same text as then."""
+        for label in self._labels.get(question_id, ()):
+            if label.grade is None or label.document_id not in self._entries:
+                continue
+            known = (one for one in self._text(label.document_id).passages if one.id == label.passage)
+            yield from ((one, label.grade) for one in known if hash_of(one) == label.text_hash)
 
     def _picture(self, document_id: str, visual: PublishedVisual) -> Picture | None:
         key = (document_id, visual.label)
@@ -125,29 +131,6 @@ class ExportedRows:
 def _documents_of(question: PublishedQuestion) -> set[str]:
     """The ids of the documents of a question and its evidence."""
     return {question.document_id, *(one.document_id for one in question.evidence if one.document_id)}
-
-
-class PassageText:
-    """The text of a document as in its file (lines that were split are whole again), cut into passages."""
-
-    def __init__(self, document_id: str, text: str, wrapped: Sequence[LineRange] = ()) -> None:
-        self._wrapped = wrapped
-        self._text, self._line_starts = joined(text.split("\n"), wrapped)
-        chunks = chunks_of(self._text, _PASSAGES)
-        self.passages = tuple(
-            Passage(f"{document_id}#{chunk.number}", self._text[chunk.start : chunk.end]) for chunk in chunks
-        )
-        self._starts = [chunk.start for chunk in chunks]
-
-    def place(self, evidence: Evidence) -> Place | None:
-        """The place of a quote, in the words of the file; None if the evidence has no lines."""
-        if evidence.start_line is None:
-            return None
-        quote, _ = joined(evidence.quote.split("\n"), self._wrapped, evidence.start_line)
-        start = self._text.index(quote, self._line_starts[evidence.start_line - 1])
-        first = bisect_right(self._starts, start) - 1
-        after = bisect_left(self._starts, start + len(quote))
-        return Place(quote, start - self._starts[first], self.passages[first:after])
 
 
 FOLDER = "exports"  # beside corpus.json
@@ -199,7 +182,11 @@ def store_exports(space: Workspace, combination: Combination, formats: Sequence[
     for key in space.store.list(folder):
         if key not in written:
             space.store.remove(key)
-    record = LatestExports(formats=tuple(one.name for one in formats), made_from=latest.made_from)
+    record = LatestExports(
+        formats=tuple(one.name for one in formats),
+        made_from=latest.made_from,
+        labels=_labels_version(space.store, combination),
+    )
     if space.store.find_valid(LatestExports.key(combination), LatestExports) != record:
         space.store.write(LatestExports.key(combination), record)
     return made
@@ -215,8 +202,16 @@ def why_not_exported(space: Workspace, combination: Combination) -> tuple[str, .
     """Why the stored exports are out of date, in one line; empty if they are not."""
     latest = space.store.find_valid(LatestVersion.key(combination), LatestVersion)
     stored = space.store.find_valid(LatestExports.key(combination), LatestExports)
-    same = latest is not None and stored is not None and stored.made_from == latest.made_from
-    return () if same else ("the published set has changed",)
+    if latest is None or stored is None or stored.made_from != latest.made_from:
+        return ("the published set has changed",)
+    same = stored.labels == _labels_version(space.store, combination)
+    return () if same else ("the relevance labels have changed",)
+
+
+def _labels_version(store: Store, combination: Combination) -> str:
+    """A hash of the labels; empty if there are none."""
+    report = latest_report(store, LabelReport, combination, Kind.LABELS)
+    return "" if report is None else report_version(report)
 
 
 def write_exports(store: Store, folder: str, made: SetExports) -> Iterator[str]:
