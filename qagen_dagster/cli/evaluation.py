@@ -64,6 +64,8 @@ _COLUMNS = (
     ("F1", Kind.ANSWERS, "token_f1"),
     ("grounded", Kind.ANSWERS, "grounded_share"),
     ("judged\n@10", Kind.LABELS, "judged_share_at_10"),
+    ("suspected", Kind.PANEL, "suspected_share"),
+    ("leaked", Kind.PANEL, "leaked_share"),
 )
 
 
@@ -95,7 +97,7 @@ def evaluate(
 
     closed_book: can a model answer the questions without the documents? retrieval: does a search of the corpus find the
     document and the evidence? answers: can a model answer from the document? labels (only if named): which passages of the
-    corpus answer? Questions that were evaluated before are not evaluated again. Every report is kept.
+    corpus answer? panel (only if named): what `qagen panel` makes. Questions that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
@@ -115,6 +117,20 @@ def evaluate(
             progress.note("nothing can be evaluated" if failures else "everything is up to date")
     _print_evaluations(space, published, kinds, failures, as_json)
     return fail(failures)
+
+
+def _panel(**options: Any) -> int:
+    return click.get_current_context().invoke(evaluate, only=(Kind.PANEL,), **options)
+
+
+panel = click.Command(
+    "panel",
+    callback=_panel,
+    params=[one for one in evaluate.params if one.name != "only"],
+    help="Let several answerers answer published questions.\n\nThe embedded reader answers from what different searches find, and "
+    "so does each model of the profile, which also answers without documents. For each question: the share that is right, its "
+    "discrimination, whether its published answer is suspected to be wrong, whether it is leaked.",
+)
 
 
 def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
@@ -137,6 +153,10 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
         if kind is Kind.CLOSED_BOOK:
             guessed = [answer for answer in found.questions if isinstance(answer, ClosedBookAnswer)]
             row[kind.value]["leaked_questions"] = [answer.question_id for answer in guessed if answer.leaked]
+        if kind is Kind.PANEL:
+            suspects = sorted(found.questions, key=lambda one: (-one.suspicion, one.question_id))
+            shown = {"question_id", "question", "answer", "other", "suspicion", "suspected"}
+            row[kind.value]["suspects"] = [one.model_dump(include=shown) for one in suspects if one.suspicion]
     return row
 
 
@@ -199,6 +219,9 @@ def _print_evaluations(
     for row in reports:
         table.add_row(slashed(row["combination"]), *(_cell(row, kind, metric) for _, kind, metric in shown))
     Terminal().print(table)
+    for one in (one for row in reports for one in row.get(Kind.PANEL.value, {}).get("suspects", ())):
+        if one["suspected"]:
+            echo(f"{one['question_id']} {one['question']} Published: {one['answer']} Panel: {one['other']}")
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:

@@ -218,6 +218,25 @@ class Publish(StrEnum):
     REVIEWED = "reviewed"  # those that reviewers accepted, and edited ones that passed their checks
 
 
+class Drop(StrEnum):
+    """Questions that evaluations found faulty."""
+
+    LEAKED = "leaked"  # answered rightly without documents
+    SUSPECTED = "suspected"  # their answer is likely to be wrong
+
+
+class PublishOptions(Record):
+    """Which validated questions are published. A string in corpus.yaml is `only`."""
+
+    only: Publish = Publish.ALL
+    drop: tuple[Drop, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: object) -> object:
+        return {"only": given} if isinstance(given, str) else given
+
+
 class ScenarioConfig(Record):
     """A named evaluation context. `name` and `description` are required.
 
@@ -238,7 +257,7 @@ class ScenarioConfig(Record):
         max_overlap: the largest share of the content words of a question that may stand in its evidence. None: no limit.
         mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
-        publish: which validated questions are published.
+        publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
     """
 
@@ -260,7 +279,7 @@ class ScenarioConfig(Record):
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
     max_overlap: Share | None = None
     mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
-    publish: Publish = Publish.ALL
+    publish: PublishOptions = Field(default_factory=PublishOptions)
     max_unreviewed: Share | None = None
 
     @model_validator(mode="after")

@@ -29,10 +29,11 @@ class Kind(StrEnum):
     RETRIEVAL = "retrieval"
     ANSWERS = "answers"
     LABELS = "labels"
+    PANEL = "panel"
 
 
 USUAL = (Kind.CLOSED_BOOK, Kind.RETRIEVAL, Kind.ANSWERS)  # the others are made only if they are named
-SEARCHING = (Kind.RETRIEVAL, Kind.LABELS)  # kinds that need the search index
+SEARCHING = (Kind.RETRIEVAL, Kind.LABELS, Kind.PANEL)  # kinds that need the search index
 
 
 class Decided(StrEnum):
@@ -137,6 +138,41 @@ class LabelledQuestion(EvaluatedQuestion):
     labels: tuple[Label, ...] = ()
 
 
+class PanelAnswer(Record):
+    """What one answerer of a panel answered. `right` is None if it is undecided. An empty answer says that there is none."""
+
+    answerer: str
+    given: str
+    right: bool | None
+    confidence: Share = 0.0
+    reads: bool = True  # whether it was shown passages; otherwise it answers without documents
+
+
+class PanelQuestion(EvaluatedQuestion):
+    """A question with the answers of a panel, and what all answers of the panel say about it.
+
+    Attributes:
+        share_right: of the answerers that read passages; undecided ones count half.
+        discrimination: correlation of being right with the score on the other questions; None: it does not vary.
+        difficulty: of the two-parameter logistic model, 0 for a question that an average answerer gets right half of the time.
+        slope: the other parameter: how sharply the question separates answerers.
+        other: the answer that the strong answerers give rather than the published one.
+        suspicion: the share of the strong answerers that give it.
+        suspected: whether all strong answerers agree on it, so that the published answer is likely to be wrong.
+        leaked: whether an answerer without documents is right; None: no answerer could be.
+    """
+
+    answers: tuple[PanelAnswer, ...] = ()
+    share_right: Share | None = None
+    discrimination: float | None = None
+    difficulty: float | None = None
+    slope: float | None = None
+    other: str = ""
+    suspicion: Share = 0.0
+    suspected: bool = False
+    leaked: bool | None = None
+
+
 class DocumentEvaluation(Record, Generic[QuestionT]):
     """The evaluated questions of one document. It is stored so that nothing is asked twice."""
 
@@ -189,12 +225,14 @@ ClosedBookReport = EvaluationReport[ClosedBookAnswer]
 RetrievalReport = EvaluationReport[RetrievedQuestion]
 AnswerReport = EvaluationReport[BaselineAnswer]
 LabelReport = EvaluationReport[LabelledQuestion]
+PanelReport = EvaluationReport[PanelQuestion]
 
 REPORTS: dict[Kind, type[EvaluationReport[Any]]] = {
     Kind.CLOSED_BOOK: ClosedBookReport,
     Kind.RETRIEVAL: RetrievalReport,
     Kind.ANSWERS: AnswerReport,
     Kind.LABELS: LabelReport,
+    Kind.PANEL: PanelReport,
 }
 
 

@@ -18,6 +18,7 @@ from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
 from qagen_dagster.loop.evaluation.labels import measure_labels
+from qagen_dagster.loop.evaluation.panel import ask_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
@@ -69,6 +70,14 @@ STAGES = {
         "others by the judge if the scenario has `judge_labels`.",
         verb="labelled",
         measure=measure_labels,
+        shown=metadata.of_metrics,
+    ),
+    Kind.PANEL: Stage(
+        kinds={MODELS, "duckdb"},
+        description="What several answerers answer to each published question: how hard it is, whether its answer is likely to "
+        "be wrong, and whether it is leaked.",
+        verb="answered",
+        measure=ask_panel,
         shown=metadata.of_metrics,
     ),
 }

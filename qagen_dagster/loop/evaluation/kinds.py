@@ -11,6 +11,7 @@ from qagen_dagster.loop.configuration import NONE, Configuration, differences, m
 from qagen_dagster.loop.evaluation.answer_baseline import answer_models, how_answered, plan_answers
 from qagen_dagster.loop.evaluation.closed_book import closed_book_models, how_asked, plan_closed_book
 from qagen_dagster.loop.evaluation.labels import how_labelled, label_judge, plan_labels
+from qagen_dagster.loop.evaluation.panel import how_answered_by_panel, panel_models, plan_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import VERSION, retrieval_fingerprint
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
@@ -31,6 +32,7 @@ _FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
     Kind.RETRIEVAL: retrieval_fingerprint,
     Kind.ANSWERS: lambda found: plan_answers(found).fingerprint,
     Kind.LABELS: lambda found: plan_labels(found).fingerprint,
+    Kind.PANEL: lambda found: plan_panel(found).fingerprint,
 }
 
 
@@ -61,6 +63,9 @@ def wanted_evaluation(
         judge = label_judge(found)
         parts = {"embedder": embedder, Role.JUDGE.value: NONE if judge is None else judge.name}
         return Configuration(fingerprint([*how_labelled(found), index]), parts)
+    if kind is Kind.PANEL:
+        names, judge = panel_models(found)
+        return Configuration(fingerprint([*how_answered_by_panel(found), index]), _parts(names, judge))
     if kind is Kind.CLOSED_BOOK:
         answerer, judge = closed_book_models(found)
         how = how_asked(found)

@@ -25,7 +25,13 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.document import Document, IndexEntry
-from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion, EvaluationReport, Kind
+from qagen_dagster.records.evaluation import (
+    REPORTS,
+    DocumentEvaluation,
+    EvaluatedQuestion,
+    EvaluationReport,
+    Kind,
+)
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import QAPair, ValidatedSet
@@ -88,13 +94,29 @@ def open_evaluation(
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
-    known = {one.id for one in published.questions}
+    known = {one.id for one in published.questions} | dropped(space, combination)
     questions = tuple(
         pair for pair in validated.questions if pair.id in known and pair.no_answer is None
     )  # a question without an answer has nothing to be found
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
     )
+
+
+def dropped(space: Workspace, combination: Combination) -> frozenset[str]:
+    """The ids of the questions that the scenario does not publish, because an evaluation found them faulty.
+
+    They are evaluated all the same, so that a verdict can change.
+    """
+    drop = space.corpus(combination.corpus).scenario(combination.scenario).publish.drop
+    if not drop:
+        return frozenset()
+    found = (
+        latest_report(space.store, REPORTS[kind], combination, kind)
+        for kind in (Kind.PANEL, Kind.CLOSED_BOOK)
+    )
+    asked = (question for one in found if one is not None for question in one.questions)
+    return frozenset(one.question_id for one in asked if any(getattr(one, why.value, None) for why in drop))
 
 
 def configured_evaluation(

@@ -67,6 +67,7 @@ class Product(StrEnum):
     RETRIEVAL = Kind.RETRIEVAL.value
     ANSWERS = Kind.ANSWERS.value
     LABELS = Kind.LABELS.value
+    PANEL = Kind.PANEL.value
     EXAM_PART = "exam_part"
     ITEM_BANK = "item_bank"
     PROBLEMS = "problems"
@@ -389,6 +390,10 @@ ROWS = (
     _evaluation(
         Kind.LABELS, "relevance_labels", "label_config",
         "The search index in which passages are found, and the judge that grades them.",
+    ),
+    _evaluation(
+        Kind.PANEL, "answer_panel", "panel_config",
+        "The models and prompts of the panel that answers the questions, and the search index that it reads.",
     ),
     Row(
         Product.EXAM_PART, Unit.EXAM, Group.EXAMS, "exams.md", ("idea_plans", "exam_items"), "{}",

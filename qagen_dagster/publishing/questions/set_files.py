@@ -9,10 +9,10 @@ import gzip
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
@@ -110,6 +110,7 @@ class EvalSet(Record):
     retired: tuple[RetiredQA, ...] = ()
     made: SetFacts | None = None
     review: ReviewFacts | None = None  # None: nobody decided on its questions
+    evaluated: dict[str, float] = Field(default_factory=dict)  # metrics of relevance labels and of the panel
     timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:
@@ -191,6 +192,7 @@ def card_file(eval_set: EvalSet) -> dict[str, bytes]:
         _types(eval_set),
         _grades(eval_set.questions),
         _review(eval_set.review) if eval_set.review is not None else (),
+        _evaluated(eval_set.evaluated) if eval_set.evaluated else (),
         _diversity(eval_set.questions),
         _examples(eval_set.published().questions),
     )
@@ -301,6 +303,14 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
             f"The 95 % interval (Wilson) of this share for all generated questions is {low:.2f} to {high:.2f}."
         )
         yield ""
+
+
+def _evaluated(metrics: Mapping[str, float]) -> Iterator[str]:
+    yield "## Relevance labels and panel"
+    yield ""
+    yield "`right` is the share of right answers of an answerer of the panel; `suspected` and `leaked` count questions."
+    yield ""
+    yield from table(("property", "value"), ((name, f"{value:g}") for name, value in metrics.items()))
 
 
 def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from itertools import islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
+from qagen_dagster.loop.evaluation.run_questions import dropped, latest_report
 from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan_without_documents
@@ -20,6 +21,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus_config import Publish
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry
+from qagen_dagster.records.evaluation import REPORTS, Kind
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import (
@@ -209,10 +211,12 @@ def _made_from(
 
 
 def _review(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> Iterator[str]:
-    """The parts of the hash that reviews add: none without decisions and without the option `publish`."""
+    """The parts of the hash that reviews and evaluations add: none without them and without the option `publish`."""
     chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
-    if chosen is not Publish.ALL:
-        yield chosen.value
+    if chosen.only is not Publish.ALL:
+        yield chosen.only.value
+    yield from sorted(dropped(workspace, combination))
+    yield from (f"{name} {value}" for name, value in _evaluated(workspace, combination).items())
     if validated.review is not None:
         yield validated.review.model_dump_json()
 
@@ -223,11 +227,23 @@ def _applied(validated: ValidatedSet) -> set[str]:
 
 def _selected(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> ValidatedSet:
     """The set with the questions that the scenario wants published."""
-    if workspace.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
-        return validated
+    chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
     approved: set[str] = set() if validated.review is None else set(validated.review.approved)
-    questions = tuple(pair for pair in validated.questions if pair.id in approved)
+    gone = dropped(workspace, combination)
+    questions = tuple(
+        pair
+        for pair in validated.questions
+        if pair.id not in gone and (chosen.only is Publish.ALL or pair.id in approved)
+    )
     return validated.model_copy(update={"questions": questions})
+
+
+def _evaluated(workspace: Workspace, combination: Combination) -> dict[str, float]:
+    """The metrics of the evaluations that the card shows."""
+    found = (
+        latest_report(workspace.store, REPORTS[kind], combination, kind) for kind in (Kind.LABELS, Kind.PANEL)
+    )
+    return {f"{one.kind.value}: {name}": value for one in found if one for name, value in one.metrics.items()}
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
@@ -248,6 +264,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         made=None
         if rows.candidates is None
         else set_facts(workspace, rows.candidates, validated, results_of(workspace, rows.candidates)),
+        evaluated=_evaluated(workspace, combination),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 

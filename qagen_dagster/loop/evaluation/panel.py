@@ -1,0 +1,245 @@
+"""Answers a published set with several answerers, and says what their answers tell about each question.
+
+An answerer is a reader with what it is shown: the passages that one ranking finds first in the corpus or in the document of the
+question, or nothing. The embedded reader is always there; the models of a profile join it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from qagen_dagster.agents.answering import answerer as document_answer
+from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.english.answers import Match, match
+from qagen_dagster.loop.evaluation.answer_marks import mark_answer
+from qagen_dagster.loop.evaluation.ranking_measures import NAMES
+from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
+from qagen_dagster.loop.evaluation.run_questions import (
+    Evaluation,
+    EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    RecordingModel,
+    Session,
+    blank,
+    plan_evaluation,
+    report_fields,
+    store_report,
+)
+from qagen_dagster.loop.exams.item_statistics import Scores
+from qagen_dagster.loop.index.build import CorpusSearch, open_index
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.evaluation import (
+    DocumentEvaluation,
+    Kind,
+    PanelAnswer,
+    PanelQuestion,
+    PanelReport,
+)
+from qagen_dagster.records.ids import Mode
+
+VERSION = "1"  # increase if the same responses would get other verdicts
+FEWEST = 8  # answerers of a two-parameter model
+STRONG = 3  # at least; otherwise a third of the answerers
+_HALF = 0.5  # of an undecided answer
+_DEPTHS, _USUAL = (1, 3, 10), 5  # passages that are shown
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """A reader, and the ranking whose first passages it is shown; None: it is shown nothing."""
+
+    reader: ModelSpec
+    ranking: Ranking | None
+    depth: int = 0
+    own: bool = False  # whether only the document of the question is searched
+
+    @property
+    def name(self) -> str:
+        shown = "no documents" if self.ranking is None else f"{NAMES[self.ranking]}@{self.depth}"
+        return f"{self.reader.name} {shown}{' of its document' if self.own else ''}"
+
+
+def answerers(found: Evaluation) -> tuple[Answerer, ...]:
+    """The panel: the embedded reader with each ranking and depth, and each model of the profile that could answer."""
+    reader = ModelSpec(provider="embedded", model="reader")
+    shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
+    roles = (
+        found.profile.find(role, found.combination.mode)
+        for role in (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
+    )
+    bound = {spec.name: spec for spec in roles if spec is not None and spec.provider != reader.provider}
+    for spec in (reader, *bound.values()):
+        shown += [Answerer(spec, Ranking.BOTH, _USUAL, own=True)]
+    for spec in bound.values():
+        shown += [Answerer(spec, Ranking.BOTH, _USUAL), Answerer(spec, None)]
+    return tuple(shown)
+
+
+def panel_judge(found: Evaluation) -> ModelSpec | None:
+    """The model that compares answers if code cannot decide; None if the profile has none."""
+    return found.profile.find(Role.JUDGE, found.combination.mode)
+
+
+def panel_models(found: Evaluation) -> tuple[str, str | None]:
+    """The names of the readers, and of the judge."""
+    judge = panel_judge(found)
+    return ", ".join(dict.fromkeys(one.reader.name for one in answerers(found))), judge and judge.name
+
+
+def how_answered_by_panel(found: Evaluation) -> tuple[str, ...]:
+    """Everything that the answers depend on besides the questions and the index."""
+    judge = panel_judge(found)
+    models = (*(one.reader for one in answerers(found)), *(() if judge is None else (judge,)))
+    prompts = (*closed_book.prompts(), document_answer.prompt())
+    known = dict.fromkeys(json.dumps(spec.identity(), sort_keys=True) for spec in models)
+    return VERSION, *known, *(one.name for one in answerers(found)), *(one.hash for one in prompts)
+
+
+def plan_panel(found: Evaluation) -> EvaluationPlan:
+    """Plan the answers. Raises StoreError if there is no index."""
+    how = (*how_answered_by_panel(found), retrieval_fingerprint(found))
+    return plan_evaluation(found, Kind.PANEL, lambda _: how)
+
+
+def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelReport:
+    """Let the panel answer every question and store the report.
+
+    Raises ConfigError, StoreError if there is no index, and ModelError if a model is not available.
+    """
+    planned, judge = plan_panel(found), panel_judge(found)
+    search = open_index(found.space, found.combination.corpus, found.meter)
+    specs = {one.reader.name: one.reader for one in answerers(found)} | (
+        {} if judge is None else {judge.name: judge}
+    )
+    models = {name: found.metered(found.space.model(spec)) for name, spec in specs.items()}
+    panel = _Panel(found, search, answerers(found), models, judge.name if judge else "")
+    slowest = next((one for one in models.values() if one.spec.provider not in FREE_PROVIDERS), None)
+    workers = worker_count(slowest, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    record = DocumentEvaluation[PanelQuestion]
+    try:
+        answered = EvaluationRun(found, panel.ask, PanelQuestion, record, progress).run(planned, workers)
+    finally:
+        search.searcher.close()
+    questions = rated(answered)
+    report = PanelReport(
+        **report_fields(found, Kind.PANEL),
+        fingerprint=planned.fingerprint,
+        model=panel_models(found)[0],
+        judge_model=judge.name if judge else "",
+        metrics=_metrics(questions),
+        questions=questions,
+    )
+    store_report(found, report)
+    return report
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """Lets all answerers answer one question. Called from many threads."""
+
+    found: Evaluation
+    search: CorpusSearch
+    answerers: tuple[Answerer, ...]
+    models: Mapping[str, Model]
+    judge: str
+
+    def ask(self, session: Session) -> PanelQuestion:
+        """The question with the marked answers."""
+        pair, asked = session.pair, blank(PanelQuestion, session.pair)
+        entry = self.found.entries.get(pair.document_id)
+        if pair.category is Mode.VISUAL or entry is None or not self.search.holds(entry):
+            why = "a picture or another version of its document is asked about, and answerers read the text of the index"
+            return asked.model_copy(update={"failure": why})
+        models = {name: session.recorded(model, Role.ANSWERER.value) for name, model in self.models.items()}
+        answers = tuple(self._marked(session, models, one) for one in self.answerers)
+        return asked.model_copy(update={"answers": answers})
+
+    def _marked(self, session: Session, models: Mapping[str, RecordingModel], one: Answerer) -> PanelAnswer:
+        pair = session.pair
+        given, confidence = self._answer(session, models[one.reader.name], one)
+        marked = mark_answer(pair.question, pair.answer, given, models.get(self.judge), Role.JUDGE.value)
+        return PanelAnswer(
+            answerer=one.name,
+            given=given,
+            right=None if marked.result is None else marked.result.right,
+            confidence=confidence,
+            reads=one.ranking is not None,
+        )
+
+    def _answer(self, session: Session, model: RecordingModel, one: Answerer) -> tuple[str, float]:
+        pair = session.pair
+        if one.ranking is None:
+            context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
+            guess = closed_book.guess(model, pair.question, context).result
+            return ("", 0.0) if guess is None else (guess.answer, guess.confidence)
+        within = pair.document_id if one.own else None
+        hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
+        shown = [
+            Excerpt(
+                at, hit.chunk.start_line, self.found.text(hit.document_id)[hit.chunk.start : hit.chunk.end]
+            )
+            for at, hit in enumerate(hits, 1)
+        ]
+        told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
+        return (told.answer, told.confidence) if told is not None and told.answerable else ("", 0.0)
+
+
+def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
+    """The questions with what the answers to all of them say about each."""
+    asked = [one for one in questions if one.answers]
+    if not asked:
+        return tuple(questions)
+    reading = [at for at, answer in enumerate(asked[0].answers) if answer.reads]
+    right = [[_HALF if (r := one.answers[at].right) is None else float(r) for one in asked] for at in reading]
+    best = sorted(range(len(reading)), key=lambda row: -fmean(right[row]))[: max(STRONG, len(reading) // 3)]
+    scores = Scores(right)
+    slopes, levels = scores.two_parameters() if len(reading) >= FEWEST else ([None] * len(asked),) * 2
+    found: dict[str, PanelQuestion] = {}
+    for column, one in enumerate(asked):
+        known = scores.discrimination(column)
+        guesses = [answer.right for answer in one.answers if not answer.reads and answer.right is not None]
+        facts = {
+            "share_right": fmean(row[column] for row in right),
+            "discrimination": None if known is None else known.value,
+            "slope": slopes[column],
+            "difficulty": levels[column],
+        }
+        found[one.question_id] = one.model_copy(
+            update={
+                **{name: None if value is None else round(value, 4) for name, value in facts.items()},
+                **suspicion([one.answers[reading[row]] for row in best]),
+                "leaked": any(guesses) if guesses else None,
+            }
+        )
+    return tuple(found.get(one.question_id, one) for one in questions)
+
+
+def suspicion(strong: Sequence[PanelAnswer]) -> dict[str, object]:
+    """The answer that most strong answerers give rather than the published one, and the share that does."""
+    wrong = [one.given for one in strong if one.right is False and one.given]
+    best = max(
+        ([other for other in wrong if match(one, other) is Match.SAME] for one in wrong), key=len, default=[]
+    )
+    share = len(best) / len(strong)
+    return {"other": best[0] if best else "", "suspicion": round(share, 4), "suspected": share == 1}
+
+
+def _metrics(questions: Sequence[PanelQuestion]) -> dict[str, float]:
+    asked = [one for one in questions if one.answers]
+    right: dict[str, list[float]] = {}
+    for answer in (answer for one in asked for answer in one.answers):
+        right.setdefault(answer.answerer, []).append(_HALF if answer.right is None else answer.right)
+    leaked = [one.leaked for one in asked if one.leaked is not None]
+    shares = {f"right: {name}": values for name, values in right.items()} | {"leaked_share": leaked}
+    shares["suspected_share"] = [one.suspected for one in asked]
+    means = {name: round(fmean(values), 4) for name, values in shares.items() if values}
+    return {"answerers": float(len(right))} | means
