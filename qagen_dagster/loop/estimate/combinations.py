@@ -146,7 +146,11 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
         uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
     roles = tuple(_role(role.value, models[role], use, estimator) for role, use in uses.items())
-    roles += tuple(_labels(space, planned, accepted, made, estimator))
+    judge = label_judge(configured_evaluation(space, planned.combination, planned.profile_name))
+    if judge is not None:
+        known = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
+        use = LABELS.times(accepted if known else accepted + made)  # those of earlier runs have no labels yet
+        roles += (_role(LABEL_JUDGE, judge, use, estimator),)
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)
@@ -170,16 +174,6 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         unknown_prices=tuple(dict.fromkeys(one.model for one in roles if one.usd is None)),
         roles=roles,
     )
-
-
-def _labels(
-    space: Workspace, planned: CombinationPlan, new: float, made: int, estimator: DocumentEstimator
-) -> Iterator[RoleEstimate]:
-    """The judge of relevance labels, if one is wanted: for the new questions, and for `made` ones that have no labels yet."""
-    judge = label_judge(configured_evaluation(space, planned.combination, planned.profile_name))
-    if judge is not None:
-        labelled = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
-        yield _role(LABEL_JUDGE, judge, LABELS.times(new if labelled else new + made), estimator)
 
 
 def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, ModelSpec]) -> bool:

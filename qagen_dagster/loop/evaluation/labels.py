@@ -26,9 +26,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
     Progress,
     Session,
     blank,
+    make_report,
     plan_evaluation,
-    report_fields,
-    store_report,
 )
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
 from qagen_dagster.loop.parallel import worker_count
@@ -97,16 +96,10 @@ def measure_labels(found: Evaluation, progress: Progress | None = None) -> Label
         )
     finally:
         search.searcher.close()
-    report = LabelReport(
-        **report_fields(found, Kind.LABELS),
-        fingerprint=planned.fingerprint,
-        model=embedder.name,
-        judge_model="" if spec is None else spec.name,
-        metrics=_metrics(questions),
-        questions=questions,
-    )
-    store_report(found, report)
-    return report
+    return make_report(
+        found, Kind.LABELS, LabelReport, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=embedder.name, judge_model="" if spec is None else spec.name,
+    )  # fmt: skip
 
 
 def _metrics(questions: Sequence[LabelledQuestion]) -> dict[str, float]:

@@ -27,9 +27,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
     RecordingModel,
     Session,
     blank,
+    make_report,
     plan_evaluation,
-    report_fields,
-    store_report,
 )
 from qagen_dagster.loop.exams.item_statistics import Scores
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
@@ -130,16 +129,10 @@ def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelRepor
     finally:
         search.searcher.close()
     questions = rated(answered)
-    report = PanelReport(
-        **report_fields(found, Kind.PANEL),
-        fingerprint=planned.fingerprint,
-        model=panel_models(found)[0],
-        judge_model=judge.name if judge else "",
-        metrics=_metrics(questions),
-        questions=questions,
-    )
-    store_report(found, report)
-    return report
+    return make_report(
+        found, Kind.PANEL, PanelReport, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=panel_models(found)[0], judge_model=judge.name if judge else "",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -180,25 +180,31 @@ def blank(kind: type[QuestionT], pair: QAPair) -> QuestionT:
     return kind(question_id=pair.id, document_id=pair.document_id, question=pair.question, answer=pair.answer)
 
 
-def report_fields(found: Evaluation, kind: Kind) -> dict[str, Any]:
-    """The fields that every report has."""
-    return {
-        "kind": kind,
-        "corpus": found.combination.corpus,
-        "scenario": found.combination.scenario,
-        "mode": found.combination.mode,
-        "run_id": found.run.run_id,
-        "launch": found.run.launch,
-        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-        "profile": found.profile_name,
-    }
-
-
-def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
-    """Store a report as the latest one and in the history of its run."""
-    store, name = found.space.store, report.kind.value
-    store.write(found.combination.history_key(report.run_id, f"{name}.json"), report)
-    store.write(EvaluationReport.key(found.combination, report.kind), report)
+def make_report(
+    found: Evaluation,
+    kind: Kind,
+    report: type[EvaluationReport[QuestionT]],
+    questions: tuple[QuestionT, ...],
+    metrics: dict[str, float],
+    **fields: str,
+) -> EvaluationReport[QuestionT]:
+    """Make a report of evaluated questions, and store it as the latest one and in the history of its run."""
+    made = report(
+        kind=kind,
+        corpus=found.combination.corpus,
+        scenario=found.combination.scenario,
+        mode=found.combination.mode,
+        run_id=found.run.run_id,
+        launch=found.run.launch,
+        created=datetime.now(UTC).isoformat(timespec="microseconds"),
+        profile=found.profile_name,
+        metrics=metrics,
+        questions=questions,
+        **fields,
+    )
+    found.space.store.write(found.combination.history_key(made.run_id, f"{kind.value}.json"), made)
+    found.space.store.write(EvaluationReport.key(found.combination, kind), made)
+    return made
 
 
 def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:

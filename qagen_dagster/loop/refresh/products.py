@@ -226,14 +226,6 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
     return Configuration(fingerprint([index.model_dump_json()])) if changed else wanted
 
 
-def _exported(space: Workspace, key: str) -> str:
-    """A hash of the published set and of its relevance labels, if it has any."""
-    combination = Combination.from_key(key)
-    labels = EvaluationReport.key(combination, Kind.LABELS)
-    known = (labels,) if space.store.exists(labels) else ()
-    return _stored(space, CorpusGenerationResult.key(combination), *known)
-
-
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
     """Why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
     combination = Combination.from_key(key)
@@ -359,7 +351,7 @@ ROWS = (
         Product.EXPORTS, Unit.COMBINATION, Group.QUESTIONS, "exports.md", ("exports",), "export {}",
         ops=_nothing, needs=(Product.QUESTIONS, Product.GRADING),
         why=lambda space, key, _: why_not_exported(space, Combination.from_key(key)),
-        inputs=_exported,
+        inputs=lambda space, key: _stored(space, CorpusGenerationResult.key(Combination.from_key(key))),
         keys=_if_stored(LatestExports.key),
     ),
     Row(

@@ -308,7 +308,7 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
 def _evaluated(metrics: Mapping[str, float]) -> Iterator[str]:
     yield "## Relevance labels and panel"
     yield ""
-    yield "`right` is the share of right answers of an answerer of the panel; `suspected` and `leaked` count questions."
+    yield "`right` is the share of the questions that an answerer of the panel gets right."
     yield ""
     yield from table(("property", "value"), ((name, f"{value:g}") for name, value in metrics.items()))
 

@@ -149,7 +149,6 @@ class LatestExports(Record):
 
     formats: tuple[str, ...]
     made_from: str  # that of the LatestVersion
-    labels: str = ""  # a hash of the relevance labels; empty: there were none
 
     @staticmethod
     def key(combination: Combination) -> str:

@@ -9,7 +9,6 @@ from functools import cached_property
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.evaluation.run_questions import latest_report, report_version
 from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, labels_of
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
@@ -24,7 +23,6 @@ from qagen_dagster.publishing.questions.exported_set import (
 )
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
 from qagen_dagster.records.document import Document, IndexEntry
-from qagen_dagster.records.evaluation import Kind, LabelReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -182,11 +180,7 @@ def store_exports(space: Workspace, combination: Combination, formats: Sequence[
     for key in space.store.list(folder):
         if key not in written:
             space.store.remove(key)
-    record = LatestExports(
-        formats=tuple(one.name for one in formats),
-        made_from=latest.made_from,
-        labels=_labels_version(space.store, combination),
-    )
+    record = LatestExports(formats=tuple(one.name for one in formats), made_from=latest.made_from)
     if space.store.find_valid(LatestExports.key(combination), LatestExports) != record:
         space.store.write(LatestExports.key(combination), record)
     return made
@@ -202,16 +196,8 @@ def why_not_exported(space: Workspace, combination: Combination) -> tuple[str, .
     """Why the stored exports are out of date, in one line; empty if they are not."""
     latest = space.store.find_valid(LatestVersion.key(combination), LatestVersion)
     stored = space.store.find_valid(LatestExports.key(combination), LatestExports)
-    if latest is None or stored is None or stored.made_from != latest.made_from:
-        return ("the published set has changed",)
-    same = stored.labels == _labels_version(space.store, combination)
-    return () if same else ("the relevance labels have changed",)
-
-
-def _labels_version(store: Store, combination: Combination) -> str:
-    """A hash of the labels; empty if there are none."""
-    report = latest_report(store, LabelReport, combination, Kind.LABELS)
-    return "" if report is None else report_version(report)
+    same = latest is not None and stored is not None and stored.made_from == latest.made_from
+    return () if same else ("the published set has changed",)
 
 
 def write_exports(store: Store, folder: str, made: SetExports) -> Iterator[str]:
