@@ -144,33 +144,21 @@ class PanelAnswer(Record):
     answerer: str
     given: str
     right: bool | None
-    confidence: Share = 0.0
     reads: bool = True  # whether it was shown passages; otherwise it answers without documents
 
 
 class PanelQuestion(EvaluatedQuestion):
-    """A question with the answers of a panel, and what all answers of the panel say about it.
-
-    Attributes:
-        share_right: of the answerers that read passages; undecided ones count half.
-        discrimination: correlation of being right with the score on the other questions; None: it does not vary.
-        difficulty: of the two-parameter logistic model, 0 for a question that an average answerer gets right half of the time.
-        slope: the other parameter: how sharply the question separates answerers.
-        other: the answer that the strong answerers give rather than the published one.
-        suspicion: the share of the strong answerers that give it.
-        suspected: whether all strong answerers agree on it, so that the published answer is likely to be wrong.
-        leaked: whether an answerer without documents is right; None: no answerer could be.
-    """
+    """A question with the answers of a panel, and what the answers to all questions say about it. `docs/evaluation.md` defines the figures."""
 
     answers: tuple[PanelAnswer, ...] = ()
     share_right: Share | None = None
-    discrimination: float | None = None
-    difficulty: float | None = None
+    discrimination: float | None = None  # None: the answers do not vary
+    difficulty: float | None = None  # None: there are too few answerers
     slope: float | None = None
-    other: str = ""
+    other: str = ""  # the answer that strong answerers give rather than the published one
     suspicion: Share = 0.0
     suspected: bool = False
-    leaked: bool | None = None
+    leaked: bool | None = None  # None: no answerer could be
 
 
 class DocumentEvaluation(Record, Generic[QuestionT]):

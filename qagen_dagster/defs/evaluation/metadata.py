@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ import dagster as dg
 from qagen_dagster.defs.metadata import (
     ROW_COUNT,
     Metadata,
-    bar_chart,
     cost,
     markdown_table,
     stored_file,
@@ -37,7 +35,6 @@ _LEVELS = ("document", "evidence")
 
 def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
     """How many questions a model answers without their document, and which."""
-    ends = Counter(_closed_end(one) for one in report.questions)
     rows = [
         (
             one.question_id,
@@ -53,7 +50,6 @@ def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
     return {
         **_numbers(report),
-        "answers": bar_chart(ends, "answers without the document"),
         "questions": markdown_table(header, rows),
         **_common(space, report, ("leaked_share", "leaked", "undecided")),
     }
@@ -85,7 +81,6 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
 
 def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     """How well questions are answered from their own document, and the worst answers."""
-    bands = Counter(_band(one) for one in report.questions)
     rows = [
         (
             one.question_id,
@@ -102,7 +97,6 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     header = ("id", "F1", "grounded", "question", "answer", "answer from the document, or failure")
     return {
         **_numbers(report),
-        "answers": bar_chart(bands, "answers by token F1"),
         "questions": markdown_table(header, rows),
         **_common(space, report, ("exact_match", "token_f1", "grounded_share")),
     }
@@ -162,16 +156,6 @@ def _closed_end(one: ClosedBookAnswer) -> str:
 
 def _closed_order(one: ClosedBookAnswer) -> tuple[int, str]:
     return ("leaked", "undecided", "wrong", "unknown").index(_closed_end(one)), one.question_id
-
-
-def _band(one: BaselineAnswer) -> str:
-    if one.f1 is None:
-        return "no answer"
-    if one.exact:
-        return "exact match"
-    if one.f1 >= 0.5:
-        return "F1 0.5 or more"
-    return "F1 below 0.5" if one.f1 else "F1 of 0"
 
 
 def _grounded(one: BaselineAnswer) -> str:

@@ -64,8 +64,9 @@ def wanted_evaluation(
         parts = {"embedder": embedder, Role.JUDGE.value: NONE if judge is None else judge.name}
         return Configuration(fingerprint([*how_labelled(found), index]), parts)
     if kind is Kind.PANEL:
-        names, judge = panel_models(found)
-        return Configuration(fingerprint([*how_answered_by_panel(found), index]), _parts(names, judge))
+        readers, judge = panel_models(found)
+        parts = _parts(", ".join(readers), judge and judge.name)
+        return Configuration(fingerprint([*how_answered_by_panel(found), index]), parts)
     if kind is Kind.CLOSED_BOOK:
         answerer, judge = closed_book_models(found)
         how = how_asked(found)

@@ -207,7 +207,7 @@ def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
 
 def states(question: str, answer: str, passage: str, title: str) -> bool:
     """Whether a sentence of the passage, with the one before it, has the answer, and the names and most words of the question."""
-    if unsupported(question, answer, passage, "", beside=title) is not None:
+    if not answer.strip() or unsupported(question, answer, passage, "", beside=title) is not None:
         return False
     if missing_names(facts(question), facts(f"{title}\n{passage}")):
         return False

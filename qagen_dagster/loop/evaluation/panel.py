@@ -44,11 +44,13 @@ from qagen_dagster.records.evaluation import (
     PanelReport,
 )
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase if the same responses would get other verdicts
 FEWEST = 8  # answerers of a two-parameter model
 STRONG = 3  # at least; otherwise a third of the answerers
 _HALF = 0.5  # of an undecided answer
+_ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
 _DEPTHS, _USUAL = (1, 3, 10), 5  # passages that are shown
 
 
@@ -71,35 +73,24 @@ def answerers(found: Evaluation) -> tuple[Answerer, ...]:
     """The panel: the embedded reader with each ranking and depth, and each model of the profile that could answer."""
     reader = ModelSpec(provider="embedded", model="reader")
     shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
-    roles = (
-        found.profile.find(role, found.combination.mode)
-        for role in (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
-    )
+    roles = (found.profile.find(role, found.combination.mode) for role in _ROLES)
     bound = {spec.name: spec for spec in roles if spec is not None and spec.provider != reader.provider}
-    for spec in (reader, *bound.values()):
-        shown += [Answerer(spec, Ranking.BOTH, _USUAL, own=True)]
-    for spec in bound.values():
-        shown += [Answerer(spec, Ranking.BOTH, _USUAL), Answerer(spec, None)]
-    return tuple(shown)
+    own = [Answerer(spec, Ranking.BOTH, _USUAL, own=True) for spec in (reader, *bound.values())]
+    blind = [Answerer(spec, None) for spec in bound.values()]
+    return (*shown, *own, *(Answerer(spec, Ranking.BOTH, _USUAL) for spec in bound.values()), *blind)
 
 
-def panel_judge(found: Evaluation) -> ModelSpec | None:
-    """The model that compares answers if code cannot decide; None if the profile has none."""
-    return found.profile.find(Role.JUDGE, found.combination.mode)
-
-
-def panel_models(found: Evaluation) -> tuple[str, str | None]:
-    """The names of the readers, and of the judge."""
-    judge = panel_judge(found)
-    return ", ".join(dict.fromkeys(one.reader.name for one in answerers(found))), judge and judge.name
+def panel_models(found: Evaluation) -> tuple[dict[str, ModelSpec], ModelSpec | None]:
+    """The readers by name, and the model that compares answers if code cannot decide; None if the profile has none."""
+    readers = {one.reader.name: one.reader for one in answerers(found)}
+    return readers, found.profile.find(Role.JUDGE, found.combination.mode)
 
 
 def how_answered_by_panel(found: Evaluation) -> tuple[str, ...]:
     """Everything that the answers depend on besides the questions and the index."""
-    judge = panel_judge(found)
-    models = (*(one.reader for one in answerers(found)), *(() if judge is None else (judge,)))
+    readers, judge = panel_models(found)
+    known = (json.dumps(spec.identity(), sort_keys=True) for spec in (*readers.values(), judge) if spec)
     prompts = (*closed_book.prompts(), document_answer.prompt())
-    known = dict.fromkeys(json.dumps(spec.identity(), sort_keys=True) for spec in models)
     return VERSION, *known, *(one.name for one in answerers(found)), *(one.hash for one in prompts)
 
 
@@ -114,12 +105,10 @@ def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelRepor
 
     Raises ConfigError, StoreError if there is no index, and ModelError if a model is not available.
     """
-    planned, judge = plan_panel(found), panel_judge(found)
-    search = open_index(found.space, found.combination.corpus, found.meter)
-    specs = {one.reader.name: one.reader for one in answerers(found)} | (
-        {} if judge is None else {judge.name: judge}
-    )
+    planned, (readers, judge) = plan_panel(found), panel_models(found)
+    specs = readers | ({} if judge is None else {judge.name: judge})
     models = {name: found.metered(found.space.model(spec)) for name, spec in specs.items()}
+    search = open_index(found.space, found.combination.corpus, found.meter)
     panel = _Panel(found, search, answerers(found), models, judge.name if judge else "")
     slowest = next((one for one in models.values() if one.spec.provider not in FREE_PROVIDERS), None)
     workers = worker_count(slowest, found.space.settings.document_workers, unlimited=found.budget.unlimited)
@@ -131,7 +120,7 @@ def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelRepor
     questions = rated(answered)
     return make_report(
         found, Kind.PANEL, PanelReport, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=panel_models(found)[0], judge_model=judge.name if judge else "",
+        fingerprint=planned.fingerprint, model=", ".join(readers), judge_model=judge.name if judge else "",
     )  # fmt: skip
 
 
@@ -157,33 +146,29 @@ class _Panel:
         return asked.model_copy(update={"answers": answers})
 
     def _marked(self, session: Session, models: Mapping[str, RecordingModel], one: Answerer) -> PanelAnswer:
-        pair = session.pair
-        given, confidence = self._answer(session, models[one.reader.name], one)
-        marked = mark_answer(pair.question, pair.answer, given, models.get(self.judge), Role.JUDGE.value)
-        return PanelAnswer(
-            answerer=one.name,
-            given=given,
-            right=None if marked.result is None else marked.result.right,
-            confidence=confidence,
-            reads=one.ranking is not None,
-        )
+        pair, reads = session.pair, one.ranking is not None
+        given = self._answer(pair, models[one.reader.name], one)
+        marked = mark_answer(
+            pair.question, pair.answer, given, models.get(self.judge), Role.JUDGE.value
+        ).result
+        return PanelAnswer(answerer=one.name, given=given, right=marked and marked.right, reads=reads)
 
-    def _answer(self, session: Session, model: RecordingModel, one: Answerer) -> tuple[str, float]:
-        pair = session.pair
+    def _answer(self, pair: QAPair, model: RecordingModel, one: Answerer) -> str:
+        """What the answerer answers; empty if it finds no answer."""
         if one.ranking is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
             guess = closed_book.guess(model, pair.question, context).result
-            return ("", 0.0) if guess is None else (guess.answer, guess.confidence)
+            return "" if guess is None else guess.answer
         within = pair.document_id if one.own else None
         hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
         shown = [
             Excerpt(
-                at, hit.chunk.start_line, self.found.text(hit.document_id)[hit.chunk.start : hit.chunk.end]
+                at, one.chunk.start_line, self.found.text(one.document_id)[one.chunk.start : one.chunk.end]
             )
-            for at, hit in enumerate(hits, 1)
+            for at, one in enumerate(hits, 1)
         ]
         told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
-        return (told.answer, told.confidence) if told is not None and told.answerable else ("", 0.0)
+        return told.answer if told is not None and told.answerable else ""
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
