@@ -54,7 +54,7 @@ def test_labels_and_the_panel_are_made_if_they_are_named(qagen: Command) -> None
     assert labels["labels"]["metrics"]["labelled"] == labels["labels"]["questions"] > 0
     found = qagen("panel", "--profile", "embedded", "--json")
     (panel,) = found.value["combinations"]
-    assert (found.code, panel["panel"]["metrics"]["answerers"]) == (0, 10)
+    assert (found.code, panel["panel"]["metrics"]["answerers"]) == (0, 9)
     assert "suspected" in qagen("panel", "--profile", "embedded").out
     shown = qagen("export", "--format", "beir", "--output", str(project.root / "out"))
     assert shown.code == 0

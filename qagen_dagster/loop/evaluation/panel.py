@@ -51,7 +51,7 @@ FEWEST = 8  # answerers of a two-parameter model
 STRONG = 3  # at least; otherwise a third of the answerers
 _HALF = 0.5  # of an undecided answer
 _ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
-_DEPTHS, _USUAL = (1, 3, 10), 5  # passages that are shown
+_DEPTHS, _USUAL = (1, 3), 5  # passages that are shown
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,13 @@ def answerers(found: Evaluation) -> tuple[Answerer, ...]:
     """The panel: the embedded reader with each ranking and depth, and each model of the profile that could answer."""
     reader = ModelSpec(provider="embedded", model="reader")
     shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
+    shown += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
     roles = (found.profile.find(role, found.combination.mode) for role in _ROLES)
     bound = {spec.name: spec for spec in roles if spec is not None and spec.provider != reader.provider}
-    own = [Answerer(spec, Ranking.BOTH, _USUAL, own=True) for spec in (reader, *bound.values())]
-    blind = [Answerer(spec, None) for spec in bound.values()]
-    return (*shown, *own, *(Answerer(spec, Ranking.BOTH, _USUAL) for spec in bound.values()), *blind)
+    for spec in bound.values():
+        searches = (Answerer(spec, Ranking.BOTH, _USUAL, own=own) for own in (False, True))
+        shown += [*searches, Answerer(spec, None)]
+    return tuple(shown)
 
 
 def panel_models(found: Evaluation) -> tuple[dict[str, ModelSpec], ModelSpec | None]:
@@ -142,31 +144,38 @@ class _Panel:
             why = "a picture or another version of its document is asked about, and answerers read the text of the index"
             return asked.model_copy(update={"failure": why})
         models = {name: session.recorded(model, Role.ANSWERER.value) for name, model in self.models.items()}
-        answers = tuple(self._marked(session, models, one) for one in self.answerers)
-        return asked.model_copy(update={"answers": answers})
+        seen: dict[object, str] = {}  # several searches may find the same passages in the same order
+        answers: list[PanelAnswer] = []
+        for one in self.answerers:
+            shown = self._shown(pair, one)
+            key = (one.reader.name, None if shown is None else tuple(shown))
+            if key not in seen:
+                seen[key] = self._answer(pair, models[one.reader.name], shown)
+            told = mark_answer(
+                pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
+            )
+            right, reads = told.result and told.result.right, shown is not None
+            answers.append(PanelAnswer(answerer=one.name, given=seen[key], right=right, reads=reads))
+        return asked.model_copy(update={"answers": tuple(answers)})
 
-    def _marked(self, session: Session, models: Mapping[str, RecordingModel], one: Answerer) -> PanelAnswer:
-        pair, reads = session.pair, one.ranking is not None
-        given = self._answer(pair, models[one.reader.name], one)
-        marked = mark_answer(
-            pair.question, pair.answer, given, models.get(self.judge), Role.JUDGE.value
-        ).result
-        return PanelAnswer(answerer=one.name, given=given, right=marked and marked.right, reads=reads)
-
-    def _answer(self, pair: QAPair, model: RecordingModel, one: Answerer) -> str:
-        """What the answerer answers; empty if it finds no answer."""
+    def _shown(self, pair: QAPair, one: Answerer) -> list[Excerpt] | None:
+        """The passages that an answerer reads; None if it reads nothing."""
         if one.ranking is None:
+            return None
+        within = pair.document_id if one.own else None
+        hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
+        places = ((hit.chunk, self.found.text(hit.document_id)) for hit in hits)
+        return [
+            Excerpt(at, chunk.start_line, text[chunk.start : chunk.end])
+            for at, (chunk, text) in enumerate(places, 1)
+        ]
+
+    def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
+        """What a reader answers; empty if it finds no answer."""
+        if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
             guess = closed_book.guess(model, pair.question, context).result
             return "" if guess is None else guess.answer
-        within = pair.document_id if one.own else None
-        hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
-        shown = [
-            Excerpt(
-                at, one.chunk.start_line, self.found.text(one.document_id)[one.chunk.start : one.chunk.end]
-            )
-            for at, one in enumerate(hits, 1)
-        ]
         told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
         return told.answer if told is not None and told.answerable else ""
 
@@ -194,19 +203,25 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
         found[one.question_id] = one.model_copy(
             update={
                 **{name: None if value is None else round(value, 4) for name, value in facts.items()},
-                **suspicion([one.answers[reading[row]] for row in best]),
+                **suspicion(one.answer, [one.answers[reading[row]] for row in best]),
                 "leaked": any(guesses) if guesses else None,
             }
         )
     return tuple(found.get(one.question_id, one) for one in questions)
 
 
-def suspicion(strong: Sequence[PanelAnswer]) -> dict[str, object]:
-    """The answer that most strong answerers give rather than the published one, and the share that does."""
-    wrong = [one.given for one in strong if one.right is False and one.given]
-    best = max(
-        ([other for other in wrong if match(one, other) is Match.SAME] for one in wrong), key=len, default=[]
-    )
+def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
+    """The answer that most strong answerers give rather than the published one, and the share that does.
+
+    An undecided answer is another one if it has no word of the published one.
+    """
+    wrong = [
+        one.given
+        for one in strong
+        if one.given and (one.right is False or (one.right is None and match(one.given, key) is Match.APART))
+    ]
+    same = ([other for other in wrong if match(one, other) is Match.SAME] for one in wrong)
+    best = max(same, key=len, default=[])
     share = len(best) / len(strong)
     return {"other": best[0] if best else "", "suspicion": round(share, 4), "suspected": share == 1}
 
