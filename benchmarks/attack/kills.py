@@ -169,8 +169,11 @@ def _row(
 
 
 def _killed_at_once(process: Command) -> list[psutil.Process]:
-    """Its parsers that are left."""
-    children = psutil.Process(process.pid).children(recursive=True)
+    """Its parsers that are left; none if it has ended by itself."""
+    try:
+        children = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
     process.send_signal(signal.SIGKILL)
     ended(process)
     return left_over(children)

@@ -148,7 +148,12 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        length = int(self.headers["content-length"])
+        received = self.rfile.read(length)
+        if len(received) < length:  # the client was killed while it sent
+            self.close_connection = True
+            return
+        body = json.loads(received)
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.split("?")[0]
         step, number = self.wire.next_step(Seen(path, headers, body))
