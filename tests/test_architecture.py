@@ -63,6 +63,7 @@ OWNERS = {
         "index/",
         "loop/exams/item_statistics.py",
         "loop/questions/duplicates/similarity.py",
+        "loop/score_table.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",
         "models/embedded/answering/",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from statistics import fmean
 
 from qagen_dagster.agents.answering import answerer as document_answer
@@ -30,9 +31,9 @@ from qagen_dagster.loop.evaluation.run_questions import (
     make_report,
     plan_evaluation,
 )
-from qagen_dagster.loop.exams.item_statistics import Scores
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
 from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.score_table import Scores
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.document import Ranking
@@ -192,11 +193,11 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
     slopes, levels = scores.two_parameters() if len(reading) >= FEWEST else ([None] * len(asked),) * 2
     found: dict[str, PanelQuestion] = {}
     for column, one in enumerate(asked):
-        known = scores.discrimination(column)
+        known = float(scores.discrimination(column)[0])
         guesses = [answer.right for answer in one.answers if not answer.reads and answer.right is not None]
         facts = {
             "share_right": fmean(row[column] for row in right),
-            "discrimination": None if known is None else known.value,
+            "discrimination": None if isnan(known) else known,
             "slope": slopes[column],
             "difficulty": levels[column],
         }
@@ -221,9 +222,9 @@ def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
         if one.given and (one.right is False or (one.right is None and match(one.given, key) is Match.APART))
     ]
     same = ([other for other in wrong if match(one, other) is Match.SAME] for one in wrong)
-    best = max(same, key=len, default=[])
+    best = max([*same, wrong[:0]], key=len)
     share = len(best) / len(strong)
-    return {"other": best[0] if best else "", "suspicion": round(share, 4), "suspected": share == 1}
+    return {"other": next(iter(best), ""), "suspicion": round(share, 4), "suspected": share == 1}
 
 
 def _metrics(questions: Sequence[PanelQuestion]) -> dict[str, float]:

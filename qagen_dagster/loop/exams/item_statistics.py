@@ -10,80 +10,17 @@ from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from qagen_dagster.loop.score_table import Floats, Scores, over
 from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.paper import version_of
 from qagen_dagster.records.exams.responses import Estimate, ItemFlag, ItemStatistics
 
-Floats = NDArray[np.float64]
-RESAMPLES = 1_000
 Z = 1.96  # of an interval of 95 %
 _SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
 _LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
-_ROUNDS, _PRIOR = 60, 1.0  # of EM; variance of the priors
-_CELLS = 4_000_000  # of a table of resamples that is in memory
-
-
-class Scores:
-    """How right the answers of candidates (rows) to items (columns) are, from 0 to 1. At least one candidate and one item."""
-
-    def __init__(self, right: Floats | Sequence[Sequence[float]]) -> None:
-        self.right: Floats = np.array(right, dtype=np.float64)
-        self.scores: Floats = self.right.sum(axis=1)
-        count = len(self.scores)
-        # Row 0 is the sample, the others are resamples: how often each candidate is in it, as a share.
-        drawn = np.random.default_rng(0).multinomial(
-            count, np.full(count, 1 / count), min(RESAMPLES, _CELLS // count)
-        )
-        self._weights: Floats = np.vstack([np.ones(count), drawn]) / count
-
-    def reliability(self) -> Estimate | None:
-        """KR-20."""
-        items = self.right.shape[1]
-        shares, variance = self._weights @ self.right, self._variance(self.scores)
-        inner = (shares * (1 - shares)).sum(axis=1)
-        if items == 1:
-            return None
-        return _estimate(items / (items - 1) * (1 - _over(inner, variance)))
-
-    def discrimination(self, column: int) -> Estimate | None:
-        """The correlation of an item with the score on the others; None if one of them does not vary."""
-        return _estimate(self.correlation(self.right[:, column], self.scores - self.right[:, column]))
-
-    def two_parameters(self) -> tuple[list[float], list[float]]:
-        """The slope and the difficulty of each item by the two-parameter logistic model (Birnbaum 1968).
-
-        Marginal maximum a posteriori by EM (Bock & Aitkin 1981): abilities are standard normal, and priors keep slopes near 1 and
-        difficulties near 0, because few candidates alone would not.
-        """
-        right = self.right
-        ability = np.linspace(-4, 4, 41)
-        slope, level = np.ones(right.shape[1]), np.zeros(right.shape[1])
-        for _ in range(_ROUNDS):
-            chance = 1 / (1 + np.exp(-(np.outer(ability, slope) + level)))
-            likely = right @ np.log(chance).T + (1 - right) @ np.log(1 - chance).T - ability**2 / 2
-            each = np.exp(likely - likely.max(axis=1, keepdims=True))
-            each /= each.sum(axis=1, keepdims=True)
-            count, spread = each.sum(axis=0)[:, None], chance * (1 - chance)
-            off = each.T @ right - count * chance
-            by_slope, by_level = ability @ off - (slope - 1) / _PRIOR, off.sum(axis=0) - level / _PRIOR
-            curve = [ability**power @ (count * spread) for power in (0, 1, 2)]
-            first, mixed, second = curve[0] + 1 / _PRIOR, curve[1], curve[2] + 1 / _PRIOR
-            whole = first * second - mixed**2
-            slope = np.clip(slope + (first * by_slope - mixed * by_level) / whole, 0.05, 4)
-            level = np.clip(level + (second * by_level - mixed * by_slope) / whole, -6, 6)
-        return [float(one) for one in slope], [float(one) for one in -level / slope]
-
-    def _variance(self, values: Floats) -> Floats:
-        return self._weights @ values**2 - (self._weights @ values) ** 2
-
-    def correlation(self, one: Floats, other: Floats) -> Floats:
-        """For the sample and each resample; NaN where one of them does not vary."""
-        together = self._weights @ (one * other) - (self._weights @ one) * (self._weights @ other)
-        return _over(together, np.sqrt(np.clip(self._variance(one) * self._variance(other), 0, None)))
 
 
 class Table(Scores):
@@ -94,6 +31,15 @@ class Table(Scores):
         self._answers = np.array(answers, dtype="U1")
         keys = np.array([one.question.correct_option for one in items])
         super().__init__(self._answers == keys)
+
+    def reliability(self) -> Estimate | None:
+        """KR-20."""
+        items = self.right.shape[1]
+        shares, variance = self.weights @ self.right, self.variance(self.scores)
+        inner = (shares * (1 - shares)).sum(axis=1)
+        if items == 1:
+            return None
+        return _estimate(items / (items - 1) * (1 - over(inner, variance)))
 
     def figures(self, column: int) -> ItemStatistics:
         """The statistics of one item."""
@@ -140,10 +86,6 @@ def _difference(one: Estimate, other: Estimate) -> Estimate:
     below = sqrt((one.value - one.low) ** 2 + (other.high - other.value) ** 2)
     above = sqrt((one.high - one.value) ** 2 + (other.value - other.low) ** 2)
     return Estimate(value=value, low=value - below, high=value + above)
-
-
-def _over(one: Floats, other: Floats) -> Floats:
-    return np.where(other > 1e-12, one / np.where(other > 1e-12, other, 1), np.nan)
 
 
 def _estimate(values: Floats) -> Estimate | None:
