@@ -19,6 +19,7 @@ from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
+from qagen_dagster.loop.questions.publication.evaluated import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
@@ -26,7 +27,6 @@ from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.evaluation import (
-    REPORTS,
     DocumentEvaluation,
     EvaluatedQuestion,
     EvaluationReport,
@@ -101,22 +101,6 @@ def open_evaluation(
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
     )
-
-
-def dropped(space: Workspace, combination: Combination) -> frozenset[str]:
-    """The ids of the questions that the scenario does not publish, because an evaluation found them faulty.
-
-    They are evaluated all the same, so that a verdict can change.
-    """
-    drop = space.corpus(combination.corpus).scenario(combination.scenario).publish.drop
-    if not drop:
-        return frozenset()
-    found = (
-        latest_report(space.store, REPORTS[kind], combination, kind)
-        for kind in (Kind.PANEL, Kind.CLOSED_BOOK)
-    )
-    asked = (question for one in found if one is not None for question in one.questions)
-    return frozenset(one.question_id for one in asked if any(getattr(one, why.value, None) for why in drop))
 
 
 def configured_evaluation(

@@ -18,7 +18,8 @@ from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import map_in_parallel, worker_count
-from qagen_dagster.loop.questions.publication.passages import labels_of, shared_lines
+from qagen_dagster.loop.questions.publication.evaluated import labels_of
+from qagen_dagster.loop.questions.publication.passages import shared_lines
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model

@@ -9,7 +9,8 @@ from functools import cached_property
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, labels_of
+from qagen_dagster.loop.questions.publication.evaluated import labels_of
+from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS

@@ -9,10 +9,8 @@ from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.publishing.questions.exported_set import Passage, Place
 from qagen_dagster.records.corpus_config import IndexOptions
 from qagen_dagster.records.document import Chunk, LineRange, joined
-from qagen_dagster.records.evaluation import EvaluationReport, Kind, Label, LabelReport
-from qagen_dagster.records.ids import Combination, content_hash
+from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.results import Evidence
-from qagen_dagster.store import Store
 
 _PASSAGES = IndexOptions(overlap_characters=0)  # so that each sentence is in one passage only
 
@@ -49,12 +47,6 @@ class PassageText:
 def hash_of(passage: Passage) -> str:
     """A hash of the text of a passage: a label belongs to a passage with the same text only."""
     return content_hash(passage.text.encode("utf-8", "surrogatepass"))[:16]
-
-
-def labels_of(store: Store, combination: Combination) -> dict[str, tuple[Label, ...]]:
-    """The latest labels by question id; empty if there are none."""
-    report = store.find_valid(EvaluationReport.key(combination, Kind.LABELS), LabelReport)
-    return {} if report is None else {one.question_id: one.labels for one in report.questions}
 
 
 def shared_lines(one: tuple[int, int], other: tuple[int, int]) -> float:

@@ -10,10 +10,10 @@ from itertools import islice
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import what_changed
-from qagen_dagster.loop.evaluation.run_questions import dropped, latest_report
 from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan_without_documents
+from qagen_dagster.loop.questions.publication.evaluated import dropped, evaluated_metrics
 from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
@@ -21,7 +21,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus_config import Publish
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry
-from qagen_dagster.records.evaluation import REPORTS, Kind
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import (
@@ -216,7 +215,7 @@ def _review(workspace: Workspace, combination: Combination, validated: Validated
     if chosen.only is not Publish.ALL:
         yield chosen.only.value
     yield from sorted(dropped(workspace, combination))
-    yield from (f"{name} {value}" for name, value in _evaluated(workspace, combination).items())
+    yield from (f"{name} {value}" for name, value in evaluated_metrics(workspace.store, combination).items())
     if validated.review is not None:
         yield validated.review.model_dump_json()
 
@@ -238,14 +237,6 @@ def _selected(workspace: Workspace, combination: Combination, validated: Validat
     return validated.model_copy(update={"questions": questions})
 
 
-def _evaluated(workspace: Workspace, combination: Combination) -> dict[str, float]:
-    """The metrics of the evaluations that the card shows."""
-    found = (
-        latest_report(workspace.store, REPORTS[kind], combination, kind) for kind in (Kind.LABELS, Kind.PANEL)
-    )
-    return {f"{one.kind.value}: {name}": value for one in found if one for name, value in one.metrics.items()}
-
-
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
     """The set to publish. If the published questions are the same, it keeps their time."""
     rows = PublishedRows(workspace, combination, validated)
@@ -264,7 +255,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         made=None
         if rows.candidates is None
         else set_facts(workspace, rows.candidates, validated, results_of(workspace, rows.candidates)),
-        evaluated=_evaluated(workspace, combination),
+        evaluated=evaluated_metrics(workspace.store, combination),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 
