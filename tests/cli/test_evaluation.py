@@ -49,7 +49,7 @@ def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
 def test_labels_and_the_panel_are_made_if_they_are_named(qagen: Command) -> None:
     project = qagen.project
     project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--profile", "embedded", "--json").code == 0
+    assert qagen("run", "--json").code == 0
     (labels,) = qagen("evaluate", "--only", "labels", "--profile", "embedded", "--json").value["combinations"]
     assert labels["labels"]["metrics"]["labelled"] == labels["labels"]["questions"] > 0
     found = qagen("panel", "--profile", "embedded", "--json")
