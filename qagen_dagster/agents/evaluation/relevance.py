@@ -19,7 +19,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.run import Outcome
-from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line
+from qagen_dagster.toolkit.excerpt import block, enclose, one_line
 
 AT_ONCE = 10  # passages of one call
 _MOST = 4_000  # characters of a question or a passage
@@ -46,5 +46,5 @@ def grade(model: Model, role: str, question: str, passages: Sequence[str]) -> Ou
     terminal = Terminal("submit_grades", SubmittedGrades, check)
     spec = without_tools("relevance judge", role, prompt(), terminal, max_nudges=1)
     shown = [block([f"Passage {at}", enclose([one_line(one, _MOST)])]) for at, one in enumerate(passages, 1)]
-    values = {"question": one_line(question, _MOST), "passages": Block("\n\n".join(shown))}
+    values = {"question": one_line(question, _MOST), "passages": block(shown)}
     return outcome(SubmittedGrades, run_agent(spec, model, {}, values))
