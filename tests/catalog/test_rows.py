@@ -89,7 +89,12 @@ def evaluated(tmp_path: Path, make_world: Any) -> tuple[Path, str]:
     source: CatalogSource = make_world(size=3).source()
     sets = list(source.sets)
     pair = sets[0].questions[0]
-    asked = {"question_id": pair.id, "document_id": "d0", "question": pair.question, "answer": pair.answer}
+    asked: dict[str, Any] = {
+        "question_id": pair.id,
+        "document_id": "d0",
+        "question": pair.question,
+        "answer": pair.answer,
+    }
     places = tuple(
         Placement(ranking=ranking, document=place, chunks=(3,), evidence=(None, 3))
         for ranking, place in ((Ranking.WORDS, None), (Ranking.MEANING, 2), (Ranking.BOTH, 1))
